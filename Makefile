@@ -1,0 +1,48 @@
+# Needs Python >= 3.11 and make; everything else is installed into .venv.
+#   make demo    the main job: PageRank and BFS on two generated graphs
+#   make test    lint, types and the whole test suite
+#   make bench   the CPU benchmark against its peers (ARGS="..." is handed on)
+#   make clean   remove what was built;  make distclean  the environment too
+
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint types bench clean distclean
+
+demo: $(VENV)/.with-viz
+	$(BIN)/python -m weft.demo $(ARGS)
+
+test: lint types
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: $(VENV)/.with-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.with-dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.with-bench
+	$(BIN)/python benchmarks/cpu.py $(ARGS)
+
+# One stamp per set of extras: nothing is installed again until pyproject.toml changes.
+$(VENV)/.with-%: pyproject.toml | $(VENV)/.made
+	@echo "Installing weft[$*] into $(VENV) ..."
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "weft needs Python 3.11 or newer, got " + sys.version.split()[0] + ". Try: make PYTHON=python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+clean:
+	rm -rf build dist demo-output .pytest_cache .hypothesis .ruff_cache .mypy_cache .benchmarks
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""A programmable graph-processing framework for Python."""

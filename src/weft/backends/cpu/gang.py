@@ -1,0 +1,203 @@
+"""Gangs: one kernel on several threads at once, while the caller waits interruptibly.
+
+A pool of daemon threads serves one gang at a time. Each worker sleeps on a lock of its own; the
+caller posts a job, releases those locks and sleeps on the job's lock, which the last worker to
+finish releases. Python's locks can be interrupted by signals, so Ctrl-C reaches the caller at
+once, also while the workers run compiled code.
+
+A signal may raise between any two steps of the caller. Hence waking is idempotent: a worker that
+wakes without a new job sleeps again, and what counts is `Job.finished`, not who holds a lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import threading
+from _thread import LockType, allocate_lock, get_ident
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import typeof
+from numba.core.dispatcher import Dispatcher
+
+from weft.backends.cpu.control import ABORT, STOP, rearm
+from weft.backends.cpu.threads import num_threads
+
+__all__ = ["num_threads", "run"]
+
+
+def _wake(lock: LockType) -> None:
+    with contextlib.suppress(RuntimeError):  # Released already; its sleeper has not run yet.
+        lock.release()
+
+
+class Job:
+    """One call of a kernel by `nt` workers."""
+
+    def __init__(self, serial: int, kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args):
+        self.serial = serial
+        self.kernel = kernel
+        self.nt = nt
+        self.ctl = ctl
+        self.args = args
+        self.error: BaseException | None = None
+        self.finished = False
+        self.done = allocate_lock()
+        self.done.acquire()
+        self._left = itertools.count(1)
+
+    def work(self, tid: int) -> None:
+        """Run one worker's part; the last to leave wakes the caller."""
+        try:
+            self.kernel(tid, self.nt, self.ctl, *self.args)
+        except BaseException as error:
+            self.ctl[ABORT] = 1
+            if self.error is None:
+                self.error = error
+        if next(self._left) == self.nt:
+            self.finished = True
+            self.done.release()
+
+    def wait(self) -> BaseException | None:
+        """Wait for the last worker; return what a signal raised meanwhile.
+
+        The first signal asks the kernel to stop, a second one to leave at the next barrier.
+        """
+        interrupt = None
+        while not self.finished:
+            try:
+                self.done.acquire()
+            except BaseException as error:
+                self.ctl[STOP if interrupt is None else ABORT] = 1
+                interrupt = error
+        return interrupt
+
+
+class Pool:
+    """Threads that are started as they are needed and kept."""
+
+    def __init__(self) -> None:
+        self._turn = allocate_lock()
+        self._owner: int | None = None
+        self._sleepers: list[LockType] = []
+        self._workers: set[int] = set()
+        self._serials = itertools.count(1)
+        self._job: Job | None = None
+
+    def serves(self, ident: int) -> bool:
+        """Return whether this thread runs, or waits for, the present gang."""
+        return ident == self._owner or ident in self._workers
+
+    def run(self, kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args) -> None:
+        """Run the kernel when the gangs of earlier callers are done."""
+        with self._turn:
+            self._grow(nt)
+            job = Job(next(self._serials), kernel, nt, ctl, args)
+            interrupt = None
+            try:
+                self._owner = get_ident()
+                try:
+                    self._start(job)
+                except BaseException as error:
+                    ctl[STOP] = 1
+                    interrupt = error
+                    self._start(job)
+                interrupt = job.wait() or interrupt
+            finally:
+                self._owner = None
+                self._job = None
+                if not job.finished:  # A signal within the handling of a signal.
+                    ctl[ABORT] = 1
+                    _forget(self)
+            raised = interrupt or job.error
+        if raised is not None:
+            rearm(ctl)
+            try:
+                raise raised
+            finally:  # Else the traceback would keep the arrays in a cycle.
+                del raised, interrupt, job
+
+    def _grow(self, nt: int) -> None:
+        while len(self._sleepers) < nt:
+            start = allocate_lock()
+            start.acquire()
+            tid = len(self._sleepers)
+            thread = threading.Thread(
+                target=self._serve, args=(tid, start), name=f"weft-{tid}", daemon=True
+            )
+            thread.start()
+            self._sleepers.append(start)
+
+    def _start(self, job: Job) -> None:
+        self._job = job
+        for start in self._sleepers[: job.nt]:
+            _wake(start)
+
+    def _serve(self, tid: int, start: LockType) -> None:
+        """Serve jobs for ever as worker `tid`."""
+        self._workers.add(get_ident())
+        last = 0
+        while True:
+            start.acquire()
+            job = self._job
+            if job is not None and job.serial != last and tid < job.nt:
+                last = job.serial
+                job.work(tid)
+            job = None  # Its arrays must not live on here.
+
+
+_pool = Pool()
+
+
+def _forget(pool: Pool) -> None:
+    """Give later callers new threads; those of `pool` stay asleep."""
+    global _pool
+    if pool is _pool:
+        _pool = Pool()
+
+
+def _after_fork() -> None:
+    """The child has none of the threads, and perhaps a lock that will never be released."""
+    global _pool
+    _pool = Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def run(kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args: tuple[Any, ...] = ()) -> None:
+    """Call ``kernel(tid, nt, ctl, *args)`` for every tid below `nt`, each on a thread.
+
+    Parameters
+    ----------
+    kernel
+        A compiled function that releases the GIL. It returns nothing, meets its fellows by
+        ``barrier(ctl, nt)``, leaves if that returns True, and ends soon after ``ctl[STOP]``
+        becomes nonzero.
+    nt
+        Number of threads. One is a direct call in the caller's thread, and so is a call from
+        within a gang (by a worker or a signal handler), whatever its `nt`.
+    ctl
+        The control block. It must not be in use by another gang.
+    args
+        The other arguments, the same for all threads.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Or whatever else a signal handler raised in the caller's thread, after all workers left.
+    Exception
+        The first one raised by a worker, after the others left. The block is rearmed in both
+        cases; what the kernel wrote is incomplete.
+    """
+    pool = _pool
+    if nt == 1 or pool.serves(get_ident()):
+        kernel(0, 1, ctl, *args)
+    else:
+        if isinstance(kernel, Dispatcher) and not kernel.signatures:
+            kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
+        pool.run(kernel, nt, ctl, args)

@@ -1,0 +1,56 @@
+"""What the processor and the operating system offer to nopython code."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
+ARM = platform.machine().lower() in ("aarch64", "arm64")
+
+
+def call(builder, name, result, *args):
+    """Call a function by its name: one of LLVM's intrinsics or a symbol of the process."""
+    signature = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), args)
+
+
+@intrinsic
+def pause(typingctx):
+    """Tell the processor that this is a spin loop (nothing where it has no such hint)."""
+
+    def codegen(context, builder, sig, args):
+        if X86:
+            call(builder, "llvm.x86.sse2.pause", ir.VoidType())
+        elif ARM:
+            call(builder, "llvm.aarch64.hint", ir.VoidType(), ir.Constant(ir.IntType(32), 1))
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
+def yield_thread(typingctx):
+    """Let the operating system run another thread (POSIX `sched_yield`)."""
+
+    def codegen(context, builder, sig, args):
+        if os.name == "posix":
+            call(builder, "sched_yield", ir.IntType(32))
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic
+def cycles(typingctx):
+    """Return the processor's cycle or time-stamp counter as int64."""
+
+    def codegen(context, builder, sig, args):
+        return call(builder, "llvm.readcyclecounter", ir.IntType(64))
+
+    return types.int64(), codegen

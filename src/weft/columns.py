@@ -1,0 +1,224 @@
+"""Named columns: data of the vertices and edges of a graph, one value for each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weft.adjacency import Array
+from weft.edgelist import check_weight, native
+from weft.errors import FieldError, GraphError, listed, nearest
+from weft.topology import Direction, Topology
+
+
+class ColumnError(FieldError, KeyError):
+    """A column that does not exist was named: a `FieldError` that mappings know as `KeyError`."""
+
+    __str__ = Exception.__str__
+
+
+class Columns(MutableMapping[str, Array]):
+    """Columns by name; the base of `VertexColumns` and `EdgeColumns`.
+
+    What is assigned is checked and copied, what is read is a view that cannot be written to: a
+    column changes only by being assigned as a whole.
+    """
+
+    _item: ClassVar[str]
+    _reserved: ClassVar[frozenset[str]]
+
+    def __init__(self, length: int, columns: Mapping[str, Array] | None = None) -> None:
+        self._length = length
+        self._columns: dict[str, Array] = dict(columns or {})
+
+    def __getitem__(self, name: str) -> Array:
+        view = self.storage(name).view()
+        view.flags.writeable = False
+        return view
+
+    def __setitem__(self, name: str, values: ArrayLike) -> None:
+        self._check_name(name)
+        self._columns[name] = self._checked(name, values).copy()
+
+    def __delitem__(self, name: str) -> None:
+        self.storage(name)
+        del self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}: {column.dtype}{list(column.shape[1:]) or ''}"
+            for name, column in self._columns.items()
+        ]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def storage(self, name: str) -> Array:
+        """Return the stored array itself, for the engine to read; it must not be written to."""
+        if name not in self._columns:
+            has = f"There are {listed(self._columns)}" if self._columns else "There are none yet"
+            raise ColumnError(
+                f"{self._item} column {name!r} does not exist. {has}; "
+                f"assign g.{self._item}[{name!r}] = ... first."
+                + (nearest(name, self._columns) if isinstance(name, str) else "")
+            )
+        return self._columns[name]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes held by the columns and their copies in other orders."""
+        return sum(column.nbytes for column in self._columns.values())
+
+    def _check_name(self, name: str) -> None:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise FieldError(
+                f"{name!r} cannot name a column. Expected a Python identifier that does not begin "
+                "with an underscore, since functions read it as an attribute."
+            )
+        if name in self._reserved:
+            raise FieldError(
+                f"{name!r} cannot name a column of the {self._item}: every {self._item} has it "
+                "already. Choose another name."
+            )
+
+    def _checked(self, name: str, values: ArrayLike) -> Array:
+        array = np.asarray(values)
+        feature = array.shape[1:]
+        expected = f"({self._length},), ({self._length}, k) or ({self._length}, k, k)"
+        if array.ndim == 0:
+            raise GraphError(
+                f"{self._item} column {name!r} was given the single value {values!r}. Expected "
+                f"the shape {expected}; use np.full({self._length}, value)."
+            )
+        if array.shape[0] != self._length:
+            raise GraphError(
+                f"{self._item} column {name!r} has {array.shape[0]} entries. "
+                f"Expected {self._length}, one per {self._item}."
+            )
+        square = len(feature) < 2 or (len(feature) == 2 and feature[0] == feature[1])
+        if not square or 0 in feature:
+            raise GraphError(
+                f"{self._item} column {name!r} has the shape {array.shape}. Expected {expected}: "
+                "a number, a vector or a square matrix each."
+            )
+        return native(array, f"{self._item} column {name!r}")
+
+
+class VertexColumns(Columns):
+    """The columns of the vertices, as `g.vertex`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([0, 1], [1, 2])
+    >>> g.vertex["age"] = [31, 25, 47]
+    >>> g.vertex["age"]
+    array([31, 25, 47])
+    >>> "name" in g.vertex
+    False
+    """
+
+    _item = "vertex"
+    _reserved = frozenset({"id", "in_degree", "out_degree", "old", "gather", "changed"})
+
+
+class EdgeColumns(Columns):
+    """The columns of the edges, as `g.edge`: one value per edge, in the order of `g.to_edges()`.
+
+    The weights are the column `"weight"`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([1, 0], [2, 1], weight=[0.5, 2.0])
+    >>> g.edge["weight"]
+    array([2. , 0.5])
+    >>> g.edge["road"] = [True, False]
+    >>> g.edge
+    EdgeColumns(weight: float64, road: bool)
+    """
+
+    _item = "edge"
+    _reserved = frozenset({"id", "rank", "reverse"})
+
+    def __init__(self, topology: Topology, columns: Mapping[str, Array] | None = None) -> None:
+        super().__init__(topology.num_edges, columns)
+        self._topology = topology
+        self._slots: dict[tuple[str, Direction], Array] = {}
+        self._lock = threading.RLock()
+
+    def __setitem__(self, name: str, values: ArrayLike) -> None:
+        with self._lock:
+            super().__setitem__(name, values)
+            self._forget(name)
+
+    def __delitem__(self, name: str) -> None:
+        with self._lock:
+            super().__delitem__(name)
+            self._forget(name)
+
+    def in_slots(self, name: str, direction: Direction) -> Array:
+        """Return a column in the slot order of a direction.
+
+        It is made once and kept until the column is assigned anew. Where the orders are the same
+        this is the stored column itself, so it must not be written to.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        direction : {"out", "in"}
+            Which adjacency the slots are those of.
+
+        Returns
+        -------
+        ndarray
+            One value per slot. Both arcs of an undirected edge have the edge's value.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2], weight=[5, 6, 7], directed=False)
+        >>> g.edge.in_slots("weight", "out")
+        array([5, 6, 5, 7, 6, 7])
+        """
+        with self._lock:
+            column = self.storage(name)
+            self._topology.check_stored(direction)
+            # Both directions of an undirected graph are one.
+            key = (name, direction if self._topology.directed else "out")
+            if key not in self._slots:
+                slots = self._topology.slot_values(column, direction)
+                if slots is column:
+                    return column
+                self._slots[key] = slots
+            return self._slots[key]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes held by the columns and their copies in slot order."""
+        return super().memory_bytes + sum(slots.nbytes for slots in self._slots.values())
+
+    def _forget(self, name: str) -> None:
+        for direction in ("out", "in"):
+            self._slots.pop((name, direction), None)
+
+    def _checked(self, name: str, values: ArrayLike) -> Array:
+        if name == "weight":
+            return check_weight(values, self._length)
+        return super()._checked(name, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()

@@ -1,0 +1,412 @@
+"""Record what each superstep did: direction, frontier, edges looked at, time.
+
+The engine asks `active()` for the innermost open profile and hands it the records of a run with
+`Profile.add`. A profile that is open around another one receives the inner one's records as well.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+RECORD = np.dtype(
+    [
+        ("step", "i8"),
+        ("phase", "i4"),
+        ("direction", "i4"),
+        ("frontier", "i8"),
+        ("edges", "i8"),
+        ("ns", "i8"),
+    ]
+)
+"""Layout of one record as the backends write it: one per superstep and phase."""
+
+DIRECTIONS = ("push", "pull", "vertex")
+"""Names of the values of a record's `direction`."""
+
+_COLOURS = {"push": "#2563eb", "pull": "#d97706", "vertex": "#64748b"}
+_PRINTED_ROWS = 40
+_PRINTED_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one phase of one superstep did.
+
+    Attributes
+    ----------
+    run : str
+        Name of the program that ran.
+    call : int
+        Number of the run within the profile, from 0: two runs of one program differ in it.
+    step, phase : int
+        Superstep within the run, and the function within the superstep, both from 0.
+    direction : str
+        `"push"`, `"pull"` or `"vertex"` (a step that looks at no edges of its own).
+    frontier : int
+        Vertices in the frontier when the phase began.
+    edges : int
+        Edges that were looked at.
+    edges_per_second, ms : float
+        Speed and time of the phase.
+    config : dict
+        Options in force during the run.
+    """
+
+    run: str
+    call: int
+    step: int
+    phase: int
+    direction: str
+    frontier: int
+    edges: int
+    edges_per_second: float
+    ms: float
+    config: dict[str, object]
+
+
+class _Run(NamedTuple):
+    """One call of `Profile.add`: the raw records of one run."""
+
+    name: str
+    config: dict[str, object]
+    rows: np.ndarray
+    dropped: int
+
+
+class Profile:
+    """The records of all runs inside a `with weft.profile()` block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = Profile()
+    >>> p.add("bfs", {"direction": "auto"}, np.array([(0, 0, 0, 1, 4, 2_000_000)], RECORD))
+    >>> p.records[0].direction, p.records[0].edges_per_second
+    ('push', 2000.0)
+    >>> p.total_ms
+    2.0
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[_Run] = []
+        self._outer: Profile | None = None
+        self._token: Token[tuple[Profile, ...]] | None = None
+
+    def __enter__(self) -> Profile:
+        stack = _open.get()
+        if self in stack:
+            raise WeftError(
+                "This profile is already recording. Expected one `with` block at a time for each "
+                "profile. Make another with weft.profile()."
+            )
+        self._outer = stack[-1] if stack else None
+        self._token = _open.set((*stack, self))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._token is not None:
+            _open.reset(self._token)
+        self._token = self._outer = None
+
+    def add(
+        self, run_name: str, config: dict[str, object], records: np.ndarray, dropped: int = 0
+    ) -> None:
+        """Keep a copy of one run's records.
+
+        Parameters
+        ----------
+        run_name : str
+            Name of the program.
+        config : dict
+            Options in force.
+        records : array of `RECORD`
+            One row per superstep and phase, in the order in which they ran.
+        dropped : int
+            Earlier records of the run that the ring buffer had no room for.
+        """
+        self._runs.append(_Run(run_name, dict(config), np.array(records, RECORD), dropped))
+        if self._outer is not None:
+            self._outer.add(run_name, config, records, dropped)
+
+    @property
+    def records(self) -> list[Record]:
+        """All records, in the order in which they ran."""
+        return list(self._each_record())
+
+    @property
+    def total_ms(self) -> float:
+        """Time in all recorded phases together, in milliseconds."""
+        return sum(int(run.rows["ns"].sum()) for run in self._runs) / 1e6
+
+    @property
+    def dropped(self) -> int:
+        """Records that were lost because a run had more phases than the ring buffer holds."""
+        return sum(run.dropped for run in self._runs)
+
+    def _each_record(self) -> Iterator[Record]:
+        for call, run in enumerate(self._runs):
+            for step, phase, direction, frontier, edges, ns in run.rows.tolist():
+                yield Record(
+                    run=run.name,
+                    call=call,
+                    step=step,
+                    phase=phase,
+                    direction=DIRECTIONS[direction],
+                    frontier=frontier,
+                    edges=edges,
+                    # A clock that did not move counts as 1 ns: the speed stays a number.
+                    edges_per_second=edges * 1e9 / max(ns, 1),
+                    ms=ns / 1e6,
+                    config=run.config,
+                )
+
+    def table(self, max_rows: int | None = _PRINTED_ROWS) -> Table:
+        """Return the records as a rich table.
+
+        Parameters
+        ----------
+        max_rows : int or None
+            Longer profiles show their first and last rows only. None shows everything.
+        """
+        from rich.table import Table
+
+        records = self.records
+        total = Record("", 0, 0, 0, "", 0, sum(r.edges for r in records), 0.0, self.total_ms, {})
+        speed = total.edges * 1e3 / total.ms if total.ms else 0.0
+        table = Table(title=self._title(records), caption=self._caption(), show_footer=True)
+        for name, footer in (
+            ("run", "total"),
+            ("step", ""),
+            ("phase", ""),
+            ("direction", ""),
+            ("frontier", ""),
+            ("edges", f"{total.edges:,}"),
+            ("M edges/s", f"{speed / 1e6:,.1f}"),
+            ("ms", f"{total.ms:,.3f}"),
+        ):
+            text = name in ("run", "direction")
+            table.add_column(
+                name, footer, justify="left" if text else "right", overflow="fold", no_wrap=not text
+            )
+
+        head, hidden, tail = _split(records, max_rows)
+        for record in head:
+            table.add_row(*_cells(record))
+        if hidden:
+            table.add_row(f"... {len(hidden):,} more", *[""] * 7)
+        for record in tail:
+            table.add_row(*_cells(record))
+        return table
+
+    def _title(self, records: list[Record]) -> str:
+        steps = len({(r.call, r.step) for r in records})
+        return f"{_counted(len(self._runs), 'run')}, {_counted(steps, 'superstep')}"
+
+    def _caption(self) -> str | None:
+        lines = []
+        configs = {json.dumps(run.config, default=_plain): run.config for run in self._runs}
+        if len(configs) == 1:
+            (config,) = configs.values()
+            lines.append(", ".join(f"{key}={value}" for key, value in config.items()))
+        if self.dropped:
+            lines.append(f"{_counted(self.dropped, 'earlier record')} not kept")
+        return "\n".join(line for line in lines if line) or None
+
+    def __rich__(self) -> Table:
+        return self.table()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(file=io.StringIO(), width=_PRINTED_WIDTH, color_system=None)
+        with console.capture() as capture:
+            console.print(self.table())
+        return capture.get().rstrip("\n")
+
+    def __repr__(self) -> str:
+        rows = sum(len(run.rows) for run in self._runs)
+        return (
+            f"<Profile: {_counted(len(self._runs), 'run')}, {_counted(rows, 'record')}, "
+            f"{self.total_ms:.3f} ms>"
+        )
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the profile as JSON, and write it to `path` if one is given."""
+        runs: list[dict[str, Any]] = [
+            {"run": run.name, "config": run.config, "dropped": run.dropped, "records": []}
+            for run in self._runs
+        ]
+        for record in self._each_record():
+            runs[record.call]["records"].append(
+                {
+                    "step": record.step,
+                    "phase": record.phase,
+                    "direction": record.direction,
+                    "frontier": record.frontier,
+                    "edges": record.edges,
+                    "edges_per_second": record.edges_per_second,
+                    "ms": record.ms,
+                }
+            )
+        text = json.dumps({"total_ms": self.total_ms, "runs": runs}, indent=2, default=_plain)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Plot frontier size, edges and milliseconds per superstep, coloured by direction.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the picture; the suffix chooses the kind (`.png`, `.svg`, `.pdf`).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        WeftError
+            matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise WeftError(
+                "Profile.plot() needs matplotlib, which is not installed. Install it with the "
+                "extra 'viz': pip install 'weft[viz]'. Profile.table() works without it."
+            ) from error
+
+        steps = _per_superstep(self.records)
+        figure = Figure(figsize=(9, 7), layout="constrained")
+        panels = figure.subplots(3, 1, sharex=True)
+        for axes, quantity in zip(panels, ("frontier", "edges", "ms"), strict=True):
+            axes.plot([getattr(s, quantity) for s in steps], color="#cbd5e1", zorder=1)
+            for direction, colour in _COLOURS.items():
+                at = [i for i, s in enumerate(steps) if s.direction == direction]
+                if at:
+                    values = [getattr(steps[i], quantity) for i in at]
+                    axes.scatter(at, values, s=14, color=colour, label=direction, zorder=2)
+            for i in range(1, len(steps)):
+                if steps[i].call != steps[i - 1].call:
+                    axes.axvline(i - 0.5, color="#94a3b8", linewidth=0.8, linestyle=":")
+            axes.set_ylabel({"frontier": "frontier (vertices)"}.get(quantity, quantity))
+            axes.set_ylim(bottom=0)
+        panels[-1].set_xlabel("superstep")
+        if steps:
+            panels[0].legend(loc="upper right", frameon=False)
+        figure.suptitle(f"{self._title(self.records)}, {self.total_ms:,.2f} ms")
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+
+_open: ContextVar[tuple[Profile, ...]] = ContextVar("weft_open_profiles", default=())
+
+
+def profile() -> Profile:
+    """Record the supersteps of every run inside a `with` block.
+
+    Runs started from the same thread (or asyncio task) as the block are recorded. Blocks may be
+    nested: an outer profile also holds what the inner ones recorded.
+
+    Returns
+    -------
+    Profile
+        Prints as a table; `p.records`, `p.plot()` and `p.to_json()` give the same in other forms.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.generators.path(4)
+    >>> with weft.profile() as p:
+    ...     level, parent = weft.bfs(g, 0)
+    >>> p.records[0].frontier
+    1
+    """
+    return Profile()
+
+
+def active() -> Profile | None:
+    """Return the innermost open profile, or None where nobody is recording."""
+    stack = _open.get()
+    return stack[-1] if stack else None
+
+
+class _Superstep(NamedTuple):
+    """The phases of one superstep taken together."""
+
+    call: int
+    direction: str
+    frontier: int
+    edges: int
+    ms: float
+
+
+def _per_superstep(records: list[Record]) -> list[_Superstep]:
+    """Add up the phases of each superstep; its direction is that of the phase with most edges."""
+    groups: dict[tuple[int, int], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.call, record.step), []).append(record)
+    return [
+        _Superstep(
+            call,
+            max(phases, key=lambda record: record.edges).direction,
+            max(record.frontier for record in phases),
+            sum(record.edges for record in phases),
+            sum(record.ms for record in phases),
+        )
+        for (call, _), phases in groups.items()
+    ]
+
+
+def _split(
+    records: list[Record], max_rows: int | None
+) -> tuple[list[Record], list[Record], list[Record]]:
+    """Cut the records into the first ones, those to leave out, and the last ones."""
+    if max_rows is None or len(records) <= max_rows:
+        return records, [], []
+    first = (max_rows + 1) // 2
+    last = len(records) - max_rows // 2
+    return records[:first], records[first:last], records[last:]
+
+
+def _cells(record: Record) -> tuple[str, ...]:
+    return (
+        record.run,
+        str(record.step),
+        str(record.phase),
+        record.direction,
+        f"{record.frontier:,}",
+        f"{record.edges:,}",
+        f"{record.edges_per_second / 1e6:,.1f}",
+        f"{record.ms:,.3f}",
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _plain(value: object) -> object:
+    """Return a value that JSON knows in place of one that it does not."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return str(value)

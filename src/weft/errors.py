@@ -1,0 +1,63 @@
+"""Every exception that weft raises, and the one wording they share.
+
+A message says what is wrong, what was got, what was expected and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WeftError(Exception):
+    """Base of all errors raised by weft."""
+
+
+class GraphError(WeftError, ValueError):
+    """A graph was described with unusable input."""
+
+
+class ConfigError(WeftError, ValueError):
+    """An option has a value that is not possible, or not possible here."""
+
+
+class TraceError(WeftError, TypeError):
+    """A user's function does something that cannot be traced."""
+
+
+class FieldError(WeftError, AttributeError):
+    """A field, column or scalar that does not exist was named."""
+
+
+class FaultError(WeftError, RuntimeError):
+    """A compiled program met a condition that it must not go on from."""
+
+
+class ConvergenceError(WeftError, RuntimeError):
+    """An iterative method did not reach its tolerance."""
+
+
+class DeviceError(WeftError, RuntimeError):
+    """A device is missing or cannot do what was asked."""
+
+
+class VerifyError(WeftError, AssertionError):
+    """The IR broke one of its own rules: a defect of weft, not of the user's program."""
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return the names quoted and separated by commas."""
+    return ", ".join(repr(name) for name in names)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known name closest to `name`, or nothing."""
+    match = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {match[0]!r}?" if match else ""
+
+
+def unknown(what: str, got: object, known: Iterable[object]) -> str:
+    """Return the standard sentence about a value that is not in a list of possible ones."""
+    choices = list(known)
+    hint = nearest(got, [c for c in choices if isinstance(c, str)]) if isinstance(got, str) else ""
+    return f"{what}={got!r} is not known. Expected one of {listed(choices)}.{hint}"

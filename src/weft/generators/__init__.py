@@ -1,0 +1,24 @@
+"""Generated graphs: seeded, vectorised, weighted on request.
+
+Every function takes `weights=`: None, `"int"` (1 to 64), `"float"` (at least 0, below 1) or a pair
+`(low, high)`. A weight is a hash of the seed and the two ends, so that it is the same both ways.
+"""
+
+from weft.generators.classic import complete, cycle, path, star, tree
+from weft.generators.kronecker import kron, rmat
+from weft.generators.lattice import grid, road
+from weft.generators.random_graphs import erdos_renyi, powerlaw
+
+__all__ = [
+    "complete",
+    "cycle",
+    "erdos_renyi",
+    "grid",
+    "kron",
+    "path",
+    "powerlaw",
+    "rmat",
+    "road",
+    "star",
+    "tree",
+]

@@ -1,0 +1,154 @@
+"""R-MAT graphs: few hubs and many vertices of low degree, like social networks.
+
+Method: each edge descends `scale` times into one of the four quadrants of the adjacency matrix,
+with probabilities a (top left), b (top right), c (bottom left) and d = 1 - a - b - c.
+
+Chakrabarti, Zhan, Faloutsos: R-MAT: A Recursive Model for Graph Mining, SDM 2004. The default
+probabilities are those of the Graph500 benchmark.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from weft.adjacency import Array, index_dtype_for
+from weft.edgelist import Duplicates, SelfLoops
+from weft.errors import ConfigError
+from weft.generators.checks import check_between, check_integer
+from weft.generators.weights import Weights, build
+from weft.graph import Graph
+
+# Edges made at a time: all temporaries of one chunk stay in the cache.
+_CHUNK: Final = 1 << 16
+
+
+def rmat(
+    scale: int,
+    edge_factor: float = 16,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    *,
+    seed: int = 0,
+    directed: bool = False,
+    weights: Weights = None,
+    permute: bool = True,
+    duplicates: Duplicates = "first",
+    self_loops: SelfLoops = "drop",
+) -> Graph:
+    """Return an R-MAT graph.
+
+    Parameters
+    ----------
+    scale : int
+        There are 2**scale vertices.
+    edge_factor : float
+        Edges drawn per vertex, before duplicates and self-loops are removed.
+    a, b, c : float
+        Probabilities of the quadrants; the fourth has the rest.
+    seed : int
+        Seed of the random numbers.
+    directed : bool
+        Whether edges run one way only.
+    weights : {None, "int", "float"} or (low, high)
+        Edge weights, see `weft.generators`.
+    permute : bool
+        Whether vertices are numbered at random; otherwise low numbers have high degrees.
+    duplicates, self_loops
+        As in `Graph.from_edges`; by default the graph is simple.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.generators.rmat(10, 8, seed=1, weights="int")
+    >>> g.num_vertices, g.weighted
+    (1024, True)
+    """
+    scale = check_integer("scale", scale, 0, 40)
+    edge_factor = check_between("edge_factor", edge_factor, 0, 2**20)
+    a, b, c = (check_between(k, p, 0, 1) for k, p in (("a", a), ("b", b), ("c", c)))
+    if a + b + c > 1 + 1e-9:
+        raise ConfigError(
+            f"a + b + c = {a + b + c:g} is more than 1. "
+            "Expected probabilities that leave the rest to the fourth quadrant."
+        )
+    seed = check_integer("seed", seed, 0)
+    rng = np.random.default_rng(seed)
+    n = 1 << scale
+    src, dst = _draw(rng, scale, round(n * edge_factor), a, b, c)
+    if permute:
+        label = rng.permutation(n).astype(src.dtype)
+        src, dst = label[src], label[dst]
+    return build(
+        src,
+        dst,
+        n,
+        directed=directed,
+        weights=weights,
+        seed=seed,
+        duplicates=duplicates,
+        self_loops=self_loops,
+    )
+
+
+def kron(scale: int, edge_factor: float = 16, *, seed: int = 0, weights: Weights = None) -> Graph:
+    """Return a Kronecker graph as in the Graph500 benchmark.
+
+    It is `rmat` with its defaults: undirected, simple, vertices numbered at random.
+
+    Parameters
+    ----------
+    scale : int
+        There are 2**scale vertices.
+    edge_factor : float
+        Edges drawn per vertex, before duplicates and self-loops are removed.
+    seed : int
+        Seed of the random numbers.
+    weights : {None, "int", "float"} or (low, high)
+        Edge weights, see `weft.generators`.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import weft
+    >>> weft.generators.kron(12).directed
+    False
+    """
+    return rmat(scale, edge_factor, seed=seed, weights=weights)
+
+
+def _draw(
+    rng: np.random.Generator, scale: int, count: int, a: float, b: float, c: float
+) -> tuple[Array, Array]:
+    """Return both ends of `count` edges, bit by bit from the highest."""
+    dtype = index_dtype_for(1 << scale)
+    src, dst = np.zeros(count, dtype), np.zeros(count, dtype)
+    for begin in range(0, count, _CHUNK):
+        row, column = src[begin : begin + _CHUNK], dst[begin : begin + _CHUNK]
+        for bit in reversed(range(scale)):
+            draw = rng.random(row.size, dtype=np.float32)
+            below = draw >= a + b
+            # Right half: b comes after a, d after a + b + c.
+            right = (draw >= a) ^ below ^ (draw >= a + b + c)
+            row |= below.astype(dtype) << bit
+            column |= right.astype(dtype) << bit
+    return src, dst

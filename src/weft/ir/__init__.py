@@ -1,0 +1,1 @@
+"""The typed expression IR: its ops, how it is traced, verified, rewritten and interpreted."""

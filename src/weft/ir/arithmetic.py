@@ -1,0 +1,253 @@
+"""What each op computes: NumPy functions that take single numbers and whole arrays alike.
+
+Integers wrap, x // 0 and x % 0 are 0, shift counts are taken modulo the width, float to integer
+saturates and NaN gives 0, min and max ignore NaN. Sums over features run from left to right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.ir.ops import ELEMENTWISE, FEATURE, Reduction, Value, identity_of
+
+
+class Fault(Exception):
+    """A value that must not be computed; the caller knows the function and the vertex."""
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return numbers in another dtype: integers wrap, floats saturate, NaN gives 0."""
+    x = np.asarray(x)
+    if dtype.kind == "b":
+        return x != 0
+    if x.dtype.kind != "f" or dtype.kind == "f":
+        return x.astype(dtype)
+    info = np.iinfo(dtype)
+    low, high = float(info.min), float(info.max) + 1 if dtype.itemsize < 8 else float(info.max)
+    whole = np.trunc(x.astype(np.float64))
+    inside = (whole > low) & (whole < high)
+    result = np.where(inside, whole, 0).astype(dtype)
+    result = np.where(whole >= high, dtype.type(info.max), result)
+    return np.where(whole <= low, dtype.type(info.min), result)
+
+
+def _bits(x: Any) -> Any:
+    """Return the bits of integers or truth values as unsigned integers."""
+    x = np.asarray(x)
+    return x.view(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def _width(x: Any) -> int:
+    return int(np.asarray(x).dtype.itemsize) * 8
+
+
+def _divided(function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(a: Any, b: Any) -> Any:
+        zero = np.equal(b, 0)
+        return np.where(zero, np.zeros_like(b), function(a, np.where(zero, np.ones_like(b), b)))
+
+    return guarded
+
+
+def _power(a: Any, b: Any) -> Any:
+    if np.asarray(a).dtype.kind == "f":
+        return np.power(a, b)
+    negative = np.less(b, 0)
+    result = np.power(a, np.where(negative, np.zeros_like(b), b))
+    # 1 / a**-b, rounded towards zero.
+    odd = np.not_equal(np.bitwise_and(b, np.ones_like(b)), 0)
+    sign = np.where(odd, a, np.ones_like(a))
+    inverse = np.where(np.equal(a, 1) | np.equal(a, -1), sign, np.zeros_like(a))
+    return np.where(negative, inverse, result)
+
+
+def _shift(function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapped(a: Any, b: Any) -> Any:
+        b = np.asarray(b)
+        return function(a, np.bitwise_and(b, b.dtype.type(_width(b) - 1)))
+
+    return wrapped
+
+
+def _leading_zeros(x: Any) -> Any:
+    bits = _bits(x)
+    distance = 1
+    while distance < _width(bits):  # copy the highest one bit into every place below it
+        bits = bits | (bits >> bits.dtype.type(distance))
+        distance *= 2
+    return _width(bits) - np.bitwise_count(bits).astype(np.int32)
+
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "floordiv": _divided(np.floor_divide), "mod": _divided(np.remainder), "pow": _power,
+    "minimum": np.fmin, "maximum": np.fmax, "hypot": np.hypot, "atan2": np.arctan2,
+    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
+    "shl": _shift(np.left_shift), "shr": _shift(np.right_shift),
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "eq": np.equal, "ne": np.not_equal,
+    "neg": np.negative, "abs": np.absolute, "invert": np.invert, "sqrt": np.sqrt,
+    "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
+    "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.rint,
+    "trunc": np.trunc, "sign": np.sign, "isnan": np.isnan, "isinf": np.isinf,
+    "isfinite": np.isfinite, "popcount": lambda x: np.bitwise_count(_bits(x)),
+    "clz": _leading_zeros, "select": np.where,
+}  # fmt: skip
+
+
+def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
+    """Compute an elementwise op; operands have `axes` axes in front of those of their features."""
+    rank = len(value.shape)
+    operands = []
+    for operand, x in zip(value.args, args, strict=True):
+        x = np.asarray(x)
+        filler = (1,) * (rank - len(operand.shape))
+        operands.append(x.reshape(x.shape[:axes] + filler + x.shape[axes:]))
+    if value.op == "cast":
+        return cast(operands[0], value.dtype)[()]
+    if value.op == "bitcast":
+        return operands[0].view(value.dtype)[()]
+    if value.op == "broadcast":
+        front = operands[0].shape[:axes]
+        return np.broadcast_to(operands[0], front + value.shape)
+    return np.asarray(_NUMPY[value.op](*operands)).astype(value.dtype)[()]
+
+
+# -- reductions
+
+_COMBINE: dict[str, Callable[..., Any]] = {
+    "sum": np.add, "prod": np.multiply, "min": np.fmin, "max": np.fmax,
+    "or": np.bitwise_or, "and": np.bitwise_and,
+}  # fmt: skip
+
+
+def combine(name: str, a: Any, b: Any) -> Any:
+    """Return a ⊕ b under a monoid that is none of the selecting or user-made ones."""
+    return _COMBINE[name](a, b)
+
+
+def start_of(reduction: Reduction, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Any:
+    """Return the identity of a reduction in a dtype and shape."""
+    return np.full(shape, identity_of(reduction, dtype), dtype)[()]
+
+
+def improves(name: str, key: Any, best: Any) -> bool:
+    """Whether a key of argmin or argmax is strictly better than the best one so far."""
+    return bool(key < best) if name.startswith("argmin") else bool(key > best)
+
+
+def most_frequent(messages: Sequence[Any]) -> Any:
+    """Return the most frequent message, the smallest one on ties."""
+    counts: dict[Any, int] = {}
+    for message in messages:
+        number = message.item()
+        counts[number] = counts.get(number, 0) + 1
+    best = max(counts.values())
+    winner = min(number for number, count in counts.items() if count == best)
+    return messages[0].dtype.type(winner)
+
+
+# -- features of one value
+
+
+def _dot(_: Value, a: Any, b: Any) -> Any:
+    return _sum_left(a * b)
+
+
+def _sum_left(terms: Any) -> Any:
+    """Add along the first axis from left to right, in the dtype of the terms."""
+    total = np.zeros(terms.shape[1:], terms.dtype)[()]
+    for term in terms:
+        total = np.add(total, term)
+    return total
+
+
+def _matvec(_: Value, a: Any, x: Any) -> Any:
+    return _sum_left(a.T * x[:, None])
+
+
+def _matmul(_: Value, a: Any, b: Any) -> Any:
+    return _sum_left(a.T[:, :, None] * b[:, None, :])
+
+
+def _eliminate(matrix: Any, right: Any) -> Any:
+    """Solve by Gauss-Jordan elimination with partial pivoting, in the dtype of the matrix."""
+    a, x = np.array(matrix), np.array(right)
+    for column in range(len(a)):
+        pivot = column + int(np.argmax(np.abs(a[column:, column])))
+        if not abs(a[pivot, column]) > 0:
+            raise Fault("singular matrix")
+        a[[column, pivot]], x[[column, pivot]] = a[[pivot, column]], x[[pivot, column]]
+        x[column] = x[column] / a[column, column]
+        a[column] = a[column] / a[column, column]
+        for row in range(len(a)):
+            if row != column:
+                x[row] = x[row] - a[row, column] * x[column]
+                a[row] = a[row] - a[row, column] * a[column]
+    return x
+
+
+def _normalize(value: Value, x: Any) -> Any:
+    if value.attr == "softmax":
+        x = np.exp(x - np.fmax.reduce(x))
+    divisor = {
+        "sum": _sum_left,
+        "softmax": _sum_left,
+        "l2": lambda y: np.sqrt(_sum_left(y * y)),
+        "max": np.fmax.reduce,
+    }[value.attr](x)
+    return x if divisor == 0 else x / divisor
+
+
+def _feature_reduce(value: Value, x: Any) -> Any:
+    total = start_of(Reduction(value.attr), value.dtype)
+    for feature in x.reshape(-1):
+        total = combine(value.attr, total, feature)
+    return total
+
+
+def _best_feature(value: Value, x: Any) -> Any:
+    name = value.op.removesuffix("_feature")
+    position, best = 0, start_of(Reduction(name), x.dtype)
+    for i, feature in enumerate(x):
+        if improves(name, feature, best):
+            position, best = i, feature
+    return position
+
+
+def _index(_: Value, x: Any, position: Any) -> Any:
+    if not 0 <= position < len(x):
+        raise Fault(f"index out of range: feature {position} of {len(x)}")
+    return x[int(position)]
+
+
+_FEATURE: dict[str, Callable[..., Any]] = {
+    "outer": lambda _, a, b: a[:, None] * b[None, :],
+    "dot": _dot,
+    "matvec": _matvec,
+    "matmul": _matmul,
+    "transpose": lambda _, a: a.T,
+    "solve": lambda _, a, b: _eliminate(a, b),
+    "inverse": lambda _, a: _eliminate(a, np.eye(len(a), dtype=a.dtype)),
+    "normalize": _normalize,
+    "feature_reduce": _feature_reduce,
+    "argmin_feature": _best_feature,
+    "argmax_feature": _best_feature,
+    "eye": lambda value: np.eye(value.attr),
+    "stack": lambda _, *parts: np.stack(parts),
+    "index": _index,
+}
+
+
+def features(value: Value, args: Sequence[Any]) -> Any:
+    """Compute a feature op on the operands of one vertex or arc."""
+    return np.array(_FEATURE[value.op](value, *args)).astype(value.dtype)[()]
+
+
+assert set(_NUMPY) | {"cast", "bitcast", "broadcast"} == ELEMENTWISE
+assert set(_FEATURE) == FEATURE

@@ -1,0 +1,109 @@
+"""What a step reads and writes: the facts that passes and backends decide by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Step, Value
+
+PURE_HEAVY = frozenset({"while", "for", "gather", "common", "project"})
+
+
+@dataclass
+class Facts:
+    """Names of fields, columns and scalars by the way that a step uses them."""
+
+    far: set[str] = field(default_factory=set)  # fields read at u or w: of other vertices
+    near: set[str] = field(default_factory=set)  # fields read at v
+    live: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)  # by into= or assignment
+    old: set[str] = field(default_factory=set)
+    columns: set[str] = field(default_factory=set)
+    edge_read: set[str] = field(default_factory=set)
+    edge_written: set[str] = field(default_factory=set)
+    scalars: set[str] = field(default_factory=set)
+    reduced: set[str] = field(default_factory=set)
+    loads: set[str] = field(default_factory=set)  # superstep, edge_id, rank, id.u, out_degree.v ...
+    gathers: set[str] = field(default_factory=set)  # directions
+    ops: set[str] = field(default_factory=set)
+
+    def add(self, block: Block) -> None:
+        """Take in the instructions of a block and of the blocks within."""
+        for value in block.walk():
+            self.ops.add(value.op)
+            attr = value.attr
+            if value.op == "load":
+                self._load(attr)
+            elif value.op in LIVE_READ or value.op in LIVE_WRITE:
+                self.live.add(attr[0] if value.op == "at_reduce" else attr)
+            elif value.op == "store":
+                self.written.add(attr)
+            elif value.op == "store_edge":
+                self.edge_written.add(attr)
+            elif value.op == "reduce_scalar":
+                self.reduced.add(attr[0])
+            elif value.op == "gather":
+                self.gathers.add(attr[0])
+
+    def _load(self, attr: tuple[str, ...]) -> None:
+        kind = attr[0]
+        if kind == "field":
+            (self.near if attr[1] in ("v", "before") else self.far).add(attr[2])
+        elif kind == "old":
+            self.old.add(attr[2])
+        elif kind == "column":
+            self.columns.add(attr[2])
+        elif kind == "edge_state":
+            self.edge_read.add(attr[2])
+            if attr[1] == "rev":
+                self.loads.add("reverse")
+        elif kind == "scalar":
+            self.scalars.add(attr[1])
+        else:
+            self.loads.add(".".join(attr))
+
+
+def facts_of(step: Step) -> Facts:
+    """Return the facts about a step and its roles."""
+    facts = Facts()
+    facts.add(step.body)
+    for block in (step.accept, step.active, step.priority):
+        if block is not None:
+            facts.add(block)
+    facts.written.update(step.into)
+    return facts
+
+
+def block_facts(*blocks: Block | None) -> Facts:
+    """Return the facts about some blocks."""
+    facts = Facts()
+    for block in blocks:
+        if block is not None:
+            facts.add(block)
+    return facts
+
+
+def is_pure(value: Value, live: set[str]) -> bool:
+    """Whether an instruction can be moved, merged or dropped."""
+    if value.op in EFFECT or value.op in LIVE_READ:
+        return False
+    if value.op == "load" and value.attr[0] == "field" and value.attr[2] in live:
+        return False
+    return all(is_pure(inner, live) for block in value.blocks for inner in block.body)
+
+
+def uses(block: Block) -> dict[int, int]:
+    """Return how often each value is used, inner blocks included."""
+    counts: dict[int, int] = {}
+
+    def count(inner: Block) -> None:
+        for value in inner.body:
+            for arg in value.args:
+                counts[id(arg)] = counts.get(id(arg), 0) + 1
+            for nested in value.blocks:
+                count(nested)
+        for result in inner.results:
+            counts[id(result)] = counts.get(id(result), 0) + 1
+
+    count(block)
+    return counts

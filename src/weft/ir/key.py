@@ -1,0 +1,90 @@
+"""Structural keys of programs, and the lifting of their constants into arguments.
+
+Two programs with equal keys share compiled code: they differ at most in their constants.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.ir.ops import SMALL, Block, Program, Reduction, Step, Value
+
+
+class Keyer:
+    """Walks a program once; collects its key and the constants that can be lifted."""
+
+    def __init__(self, lift: bool = True) -> None:
+        self.lift = lift
+        self.constants: list[Value] = []
+        self._numbers: dict[int, int] = {}
+
+    def program(self, program: Program) -> tuple[Any, ...]:
+        """Return the key of a program."""
+        return (
+            program.mode,
+            program.bounded,
+            program.trail,
+            program.signature.index_dtype.char,
+            tuple(self.step(step) for step in program.steps),
+            tuple(self.step(step) for step in program.refill),
+            self.optional(program.until),
+            self.optional(program.next_threshold),
+        )
+
+    def step(self, step: Step) -> tuple[Any, ...]:
+        """Return the key of a step."""
+        return (
+            step.kind, step.into, step.conditional, step.wake, step.everywhere, step.order_free,
+            step.folded, step.relaxed, self.block(step.body),
+            tuple(self.reduction(r) for r in step.reductions),
+            self.optional(step.accept), self.optional(step.active), self.optional(step.priority),
+        )  # fmt: skip
+
+    def optional(self, block: Block | None) -> Any:
+        """Return the key of a block that may be absent."""
+        return None if block is None else self.block(block)
+
+    def reduction(self, reduction: Reduction) -> tuple[Any, ...]:
+        """Return the key of a reduction."""
+        return (reduction.name, repr(reduction.identity), self.optional(reduction.combine))
+
+    def block(self, block: Block) -> tuple[Any, ...]:
+        """Return the key of a block; values are numbered in order of appearance."""
+        numbers = self._numbers
+        for param in block.params:
+            numbers[id(param)] = len(numbers)
+        keys = []
+        for value in block.body:
+            inner = tuple(self.block(b) for b in value.blocks)
+            keys.append((
+                value.op, tuple([numbers[id(a)] for a in value.args]), self.attribute(value),
+                value.dtype.char, value.shape, value.weak, inner,
+            ))  # fmt: skip
+            numbers[id(value)] = len(numbers)
+        params = tuple([(p.dtype.char, p.shape) for p in block.params])
+        return (params, tuple(keys), tuple([numbers[id(r)] for r in block.results]))
+
+    def attribute(self, value: Value) -> Any:
+        """Return the part of a key that comes from an attribute."""
+        attr = value.attr
+        if value.op == "const":
+            if self.lift and value.dtype.kind != "b" and not (
+                attr in SMALL and not (attr == 0 and str(attr)[0] == "-")
+            ):
+                self.constants.append(value)
+                return "lifted"
+            return repr(attr)
+        if value.op == "gather":
+            return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
+        if value.op == "common":
+            return self.reduction(attr)
+        if value.op == "reduce_scalar":
+            return (attr[0], self.reduction(attr[1]))
+        return attr
+
+
+def lift_constants(constants: list[Value]) -> None:
+    """Turn constants into arguments, numbered in the order in which the key met them."""
+    for position, value in enumerate(constants):
+        value.op = "constant"
+        value.attr = position

@@ -1,0 +1,247 @@
+"""The IR: the closed set of ops, and the values, blocks and steps that are built from them.
+
+A `Value` is one instruction and its result. A `Block` is a list of values in program order with
+parameters and results; loops, gathers and reductions over common neighbours hold blocks. A `Step`
+is one traced user function with its roles (accept, active, ...), a `Program` what one run executes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# Elementwise ops on values of equal dtype (comparisons give bool). Operands broadcast by shape.
+ARITHMETIC = (
+    "add", "sub", "mul", "div", "floordiv", "mod", "pow", "minimum", "maximum", "hypot", "atan2",
+)  # fmt: skip
+BITWISE = ("bit_and", "bit_or", "bit_xor", "shl", "shr")
+COMPARISON = ("lt", "le", "gt", "ge", "eq", "ne")
+UNARY = (
+    "neg", "abs", "invert", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10",
+    "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor",
+    "ceil", "round", "trunc", "sign", "popcount", "clz",
+)  # fmt: skip
+PREDICATE = ("isnan", "isinf", "isfinite")
+ELEMENTWISE = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *UNARY, *PREDICATE)) | {
+    "select",  # (condition, if true, if false)
+    "cast",  # to the value's dtype; float to int saturates, NaN gives 0
+    "bitcast",  # same width, same bits
+    "broadcast",  # a scalar to the value's shape
+}
+
+# Ops over the features of one value.
+FEATURE = frozenset({
+    "outer", "dot", "matvec", "matmul", "transpose", "solve", "inverse",
+    "normalize",  # attr: "sum", "l2", "max" or "softmax"
+    "feature_reduce",  # attr: name of a monoid
+    "argmin_feature", "argmax_feature",
+    "eye",  # attr: k
+    "stack",  # scalars to a vector, vectors to a matrix
+    "index",  # (value, position along the first axis)
+})  # fmt: skip
+
+# Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
+#   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
+#   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
+#   ("superstep",), ("num_vertices",); ("scalar", name)
+LOAD = frozenset({"load"})
+LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
+
+# Computed vertices: (vertex), (vertex, i), (vertex, i), (key, counter).
+INDEXED = frozenset({"degree", "neighbor", "neighbor_edge", "random_bits", "random_unit"})
+LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
+# at_reduce: attr (field, monoid name); (index, value) gives the old value.
+# at_cas: attr field; (index, expected, new) gives the old value.
+LIVE_WRITE = frozenset({"at_store", "at_reduce", "at_cas"})
+# store: attr field, own vertex. store_edge: attr field, this arc. reduce_scalar: attr (name,
+# monoid). set_changed: attr None.
+EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE
+# while: blocks (condition, body), args = initial state, attr = bound.
+# for: blocks (body,), args = (start, stop, *initial state).
+# gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
+#   conditional) and takes that many results of the block, then the condition if it has one.
+# common: blocks (message of w,), args = (a, b), attr = reduction.
+# project: attr = i, the i-th result of one of the above.
+CONTROL = frozenset({"while", "for", "gather", "common", "project"})
+ALL_OPS = ELEMENTWISE | FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
+
+BOOL = np.dtype(bool)
+INT32 = np.dtype(np.int32)
+INT64 = np.dtype(np.int64)
+UINT64 = np.dtype(np.uint64)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+Shape = tuple[int, ...]
+
+
+class Value:
+    """One instruction: an op, its operands, and the dtype and shape of its result."""
+
+    __slots__ = ("args", "attr", "blocks", "dtype", "op", "results", "shape", "weak")
+
+    def __init__(
+        self,
+        op: str,
+        args: tuple[Value, ...] = (),
+        attr: Any = None,
+        dtype: np.dtype[Any] = BOOL,
+        shape: Shape = (),
+        weak: bool = False,
+        blocks: tuple[Block, ...] = (),
+        results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.attr = attr
+        self.dtype = dtype
+        self.shape = shape
+        self.weak = weak  # a weak number takes the dtype of the other operand
+        self.blocks = blocks
+        self.results = results  # types of the parts of a multi-result op, read by `project`
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return int(np.prod(self.shape)) if self.shape else 1
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.dtype}{list(self.shape) or ''}>"
+
+
+@dataclass(eq=False)
+class Block:
+    """Instructions in program order, with parameters and results."""
+
+    params: tuple[Value, ...] = ()
+    body: list[Value] = field(default_factory=list)
+    results: tuple[Value, ...] = ()
+
+    def walk(self) -> Iterator[Value]:
+        """Yield every instruction, those of inner blocks before the one that holds them."""
+        for value in self.body:
+            for inner in value.blocks:
+                yield from inner.walk()
+            yield value
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A monoid as the IR knows it: a name, and for user-made ones a block and an identity."""
+
+    name: str  # sum prod min max any or and argmin argmax mode user
+    combine: Block | None = None
+    identity: float | int | bool | None = None
+
+    @property
+    def selecting(self) -> bool:
+        """Whether the whole tuple of messages comes from one edge."""
+        return self.name in ("any", "argmin", "argmax")
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether meeting the same message twice changes nothing."""
+        return self.name in ("min", "max", "any", "or", "and", "argmin", "argmax")
+
+
+@dataclass(eq=False)
+class Step:
+    """One traced user function: an edge step or a vertex step."""
+
+    kind: str  # "edge" or "vertex"
+    name: str
+    body: Block
+    # Edge: messages, then the condition if there is one. Vertex: the returned condition, if any.
+    into: tuple[str, ...] = ()
+    reductions: tuple[Reduction, ...] = ()
+    conditional: bool = False  # the last result of the body says whether to send (or go on)
+    accept: Block | None = None
+    active: Block | None = None
+    priority: Block | None = None
+    wake: str = "changed"  # changed, all, neighbors
+    everywhere: bool = False  # on="all"
+    order_free: bool = False
+    folded: bool = False  # continues the sweep of the step before it
+    relaxed: bool = False  # fold: other vertices may be seen as they are
+    # Hidden fields, each with the block of u that fills it before the step (source hoisting).
+    hoisted: list[tuple[str, Block]] = field(default_factory=list)
+
+    def body_effects(self) -> bool:
+        """Whether the function does more than send messages."""
+        return any(value.op in EFFECT for value in self.body.walk())
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a program may name: fields, columns and scalars with dtype and shape."""
+
+    fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
+    edge_fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
+    columns: tuple[tuple[str, np.dtype[Any], Shape], ...]
+    scalars: tuple[tuple[str, np.dtype[Any]], ...]
+    index_dtype: np.dtype[Any]
+
+
+@dataclass(eq=False)
+class Program:
+    """What one `run`, `iterate` or `replay` executes."""
+
+    steps: tuple[Step, ...]
+    signature: Signature
+    mode: str = "run"  # run, iterate, replay
+    until: Block | None = None
+    refill: tuple[Step, ...] = ()
+    next_threshold: Block | None = None
+    bounded: bool = False  # max_iter was given
+    trail: bool = False
+
+    def all_steps(self) -> tuple[Step, ...]:
+        """Return the steps of a superstep and those of a refill."""
+        return self.steps + self.refill
+
+
+def step_blocks(step: Step) -> tuple[Block, ...]:
+    """Return every block of a step, the body first."""
+    extra = [b for b in (step.accept, step.active, step.priority) if b is not None]
+    combines = [r.combine for r in step.reductions if r.combine is not None]
+    return (step.body, *extra, *combines)
+
+
+def program_blocks(program: Program) -> tuple[Block, ...]:
+    """Return every block of a program."""
+    blocks = [b for step in program.all_steps() for b in step_blocks(step)]
+    extra = [b for b in (program.until, program.next_threshold) if b is not None]
+    return (*blocks, *extra)
+
+
+SMALL = (0, 1, -1, 2)  # constants that stay in the IR; others are lifted into arguments
+
+
+def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return the value that a reduction starts from, as a Python number."""
+    name = reduction.name
+    if name == "user":
+        return reduction.identity
+    if name in ("min", "argmin", "max", "argmax"):
+        low = name in ("max", "argmax")
+        if dtype.kind == "f":
+            return float("-inf") if low else float("inf")
+        if dtype.kind == "b":
+            return not low
+        info = np.iinfo(dtype)
+        return int(info.min) if low else int(info.max)
+    if name == "prod":
+        return 1
+    if name == "and":
+        return (
+            True if dtype.kind == "b" else (-1 if dtype.kind == "i" else int(np.iinfo(dtype).max))
+        )
+    return 0
+
+
+def payload_identity(dtype: np.dtype[Any]) -> int:
+    """Return what the payload of argmin and argmax holds where no message came."""
+    return -1 if dtype.kind == "i" else 0

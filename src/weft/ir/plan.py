@@ -1,0 +1,263 @@
+"""How the steps of a program may be carried out: the decisions, with their proofs.
+
+A `Sweep` is a run of functions that go over the same items together: one edge or vertex function,
+or those of a fold. For a sweep over edges the mode says when updates may be seen:
+
+once      `any` into a field that its accept makes write-once: in place, claimed by swap
+online    min, max, or, and (and argmin, argmax as packed pairs): in place, noticed one by one
+deferred  into a second buffer, compared and copied after the sweep
+effects   no messages: edge state and live fields only
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.ir.facts import Facts, block_facts, facts_of
+from weft.ir.ops import Program, Step, Value
+
+_NONDECREASING = ("add", "minimum", "maximum", "cast")
+
+
+@dataclass
+class Sweep:
+    """Functions that go over the same arcs or vertices together."""
+
+    kind: str  # edge or vertex
+    steps: list[Step]
+    facts: Facts
+    mode: str = "vertex"
+    buffered: set[str] = field(default_factory=set)  # written to a second buffer first
+    snapshots: set[str] = field(default_factory=set)  # far reads see the fold's beginning
+    early_exit: bool = False  # a pull may stop at the first message
+    relaxes: bool = False  # in-place updates feed on themselves (rule 11)
+    check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
+    push_refused: str = ""  # why it cannot be pushed
+    pull_refused: str = ""
+    fold_start: bool = True  # the first sweep of a fold, or of a plain step
+
+    @property
+    def last(self) -> Step:
+        """The function whose changes are the output."""
+        return self.steps[-1]
+
+    @property
+    def direct_pull(self) -> bool:
+        """Whether a pull may write its own vertex at once, since nobody else reads it."""
+        return not (self.buffered & self.facts.far) and not self.snapshots
+
+
+def plan_sweeps(
+    steps: tuple[Step, ...],
+    program: Program,
+    *,
+    kept_old: frozenset[str] = frozenset(),
+    deterministic: bool = False,
+    off: frozenset[str] = frozenset(),
+) -> tuple[list[Sweep], list[str]]:
+    """Group steps into sweeps and decide how each is carried out; return what was decided."""
+    sweeps: list[Sweep] = []
+    for step in steps:
+        if step.folded and sweeps and sweeps[-1].kind == step.kind:
+            sweeps[-1].steps.append(step)
+        else:
+            sweeps.append(Sweep(step.kind, [step], Facts(), fold_start=not step.folded))
+    decided: list[str] = []
+    for sweep in sweeps:
+        sweep.facts = _facts(sweep)
+        if sweep.kind == "edge":
+            _plan_edges(sweep, program, kept_old, off, decided)
+            _plan_directions(sweep, deterministic)
+        else:
+            far = sweep.facts.far
+            sweep.buffered = (sweep.facts.written & far) - sweep.facts.live
+    _plan_snapshots(sweeps)
+    return sweeps, decided
+
+
+def _facts(sweep: Sweep) -> Facts:
+    merged = Facts()
+    for step in sweep.steps:
+        facts = facts_of(step)
+        for _, block in step.hoisted:
+            hoisted = block_facts(block)
+            facts.scalars |= hoisted.scalars
+            facts.loads |= hoisted.loads
+            facts.near |= hoisted.far | hoisted.near
+            facts.old |= hoisted.old
+        for name in vars(merged):
+            getattr(merged, name).update(getattr(facts, name))
+    return merged
+
+
+def _plan_edges(
+    sweep: Sweep, program: Program, kept: frozenset[str], off: frozenset[str], decided: list[str]
+) -> None:
+    step = sweep.steps[0]
+    if not any(s.into for s in sweep.steps):
+        sweep.mode = "effects"
+        return
+    sweep.mode = "deferred"
+    sweep.buffered = {name for s in sweep.steps for name in s.into}
+    names = {r.name for s in sweep.steps for r in s.reductions}
+    plain = len(sweep.steps) == 1 and step.active is None and not (set(step.into) & kept)
+    accept_reads = block_facts(step.accept)
+    if plain and names == {"any"} and "write_once" not in off and len(step.reductions) == 1:
+        proof = _write_once(step)
+        if proof:
+            sweep.mode, sweep.buffered = "once", set()
+            sweep.check_frontier = proof == "frontier"
+            decided.append("write_once")
+    elif plain and not (accept_reads.near & set(step.into)):
+        body = block_facts(step.body)
+        read = (body.far | body.near) & set(step.into)
+        scalar = not any(dict_shape for _, dict_shape in _into_types(step, program))
+        if names <= {"min", "max", "or", "and"}:
+            relaxes = bool(read) and _may_relax(step, program, scalar) and "async_relaxation" not in off
+            if not read or relaxes:
+                sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
+                decided.append("async_relaxation" if relaxes else "in_place")
+        elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
+            if read <= {step.into[0]} and _may_relax(step, program, True) and (
+                "async_relaxation" not in off
+            ):
+                sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
+                decided.append("async_relaxation")
+    exits = all(
+        s.reductions and (s.reductions[0].name == "any" or _saturating(s, program)) for s in sweep.steps
+    )
+    if exits and len(sweep.steps) == 1 and "early_exit" not in off and not step.body_effects():
+        sweep.early_exit = True
+        decided.append("early_exit")
+
+
+def _into_types(step: Step, program: Program) -> list[tuple[object, tuple[int, ...]]]:
+    known = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
+    return [known[name] for name in step.into]
+
+
+def _saturating(step: Step, program: Program) -> bool:
+    """Whether the first message that is sent decides: a constant True under `or`."""
+    if len(step.into) != 1 or step.reductions[0].name != "or":
+        return False
+    message = step.body.results[0]
+    return message.op == "const" and message.attr is True
+
+
+def _write_once(step: Step) -> str:
+    """Prove that a message makes accept false for good: "always", "frontier" (given that the
+
+    frontier accepts nothing) or "" if there is no proof.
+    """
+    if step.accept is None:
+        return ""
+    test = step.accept.results[0]
+    if test.op not in ("lt", "eq") or len(test.args) != 2:
+        return ""
+    load, bound = test.args
+    while load.op == "cast":
+        load = load.args[0]
+    if load.op != "load" or load.attr[:2] != ("field", "v") or bound.op != "const":
+        return ""
+    name = load.attr[2]
+    if name not in step.into:
+        return ""
+    message = step.body.results[step.into.index(name)]
+    return _not_accepted(message, name, test.op, bound.attr)
+
+
+def _not_accepted(message: Value, name: str, op: str, bound: float) -> str:
+    while message.op == "cast":
+        message = message.args[0]
+    if message.op == "load":
+        if message.attr[0] in ("id", "superstep", "edge_id", "rank"):
+            return "always" if bound <= 0 and (op == "lt" or bound < 0) else ""
+        if message.attr == ("field", "u", name) and op == "lt":
+            return "frontier"
+    if message.op == "add":
+        for a, b in (message.args, message.args[::-1]):
+            step = b.args[0] if b.op == "cast" else b
+            if step.op == "const" and step.attr >= 0:
+                inner = _not_accepted(a, name, op, bound)
+                if op == "lt" or inner == "always":
+                    return inner
+    if message.op == "const" and op == "lt":
+        return "always" if message.attr >= bound else ""
+    if message.op == "const" and op == "eq":
+        return "always" if message.attr != bound else ""
+    return ""
+
+
+def _may_relax(step: Step, program: Program, scalar: bool) -> bool:
+    """Rule 11: in place is unobservable for monotone messages inside an unbounded iterate."""
+    facts = facts_of(step)
+    alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
+    observed = program.bounded or program.until is not None or program.trail
+    if not alone or observed or not scalar or "superstep" in facts.loads:
+        return False
+    if facts.reduced or facts.edge_written or facts.live or facts.old or step.everywhere:
+        return False
+    body = block_facts(step.body)
+    if body.near & set(step.into):
+        return False
+    if step.conditional and _depends(step.body.results[-1], set(step.into)):
+        return False
+    if step.reductions[0].selecting:
+        return _nondecreasing(step.body.results[0], step.into[0]) and not _depends(
+            step.body.results[1], set(step.into)
+        )
+    own = dict(zip(step.into, step.body.results, strict=False))
+    return all(
+        _nondecreasing(message, name) and not _depends(message, set(step.into) - {name})
+        for name, message in own.items()
+    )
+
+
+def _depends(value: Value, names: set[str]) -> bool:
+    if value.op == "load" and value.attr[0] == "field" and value.attr[2] in names:
+        return True
+    inner = any(_depends(v, names) for block in value.blocks for v in block.body)
+    return inner or any(_depends(a, names) for a in value.args)
+
+
+def _nondecreasing(value: Value, name: str) -> bool:
+    """Whether a value does not fall when u's field rises (or does not depend on it)."""
+    if not _depends(value, {name}):
+        return True
+    if value.op == "load":
+        return True
+    if value.op == "cast":
+        return value.dtype.kind == value.args[0].dtype.kind and _nondecreasing(value.args[0], name)
+    if value.op in _NONDECREASING:
+        return all(_nondecreasing(a, name) for a in value.args)
+    if value.op == "sub":
+        return _nondecreasing(value.args[0], name) and not _depends(value.args[1], {name})
+    return False
+
+
+def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
+    reductions = [r for s in sweep.steps for r in s.reductions]
+    selecting = any(r.name in ("argmin", "argmax") for r in reductions)
+    if sweep.mode == "deferred" and selecting:
+        sweep.push_refused = "argmin and argmax that compare after the step are pulled"
+    if sweep.mode == "online" and selecting:
+        sweep.pull_refused = "argmin and argmax in place are pushed by compare-and-swap"
+    if any(s.conditional or s.into for s in sweep.steps[1:]):
+        sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
+        sweep.push_refused = ""
+    if deterministic and not sweep.pull_refused:
+        exact = {"min", "max", "or", "and"}
+        dtypes = {v.dtype.kind for s in sweep.steps for v in s.body.results}
+        if not ({r.name for r in reductions} <= exact | ({"sum"} if "f" not in dtypes else set())):
+            sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
+
+
+def _plan_snapshots(sweeps: list[Sweep]) -> None:
+    """A vertex run of a fold sees other vertices as they were when the fold began (rule 9)."""
+    written: set[str] = set()
+    for sweep in sweeps:
+        if sweep.fold_start:
+            written = set()
+        elif not any(step.relaxed for step in sweep.steps):
+            sweep.snapshots = sweep.facts.far & written
+        written |= sweep.facts.written

@@ -1,0 +1,325 @@
+"""Vertices and arcs as arrays: adjacency in both directions, arc order, edge ids, degrees.
+
+An *arc* is a stored connection `u -> v`. A directed edge is one arc. An undirected edge is two arcs
+of opposite direction, a self-loop always one. Three numberings meet here:
+
+- a *slot* is a position in the adjacency of one direction; the slots of a row are sorted by target;
+- the *canonical arc* is the slot of the primary direction (out, or in where only that is kept);
+- the *edge id* is the position in the list of edges that the user sees.
+
+Everything that can be derived (the second direction, the maps between the numberings, degrees) is
+made when first asked for and then kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from weft.adjacency import (
+    Adjacency,
+    Array,
+    count_keys,
+    first_unpaired,
+    fitting_dtype,
+    index_dtype_for,
+    mirror,
+    sort_arcs,
+    spread_over_mirrored,
+    transpose,
+)
+from weft.errors import ConfigError, GraphError, unknown
+
+Direction: TypeAlias = Literal["out", "in"]
+Keep: TypeAlias = Literal["both", "out", "in"]
+
+DIRECTIONS: Final = ("out", "in")
+KEEPS: Final = ("both", "out", "in")
+
+__all__ = ["DIRECTIONS", "KEEPS", "Adjacency", "Direction", "Keep", "Topology"]
+
+
+class Topology:
+    """The structure of a graph, without any data on it.
+
+    Build one with `Topology.from_arcs`, or with `Topology.from_sorted` from arcs that are sorted.
+
+    Parameters
+    ----------
+    primary : Adjacency
+        The direction that numbers the canonical arcs; of an undirected graph, all arcs.
+    directed : bool
+        Whether an arc stands for an edge of its own.
+    keep : {"both", "out", "in"}
+        Which directions may be stored. Undirected graphs store one that serves as both.
+    num_edges : int
+        The number of edges (undirected ones counted once).
+    """
+
+    def __init__(
+        self, primary: Adjacency, *, directed: bool, keep: Keep = "both", num_edges: int
+    ) -> None:
+        self.num_vertices = int(primary.offsets.size - 1)
+        self.num_arcs = int(primary.targets.size)
+        self.num_edges = int(num_edges)
+        self.directed = directed
+        self.keep: Keep = keep if directed else "both"
+        self.index_dtype: np.dtype[Any] = primary.targets.dtype
+        self._primary = primary
+        self.primary_direction: Direction = "in" if self.keep == "in" else "out"
+        self._secondary: Adjacency | None = None
+        self._secondary_arcs: Array | None = None
+        self._reverse: Array | None = None
+        self._edges: Array | None = None
+        self._degrees: dict[str, Array] = {}
+        self._lock = threading.RLock()
+
+    @classmethod
+    def from_arcs(
+        cls,
+        src: Array,
+        dst: Array,
+        num_vertices: int,
+        *,
+        directed: bool = True,
+        keep: Keep = "both",
+        index_dtype: DTypeLike | None = None,
+    ) -> tuple[Topology, Array]:
+        """Build from the ends of each edge; checks nothing (see `Graph.from_edges`).
+
+        Returns
+        -------
+        topology : Topology
+        order : ndarray of int
+            The input position of each edge id.
+        """
+        dtype = index_dtype_for(num_vertices, index_dtype)
+        src, dst = src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
+        if not directed:
+            src, dst = np.minimum(src, dst), np.maximum(src, dst)
+        row, column = (dst, src) if directed and keep == "in" else (src, dst)
+        positions = np.arange(src.size, dtype=fitting_dtype(src.size))
+        offsets, targets, order = sort_arcs(row, column, num_vertices, positions)
+        assert order is not None
+        return cls.from_sorted(Adjacency(offsets, targets), directed=directed, keep=keep), order
+
+    @classmethod
+    def from_sorted(cls, adjacency: Adjacency, *, directed: bool, keep: Keep = "both") -> Topology:
+        """Build from sorted rows.
+
+        Parameters
+        ----------
+        adjacency : Adjacency
+            Directed: the primary direction. Undirected: each edge once, in the row of its lower
+            end.
+        directed : bool
+        keep : {"both", "out", "in"}
+        """
+        num_edges = adjacency.targets.size
+        primary = adjacency if directed else mirror(adjacency)
+        return cls(primary, directed=directed, keep=keep, num_edges=num_edges)
+
+    # -- adjacency ------------------------------------------------------------------------------
+
+    @property
+    def out(self) -> Adjacency:
+        """The arcs by source."""
+        return self.adjacency("out")
+
+    @property
+    def in_(self) -> Adjacency:
+        """The arcs by destination; of an undirected graph, the same object as `out`."""
+        return self.adjacency("in")
+
+    def adjacency(self, direction: Direction) -> Adjacency:
+        """Return the adjacency of a direction by name, building it if it is not there yet."""
+        self.check_stored(direction)
+        if not self.directed or direction == self.primary_direction:
+            return self._primary
+        with self._lock:
+            if self._secondary is None:
+                self._secondary, _ = transpose(self._primary, None)
+            return self._secondary
+
+    def endpoints(self) -> tuple[Array, Array]:
+        """Return the source and the destination of each canonical arc.
+
+        One of the two is the stored array itself: it must not be written to.
+        """
+        rows, targets = self._primary.rows(), self._primary.targets
+        return (rows, targets) if self.primary_direction == "out" else (targets, rows)
+
+    def edge_endpoints(self) -> tuple[Array, Array]:
+        """Return the ends of each edge, in the order of edge ids; the lower one first where
+        undirected."""
+        src, dst = self.endpoints()
+        if self.directed:
+            return src, dst
+        upper = src <= dst
+        return src[upper], dst[upper]
+
+    # -- numberings -----------------------------------------------------------------------------
+
+    def arcs(self, direction: Direction) -> Array | None:
+        """Return the canonical arc of each slot of a direction; None where they are the same.
+
+        The in-slot (row v, target u) of an undirected graph stands for the arc u -> v, so there
+        this is the map from each arc to its opposite.
+        """
+        self.check_stored(direction)
+        if direction == self.primary_direction:
+            return None
+        with self._lock:
+            if self._secondary_arcs is None:
+                self._secondary_arcs = self._reverse
+            if self._secondary_arcs is None:
+                turned, self._secondary_arcs = self._transposed_arcs()
+                if self.directed and self._secondary is None:
+                    self._secondary = turned
+            return self._secondary_arcs
+
+    def edges(self, direction: Direction) -> Array | None:
+        """Return the edge id of each slot of a direction; None where they are the same."""
+        if self.directed:
+            return self.arcs(direction)
+        self.check_stored(direction)
+        with self._lock:
+            if self._edges is None:
+                ids = np.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
+                self._edges = self.slot_values(ids, direction)
+            return self._edges
+
+    def slot_values(self, values: Array, direction: Direction) -> Array:
+        """Return one value per edge in the slot order of a direction.
+
+        Needs neither `arcs` nor `edges` to be stored. Gives `values` itself where the orders are
+        the same.
+        """
+        self.check_stored(direction)
+        if self.directed and direction == self.primary_direction:
+            return values
+        known = self._secondary_arcs if self.directed else self._edges
+        if known is None and values.ndim > 1:
+            ids = np.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
+            known = self.slot_values(ids, direction)
+        if known is not None:
+            return values[known]
+        if self.directed:
+            _, turned = transpose(self._primary, values)
+            assert turned is not None
+            return turned
+        return spread_over_mirrored(self._primary, values)
+
+    def reverse_arcs(self) -> Array:
+        """Return the opposite arc of each canonical arc.
+
+        Parallel arcs are paired one to one in order; a self-loop is its own opposite.
+
+        Raises
+        ------
+        GraphError
+            If some arc has no opposite.
+        """
+        with self._lock:
+            if self._reverse is None:
+                unpaired = self.unpaired_arc()
+                if unpaired is not None:
+                    u, v = unpaired
+                    raise GraphError(
+                        f"The arc {u} -> {v} has no opposite: there are fewer arcs {v} -> {u}. "
+                        "Expected every arc to have one; make the graph undirected "
+                        "(directed=False, or g.to_undirected())."
+                    )
+                if self._secondary_arcs is None:
+                    _, self._reverse = self._transposed_arcs()
+                else:
+                    self._reverse = self._secondary_arcs
+            return self._reverse
+
+    def unpaired_arc(self) -> tuple[int, int] | None:
+        """Return source and destination of an arc without an opposite, or None if all have one."""
+        if not self.directed:
+            return None
+        turned = self._secondary
+        if turned is None:
+            turned, _ = transpose(self._primary, None)
+        pair = first_unpaired(self._primary, turned)
+        return pair if pair is None or self.primary_direction == "out" else pair[::-1]
+
+    # -- degrees and memory ---------------------------------------------------------------------
+
+    @property
+    def out_degree(self) -> Array:
+        """The number of arcs that leave each vertex."""
+        return self._degree("out")
+
+    @property
+    def in_degree(self) -> Array:
+        """The number of arcs that enter each vertex."""
+        return self._degree("in")
+
+    def _degree(self, direction: Direction) -> Array:
+        """Return the degrees; counts the targets rather than build a direction for them."""
+        key = direction if self.directed else "out"
+        with self._lock:
+            if key not in self._degrees:
+                if not self.directed or direction == self.primary_direction:
+                    counts = np.diff(self._primary.offsets)
+                elif self._secondary is not None:
+                    counts = np.diff(self._secondary.offsets)
+                else:
+                    counts = count_keys(self._primary.targets, self.num_vertices)
+                fits = counts.size == 0 or int(counts.max()) <= np.iinfo(self.index_dtype).max
+                self._degrees[key] = counts.astype(self.index_dtype if fits else np.int64)
+            return self._degrees[key]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all arrays held now."""
+        held = [self._primary, self._secondary, self._secondary_arcs, self._edges]
+        if self._reverse is not self._secondary_arcs:
+            held.append(self._reverse)
+        held.extend(self._degrees.values())
+        return sum(part.nbytes for part in held if part is not None)
+
+    def reversed(self) -> Topology:
+        """Return the topology with every arc turned round; shares the arrays of this one.
+
+        What keeps one direction keeps the other one afterwards, and the same arc order.
+        """
+        if not self.directed:
+            return self
+        if self.keep != "both":
+            kept: Keep = "in" if self.keep == "out" else "out"
+            return Topology(self._primary, directed=True, keep=kept, num_edges=self.num_edges)
+        turned = Topology(self.in_, directed=True, num_edges=self.num_edges)
+        turned._secondary = self._primary
+        return turned
+
+    def _transposed_arcs(self) -> tuple[Adjacency, Array]:
+        """Return the primary direction transposed, and the canonical arc of each of its slots."""
+        arcs = np.arange(self.num_arcs, dtype=fitting_dtype(self.num_arcs))
+        turned, moved = transpose(self._primary, arcs)
+        assert moved is not None
+        return turned, moved
+
+    def check_stored(self, direction: Direction) -> None:
+        """Raise unless `direction` is one that this topology may have."""
+        if direction not in DIRECTIONS:
+            raise ConfigError(unknown("direction", direction, DIRECTIONS))
+        if self.keep not in ("both", direction):
+            raise GraphError(
+                f"The {direction}-arcs are not stored: the graph was built with "
+                f"keep={self.keep!r}. Expected keep='both' or keep={direction!r}; "
+                "build the graph again with one of them."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
