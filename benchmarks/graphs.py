@@ -1,9 +1,4 @@
-"""The benchmark graphs: one social-like, one road-like, as weft's graph and as a SciPy matrix.
-
-Both are generated from a seed, so that anyone can make them again. They come from
-``weft.generators``; where that cannot be imported, `numpy_kron` and `numpy_road` draw graphs of the
-same families, so that the peers can be measured by themselves.
-"""
+"""The benchmark graphs: one social-like, one road-like, as weft's graph and as a SciPy matrix."""
 
 from __future__ import annotations
 
@@ -14,23 +9,26 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-GRAPH500_QUADRANTS = (0.57, 0.19, 0.19, 0.05)
+SEED = 1
+EDGE_FACTOR = 16
+KEEP = 0.7
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One graph, symmetric and free of self-loops and duplicates, and where searches start in it.
+    """One undirected, simple, weighted graph and where searches start in it.
 
     Attributes
     ----------
     name : str
         Family and size, e.g. ``"kron18"``.
     matrix : scipy.sparse.csr_array
-        ``matrix[u, v]`` is the weight of the arc ``u -> v``: float64, sorted int32 indices.
+        Symmetric; ``matrix[u, v]`` is the weight of the arc ``u -> v``. Float64 values and sorted
+        int32 indices, so that no SciPy routine has to convert them again.
     source : int
         Start of BFS and SSSP.
-    graph : object
-        The ``weft.Graph``, or None where the graph was drawn without weft.
+    graph : weft.Graph
+        The same graph with float32 weights, or None where weft does not take part.
     """
 
     name: str
@@ -49,10 +47,15 @@ class Workload:
 
 def make(name: str) -> Workload:
     """Generate the graph called `name`: ``kron<scale>`` or ``road<side>``."""
+    from weft import generators
+
     family, size = split_name(name)
-    graph, matrix = _from_weft(family, size)
-    if matrix is None:
-        matrix = numpy_kron(size) if family == "kron" else numpy_road(size)
+    if family == "kron":
+        graph = generators.kron(size, EDGE_FACTOR, seed=SEED, weights="int")
+    else:
+        graph = generators.road(size, keep=KEEP, seed=SEED, weights="int")
+    graph.edge["weight"] = np.asarray(graph.edge["weight"]).astype(np.float32)
+    matrix = canonical_matrix(graph.to_scipy())
     source = busiest_vertex(matrix) if family == "kron" else giant_vertex(matrix, size + 8)
     return Workload(name, matrix, source, graph)
 
@@ -67,20 +70,8 @@ def split_name(name: str) -> tuple[str, int]:
     return family, int(digits)
 
 
-def _from_weft(family: str, size: int) -> tuple[Any, sp.csr_array | None]:
-    try:
-        from weft import generators
-    except ImportError:
-        return None, None
-    if family == "kron":
-        graph = generators.kron(size, 16, seed=1, weights="int")
-    else:
-        graph = generators.road(size, keep=0.7, seed=1, weights="int")
-    return graph, _canonical(graph.to_scipy())
-
-
-def _canonical(matrix: Any) -> sp.csr_array:
-    """float64 values and int32 indices, so that no SciPy routine has to convert them again."""
+def canonical_matrix(matrix: Any) -> sp.csr_array:
+    """The matrix in the form that `Workload` promises."""
     matrix = sp.csr_array(matrix, dtype=np.float64)
     matrix.sort_indices()
     matrix.indices = matrix.indices.astype(np.int32, copy=False)
@@ -89,7 +80,7 @@ def _canonical(matrix: Any) -> sp.csr_array:
 
 
 def busiest_vertex(matrix: sp.csr_array) -> int:
-    """The vertex of largest degree (the smallest such id)."""
+    """The vertex of largest degree, the smallest id among equals."""
     return int(np.diff(matrix.indptr).argmax())
 
 
@@ -98,44 +89,3 @@ def giant_vertex(matrix: sp.csr_array, start: int) -> int:
     _, label = csgraph.connected_components(matrix, directed=False)
     giant = np.bincount(label).argmax()
     return int(start + np.flatnonzero(label[start:] == giant)[0])
-
-
-def numpy_kron(scale: int, edge_factor: int = 16, seed: int = 1) -> sp.csr_array:
-    """R-MAT with Graph500's quadrants, vertices permuted, both arcs, no duplicates, no loops."""
-    rng = np.random.default_rng(seed)
-    n, m = 1 << scale, edge_factor << scale
-    a, b, c, _ = GRAPH500_QUADRANTS
-    u, v = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    for bit in range(scale):
-        draw = rng.random(m)
-        u |= (draw >= a + b).astype(np.int64) << bit
-        v |= (((draw >= a) & (draw < a + b)) | (draw >= a + b + c)).astype(np.int64) << bit
-    permutation = rng.permutation(n)
-    return _symmetric(permutation[u], permutation[v], n)
-
-
-def numpy_road(side: int, keep: float = 0.7, seed: int = 1) -> sp.csr_array:
-    """A `side` x `side` grid, each edge kept with probability `keep`, both arcs."""
-    rng = np.random.default_rng(seed)
-    cell = np.arange(side * side).reshape(side, side)
-    u = np.concatenate([cell[:, :-1].ravel(), cell[:-1].ravel()])
-    v = np.concatenate([cell[:, 1:].ravel(), cell[1:].ravel()])
-    kept = rng.random(len(u)) < keep
-    return _symmetric(u[kept], v[kept], side * side)
-
-
-def _symmetric(u: np.ndarray, v: np.ndarray, n: int) -> sp.csr_array:
-    low, high = np.minimum(u, v), np.maximum(u, v)
-    key = np.unique((low * n + high)[low != high])
-    low, high = key // n, key % n
-    weight = pair_weight(low, high)
-    rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
-    values = np.concatenate([weight, weight])
-    return _canonical(sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr())
-
-
-def pair_weight(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Integers 1..64 from a multiplicative hash of the pair, the same for both arcs."""
-    mixed = low.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ high.astype(np.uint64)) * np.uint64(0xD6E8FEB86659FD93)
-    return (mixed >> np.uint64(58)).astype(np.float64) + 1.0

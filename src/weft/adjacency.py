@@ -222,8 +222,10 @@ def _strictly_upper(adjacency: Adjacency, rows: Array) -> Adjacency:
 
 
 def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
-    """Return the ends (row, target) of a pair that `left` holds more often than the transposed
-    pair, given that `right` is the transposition of `left`; None if they are equal."""
+    """Return a pair (row, target) that `left` holds more often than (target, row); else None.
+
+    `right` is `left` transposed.
+    """
     if np.array_equal(left.offsets, right.offsets) and np.array_equal(left.targets, right.targets):
         return None
     rows, other_rows = left.rows(), right.rows()

@@ -161,7 +161,7 @@ def assemble(
 
     if duplicates != "keep":
         starts = _run_starts(offsets, targets)
-        if starts.size < targets.size:
+        if starts is not None:
             columns = {
                 name: _combine(values, starts, duplicates if name == "weight" else "first")
                 for name, values in columns.items()
@@ -190,13 +190,13 @@ def _ids(name: str, values: ArrayLike) -> Array:
     return ids
 
 
-def _run_starts(offsets: Array, targets: Array) -> Array:
-    """Return the first slot of each run of equal (row, target)."""
+def _run_starts(offsets: Array, targets: Array) -> Array | None:
+    """Return the first slot of each run of equal (row, target); None if no run is longer than 1."""
     first = np.ones(targets.size, np.bool_)
     np.not_equal(targets[1:], targets[:-1], out=first[1:])
     row_starts = offsets[:-1]
     first[row_starts[row_starts < targets.size]] = True
-    return np.flatnonzero(first)
+    return None if first.all() else np.flatnonzero(first)
 
 
 def _combine(values: Array, starts: Array, how: Duplicates) -> Array:

@@ -13,6 +13,7 @@ from weft.columns import EdgeColumns, VertexColumns
 from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight
 from weft.errors import ConfigError, DeviceError, unknown
 from weft.matrices import adjacency_matrix, matrix_entries, upper_triangle
+from weft.running import Running
 from weft.topology import Keep, Topology
 
 
@@ -34,7 +35,7 @@ class Edges(NamedTuple):
     weight: Array | None
 
 
-class Graph:
+class Graph(Running):
     """A directed or undirected graph with named columns on its vertices and edges.
 
     Build one with `Graph.from_edges`, `Graph.from_scipy` or a function of `weft.generators`. The

@@ -153,8 +153,7 @@ class Topology:
         return (rows, targets) if self.primary_direction == "out" else (targets, rows)
 
     def edge_endpoints(self) -> tuple[Array, Array]:
-        """Return the ends of each edge, in the order of edge ids; the lower one first where
-        undirected."""
+        """Return the ends of each edge by edge id; of an undirected one, the lower end first."""
         src, dst = self.endpoints()
         if self.directed:
             return src, dst

@@ -1,5 +1,7 @@
 """Atomics: values and old values alone, no lost update and no torn pair together."""
 
+import os
+
 import numpy as np
 import pytest
 from numba import njit
@@ -31,7 +33,7 @@ from weft.backends.cpu.runtime import (
 
 INTEGERS = [np.dtype(f"{sign}int{8 << k}") for sign in ("", "u") for k in range(4)]
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64)]
-ROUNDS = 100_000
+CHUNK, ROUNDS = 500, 100_000  # threads meet after every chunk, lest they run one after the other
 
 
 @njit
@@ -113,11 +115,31 @@ def test_floats_are_compared_by_their_bits():
     assert a.tolist() == [1.0, 2.0]
 
 
+@pytest.fixture
+def spread():
+    """Put the workers on processors of their own; a busy machine would let them share one."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    processors = sorted(os.sched_getaffinity(0))
+
+    def pin(tid, nt, ctl):
+        os.sched_setaffinity(0, {processors[tid % len(processors)]})
+
+    def release(tid, nt, ctl):
+        os.sched_setaffinity(0, processors)
+
+    gang.run(pin, 2, control())
+    yield
+    gang.run(release, 2, control())
+
+
 @njit(nogil=True)
 def _updates(tid, nt, ctl, bytes_, words, singles, doubles, low, high, wins, rounds):
     """Every thread adds, claims and competes on the same elements."""
-    barrier(ctl, nt)
     for i in range(rounds):
+        if i % CHUNK == 0 and barrier(ctl, nt):
+            return
         atomic_add(bytes_, tid, 1)  # neighbours in one word
         atomic_add(bytes_, 2, 1)
         atomic_add(words, 0, 1)
@@ -131,7 +153,7 @@ def _updates(tid, nt, ctl, bytes_, words, singles, doubles, low, high, wins, rou
             wins[16 * tid + 1] += 1
 
 
-def test_no_update_is_lost_between_threads():
+def test_no_update_is_lost_between_threads(spread):
     nt = 2
     bytes_, words = np.zeros(4, np.int8), np.zeros(2 + ROUNDS, np.int64)
     singles, doubles = np.zeros(1, np.float32), np.zeros(1)
@@ -148,12 +170,13 @@ def test_no_update_is_lost_between_threads():
 @njit(nogil=True)
 def _tokens(tid, nt, ctl, slot, sums, rounds):
     """Exchange numbered tokens through one element: each comes out exactly once."""
-    barrier(ctl, nt)
     for i in range(rounds):
+        if i % CHUNK == 0 and barrier(ctl, nt):
+            return
         sums[16 * tid] += atomic_xchg(slot, 0, i * nt + tid)
 
 
-def test_exchange_neither_loses_nor_doubles():
+def test_exchange_neither_loses_nor_doubles(spread):
     slot, sums = np.zeros(1, np.uint32), np.zeros(32, np.int64)
     gang.run(_tokens, 2, control(), (slot, sums, ROUNDS))
     assert sums.sum() + slot[0] == sum(range(2 * ROUNDS))
@@ -177,7 +200,7 @@ def _messages(tid, nt, ctl, data, flag, wrong, rounds):
             store_release(flag, 16, i)
 
 
-def test_release_publishes_what_was_written_before():
+def test_release_publishes_what_was_written_before(spread):
     data, flag, wrong = np.zeros(1, np.int64), control(), np.zeros(1, np.int64)
     gang.run(_messages, 2, control(), (data, flag, wrong, 2000))
     assert wrong[0] == 0 and data[0] == 2000
@@ -186,9 +209,10 @@ def test_release_publishes_what_was_written_before():
 @njit(nogil=True)
 def _pairs(tid, nt, ctl, pairs, torn, rounds):
     """Keep hi == 3 * lo in one pair; a swap that sees anything else was torn."""
-    barrier(ctl, nt)
     lo, hi = pairs[2], pairs[3]
-    for _ in range(rounds):
+    for i in range(rounds):
+        if i % CHUNK == 0 and barrier(ctl, nt):
+            return
         while True:
             new = lo + np.uint64(1)
             ok, lo, hi = cas128(pairs, 1, lo, hi, new, new * np.uint64(3))
@@ -198,7 +222,7 @@ def _pairs(tid, nt, ctl, pairs, torn, rounds):
 
 
 @pytest.mark.skipif(not has_cas128(), reason="the processor has no 16-byte compare-and-swap")
-def test_pairs_are_swapped_whole():
+def test_pairs_are_swapped_whole(spread):
     start = 2**63  # the product wraps: all bits of both words take part
     pairs = aligned(4, np.uint64, 16)
     assert pairs.ctypes.data % 16 == 0

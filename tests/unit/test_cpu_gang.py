@@ -1,5 +1,6 @@
 """Gangs: barrier, faults, errors, signals, forks and callers at the same time."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -47,7 +48,7 @@ def _phases(tid, nt, ctl, seen, late, phases):
             return
 
 
-@pytest.mark.parametrize(("nt", "phases"), [(1, 100), (2, 20_000), (3, 50), (5, 20)])
+@pytest.mark.parametrize(("nt", "phases"), [(1, 100), (2, 5000), (3, 50), (5, 20)])
 def test_no_thread_passes_a_barrier_before_all_arrived(nt, phases):
     ctl = control()
     seen, late = np.zeros(16 * nt, np.int64), np.zeros(16 * nt, np.int64)
@@ -119,7 +120,8 @@ def test_an_error_in_one_worker_frees_the_others_and_reaches_the_caller():
     for _ in range(3):
         with pytest.raises(ZeroDivisionError, match="in a worker"):
             gang.run(kernel, 3, ctl)
-        assert passed == {0: 3, 2: 3}
+        # A thread on its way out of the third barrier may already see the abort.
+        assert set(passed) == {0, 2} and set(passed.values()) <= {2, 3}
         assert ctl[ABORT] == 0 and ctl[ARRIVED] == 0, "the block can be used again"
     calls = np.zeros(5, np.int64)
     gang.run(_who, 2, ctl, (calls, 1))
@@ -127,20 +129,26 @@ def test_an_error_in_one_worker_frees_the_others_and_reaches_the_caller():
 
 
 def test_nothing_keeps_the_arguments_alive():
+    """Neither a sleeping worker nor a cycle through a traceback, which would wait for the GC."""
     array = np.zeros(5, np.int64)
     alive = weakref.ref(array)
 
     def fail(tid, nt, ctl, array):
         raise ValueError
 
-    gang.run(_who, 2, control(), (array, 1))
-    with pytest.raises(ValueError):
-        gang.run(fail, 2, control(), (array,))
-    del array
-    deadline = time.monotonic() + 10
-    while alive() is not None and time.monotonic() < deadline:
-        gc.collect()  # the last worker may still be on its way back to sleep
-    assert alive() is None
+    gc.collect()
+    gc.disable()
+    try:
+        gang.run(_who, 2, control(), (array, 1))
+        with contextlib.suppress(ValueError):
+            gang.run(fail, 2, control(), (array,))
+        del array
+        deadline = time.monotonic() + 10
+        while alive() is not None and time.monotonic() < deadline:
+            time.sleep(0.001)  # the last worker may still be on its way back to sleep
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_a_gang_within_a_gang_runs_in_its_thread():
@@ -195,6 +203,7 @@ def test_a_signal_that_raises_stops_the_gang():
 
     previous = signal.signal(signal.SIGALRM, on_alarm)
     ctl, started = control(1), np.zeros(1, np.int64)
+    _until_stopped.compile("void(int64, int64, int64[::1], int64[::1])")
     try:
         for _ in range(3):
             signal.setitimer(signal.ITIMER_REAL, 0.02)

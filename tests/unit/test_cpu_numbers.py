@@ -115,9 +115,10 @@ to_uint8, to_uint16, to_uint32, to_uint64 = rt.to_uint8, rt.to_uint16, rt.to_uin
 @njit
 def _casts(x, i8, i16, i32, i64, u8, u16, u32, u64):
     for i in range(x.size):
-        i8[i], i16[i], i32[i], i64[i] = to_int8(x[i]), to_int16(x[i]), to_int32(x[i]), to_int64(x[i])
-        u8[i], u16[i], u32[i] = to_uint8(x[i]), to_uint16(x[i]), to_uint32(x[i])
-        u64[i] = to_uint64(x[i])
+        i8[i], i16[i] = to_int8(x[i]), to_int16(x[i])
+        i32[i], i64[i] = to_int32(x[i]), to_int64(x[i])
+        u8[i], u16[i] = to_uint8(x[i]), to_uint16(x[i])
+        u32[i], u64[i] = to_uint32(x[i]), to_uint64(x[i])
 
 
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS, np.dtype(bool)], ids=str)

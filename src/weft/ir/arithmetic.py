@@ -1,7 +1,8 @@
 """What each op computes: NumPy functions that take single numbers and whole arrays alike.
 
-Integers wrap, x // 0 and x % 0 are 0, shift counts are taken modulo the width, float to integer
-saturates and NaN gives 0, min and max ignore NaN. Sums over features run from left to right.
+Integers wrap and x // 0 and x % 0 of them are 0 (floats give NumPy's infinities and NaN). Shift
+counts are taken modulo the width, float to integer saturates and NaN gives 0, min and max ignore
+NaN. Sums over features run from left to right.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def _width(x: Any) -> int:
 
 def _divided(function: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(a: Any, b: Any) -> Any:
+        if np.asarray(a).dtype.kind == "f":
+            return function(a, b)
         zero = np.equal(b, 0)
         return np.where(zero, np.zeros_like(b), function(a, np.where(zero, np.ones_like(b), b)))
 
@@ -195,12 +198,10 @@ def _eliminate(matrix: Any, right: Any) -> Any:
 def _normalize(value: Value, x: Any) -> Any:
     if value.attr == "softmax":
         x = np.exp(x - np.fmax.reduce(x))
-    divisor = {
-        "sum": _sum_left,
-        "softmax": _sum_left,
-        "l2": lambda y: np.sqrt(_sum_left(y * y)),
-        "max": np.fmax.reduce,
-    }[value.attr](x)
+    if value.attr == "l2":
+        divisor = np.sqrt(_sum_left(x * x))
+    else:
+        divisor = np.fmax.reduce(x) if value.attr == "max" else _sum_left(x)
     return x if divisor == 0 else x / divisor
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from weft.errors import TraceError
 from weft.ir import arithmetic
 from weft.ir.arithmetic import Fault
-from weft.ir.memory import Memory, differs
+from weft.ir.memory import Memory
 from weft.ir.ops import ELEMENTWISE, FEATURE, Block, Reduction, Value, payload_identity
 
 # A message as it lies in an inbox: the id of its edge, and its parts.
@@ -31,6 +31,7 @@ class Frame:
     owner: bool = False  # v is its own: read as it is now, not as it was when the sweep began
     live: frozenset[str] = frozenset()
     before: dict[str, Any] | None = None  # for `active`: the vertex before the step
+    totals: dict[str, Any] = field(default_factory=dict)  # scalars that the step reduces
     changed: bool | None = None
     values: dict[Value, Any] = field(default_factory=dict)
 
@@ -174,7 +175,7 @@ class Evaluator:
 
     def _reduce_scalar(self, value: Value, frame: Frame, x: Any) -> None:
         name, reduction = value.attr
-        self.memory.reduced[name] = self.combine(reduction, self.memory.reduced[name], x)
+        frame.totals[name] = self.combine(reduction, frame.totals[name], x)
 
     def _set_changed(self, value: Value, frame: Frame, condition: Any) -> None:
         frame.changed = bool(condition)
@@ -309,9 +310,9 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
             elif value.op in ELEMENTWISE:
                 result = arithmetic.elementwise(value, args, axes=1)
             elif value.op in FEATURE:
-                result = _one_by_one(lambda *a, v=value: arithmetic.features(v, a), args)
+                result = _one_by_one(value, args)
             elif value.op.startswith("random_"):
-                result = _one_by_one(lambda *a, v=value: random_number(v, *a), args)
+                result = _random_array(value, *args)
             else:
                 raise TraceError(
                     f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
@@ -321,7 +322,24 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
     return values[block.results[0]]
 
 
-def _one_by_one(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    count = max((len(a) for a in args), default=1)
+def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
+    """Compute a feature op for one vertex after another."""
+    (count,) = np.broadcast_shapes(*(a.shape[:1] for a in args)) if args else (1,)
     rows = [np.broadcast_to(a, (count, *a.shape[1:])) for a in args]
-    return np.stack([function(*(row[i] for row in rows)) for i in range(count)])
+    result = np.empty((count, *value.shape), value.dtype)
+    for i in range(count):
+        result[i] = arithmetic.features(value, [row[i] for row in rows])
+    return result
+
+
+def _random_array(value: Value, key: Any, counter: Any) -> Any:
+    """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
+    from weft.ir import random
+
+    def mix(z: Any) -> Any:
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(random.MIX_1)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(random.MIX_2)
+        return z ^ (z >> np.uint64(31))
+
+    bits = mix(mix(key + np.uint64(random.GAMMA)) ^ (counter * np.uint64(random.STEP)))
+    return bits if value.op == "random_bits" else (bits >> np.uint64(11)) * 2.0**-53

@@ -68,8 +68,10 @@ class Keyer:
         """Return the part of a key that comes from an attribute."""
         attr = value.attr
         if value.op == "const":
-            if self.lift and value.dtype.kind != "b" and not (
-                attr in SMALL and not (attr == 0 and str(attr)[0] == "-")
+            if (
+                self.lift
+                and value.dtype.kind != "b"
+                and not (attr in SMALL and not (attr == 0 and str(attr)[0] == "-"))
             ):
                 self.constants.append(value)
                 return "lifted"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.ir.arithmetic import start_of
-from weft.ir.ops import Block, Reduction, Step
+from weft.ir.ops import Block, Step
 from weft.ir.request import Array, Request
 
 
@@ -56,7 +56,7 @@ class Memory:
         self.constants = request.options.get("constants", ())
         self.begin: dict[str, Array] = {}
         self.edge_begin: dict[str, Array] = {}
-        self.reduced: dict[str, Any] = {}
+        self.reduced: dict[Step, dict[str, Any]] = {}
         self._column = request.column
         self._columns: dict[str, Array] = {}
         self._reverse: Array | None = None
@@ -100,15 +100,17 @@ class Memory:
         self.edge_begin = {name: array.copy() for name, array in self.edge_now.items()}
         self.reduced = {}
         for step in steps:
+            totals = self.reduced[step] = {}
             for value in step.body.walk():
                 if value.op == "reduce_scalar":
                     name, reduction = value.attr
-                    self.reduced[name] = start_of(reduction, self.scalars[name].dtype)
+                    totals[name] = start_of(reduction, self.scalars[name].dtype)
 
     def end_sweep(self) -> None:
-        """Make the reduced scalars visible."""
-        for name, value in self.reduced.items():
-            self.scalars[name][0] = value
+        """Make the reduced scalars visible; of several steps that reduce one, the last counts."""
+        for totals in self.reduced.values():
+            for name, value in totals.items():
+                self.scalars[name][0] = value
 
     def row(self, vertex: int) -> dict[str, Any]:
         """Return a copy of all fields of a vertex."""
@@ -119,15 +121,3 @@ class Memory:
         for name in names:
             if f"old.{name}" in self.now and differs(before[name], self.now[name][vertex]):
                 self.now[f"old.{name}"][vertex] = before[name]
-
-    def start_values(self, reduction: Reduction, kinds: Iterable[Any]) -> tuple[Any, ...]:
-        """Return what a gather holds before its first message."""
-        from weft.ir.ops import payload_identity
-
-        parts: list[Any] = []
-        for dtype, shape in kinds:
-            if parts and reduction.name in ("argmin", "argmax"):
-                parts.append(np.full(shape, payload_identity(dtype), dtype)[()])
-            else:
-                parts.append(start_of(reduction, dtype, shape))
-        return tuple(parts)

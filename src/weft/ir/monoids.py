@@ -34,7 +34,9 @@ class Monoid:
         if self.name in ("or", "and") and dtype.kind == "f":
             raise fail(f"{self!r} combines truth values or integers, but the message is {dtype}.")
         if dtype.kind == "b" and self.name in ("sum", "prod"):
-            raise fail(f"{self!r} of truth values has no meaning. Cast to a number, or use weft.or_.")
+            raise fail(
+                f"{self!r} of truth values has no meaning. Cast to a number, or use weft.or_."
+            )
         if dtype.kind == "b" and self.name in ("min", "max"):
             return Reduction("and" if self.name == "min" else "or")
         return Reduction(self.name)

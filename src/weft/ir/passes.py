@@ -74,7 +74,14 @@ def _merge(block: Block, live: set[str], known: dict[Any, Value]) -> bool:
             kept.append(value)
             continue
         attr = repr(value.attr) if value.op == "const" else value.attr
-        key = (value.op, tuple(id(a) for a in value.args), attr, value.dtype, value.shape, value.weak)
+        key = (
+            value.op,
+            tuple(id(a) for a in value.args),
+            attr,
+            value.dtype,
+            value.shape,
+            value.weak,
+        )
         if key in known:
             mapping[id(value)] = known[key]
             fired = True
@@ -209,7 +216,9 @@ def _hoist(step: Step, gather: Value) -> bool:
                 sourced[id(value)] = False
         elif value.op in ("const", "constant"):
             sourced[id(value)] = False
-        elif value.op in ELEMENTWISE and all(id(a) in inside and id(a) in sourced for a in value.args):
+        elif value.op in ELEMENTWISE and all(
+            id(a) in inside and id(a) in sourced for a in value.args
+        ):
             sourced[id(value)] = any(sourced[id(a)] for a in value.args)
     users: dict[int, list[Value]] = {}
     for value in block.body:

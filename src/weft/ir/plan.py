@@ -113,18 +113,23 @@ def _plan_edges(
         read = (body.far | body.near) & set(step.into)
         scalar = not any(dict_shape for _, dict_shape in _into_types(step, program))
         if names <= {"min", "max", "or", "and"}:
-            relaxes = bool(read) and _may_relax(step, program, scalar) and "async_relaxation" not in off
+            relaxes = (
+                bool(read) and _may_relax(step, program, scalar) and "async_relaxation" not in off
+            )
             if not read or relaxes:
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
                 decided.append("async_relaxation" if relaxes else "in_place")
         elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
-            if read <= {step.into[0]} and _may_relax(step, program, True) and (
-                "async_relaxation" not in off
+            if (
+                read <= {step.into[0]}
+                and _may_relax(step, program, True)
+                and ("async_relaxation" not in off)
             ):
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
                 decided.append("async_relaxation")
     exits = all(
-        s.reductions and (s.reductions[0].name == "any" or _saturating(s, program)) for s in sweep.steps
+        s.reductions and (s.reductions[0].name == "any" or _saturating(s, program))
+        for s in sweep.steps
     )
     if exits and len(sweep.steps) == 1 and "early_exit" not in off and not step.body_effects():
         sweep.early_exit = True

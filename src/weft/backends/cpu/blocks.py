@@ -268,7 +268,9 @@ class BlockRenderer:
             self.known[id(param)] = operand
 
     def _advance(self, state: list[Operand], results: list[Operand], dtypes: list[Any]) -> None:
-        scalars = [(s, r) for s, r in zip(state, results, strict=True) if not isinstance(s, Stretch)]
+        scalars = [
+            (s, r) for s, r in zip(state, results, strict=True) if not isinstance(s, Stretch)
+        ]
         for target, result in zip(state, results, strict=True):
             if isinstance(target, Stretch) and isinstance(result, Stretch):
                 self.copy(result, target, int(np.prod(target.shape)))

@@ -37,6 +37,8 @@ RUNTIME_SOURCES = (
     "cas128.py",
     "casts.py",
     "control.py",
+    "features.py",
+    "loops.py",
     "numbers.py",
     "processor.py",
     "runtime.py",

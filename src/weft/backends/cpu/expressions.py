@@ -46,9 +46,7 @@ def cast(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
     return f"to_{target.name}({text})"
 
 
-def elementwise(
-    op: str, args: list[str], source: np.dtype[Any], target: np.dtype[Any]
-) -> str:
+def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
     """Return the source of one op; `source` is the dtype of its (first) operand."""
     narrow = target.kind in "iu" and target.itemsize < 8
     if op == "cast":
@@ -61,8 +59,10 @@ def elementwise(
         return f"({args[1]} if {args[0]} else {args[2]})"
     if op in _INFIX:
         text = f"({args[0]} {_INFIX[op]} {args[1]})"
-        return f"to_{target.name}{text}" if narrow and op in ("add", "sub", "mul") else (
-            f"to_{target.name}{text}" if narrow and op.startswith("bit") else text
+        return (
+            f"to_{target.name}{text}"
+            if narrow and op in ("add", "sub", "mul")
+            else (f"to_{target.name}{text}" if narrow and op.startswith("bit") else text)
         )
     if op == "div":
         return f"({args[0]} / {args[1]})"

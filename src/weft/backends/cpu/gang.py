@@ -14,8 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import threading
-from _thread import LockType, allocate_lock, get_ident
+from _thread import LockType, allocate_lock, get_ident, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +26,6 @@ from weft.backends.cpu.control import ABORT, STOP, rearm
 from weft.backends.cpu.threads import num_threads
 
 __all__ = ["num_threads", "run"]
-
-
-def _wake(lock: LockType) -> None:
-    with contextlib.suppress(RuntimeError):  # Released already; its sleeper has not run yet.
-        lock.release()
 
 
 class Job:
@@ -61,19 +55,32 @@ class Job:
             self.finished = True
             self.done.release()
 
-    def wait(self) -> BaseException | None:
-        """Wait for the last worker; return what a signal raised meanwhile.
+    def wait(self, begin: Callable[[], None]) -> BaseException | None:
+        """Begin, wait for the last worker and return what a signal raised meanwhile.
 
         The first signal asks the kernel to stop, a second one to leave at the next barrier.
+        `begin` wakes the workers. It is called again, as the signal may have come before it.
         """
-        interrupt = None
-        while not self.finished:
+        try:
+            begin()
+            self._sleep()
+            return None
+        except BaseException as error:
+            interrupt = error
             try:
-                self.done.acquire()
+                self.ctl[STOP] = 1
+                begin()
+                self._sleep()
             except BaseException as error:
-                self.ctl[STOP if interrupt is None else ABORT] = 1
                 interrupt = error
+                self.ctl[ABORT] = 1
+                begin()
+                self._sleep()
         return interrupt
+
+    def _sleep(self) -> None:
+        while not self.finished:
+            self.done.acquire()
 
 
 class Pool:
@@ -99,42 +106,35 @@ class Pool:
             interrupt = None
             try:
                 self._owner = get_ident()
-                try:
-                    self._start(job)
-                except BaseException as error:
-                    ctl[STOP] = 1
-                    interrupt = error
-                    self._start(job)
-                interrupt = job.wait() or interrupt
+                self._job = job
+                interrupt = job.wait(lambda: self._wake(nt))
             finally:
                 self._owner = None
                 self._job = None
-                if not job.finished:  # A signal within the handling of a signal.
+                if not job.finished:  # Signals within the handling of signals.
                     ctl[ABORT] = 1
                     _forget(self)
             raised = interrupt or job.error
+            job.error = None
         if raised is not None:
             rearm(ctl)
             try:
                 raise raised
-            finally:  # Else the traceback would keep the arrays in a cycle.
-                del raised, interrupt, job
+            finally:  # Its traceback holds this frame and the worker's: no cycle may remain.
+                del raised, interrupt
 
     def _grow(self, nt: int) -> None:
         while len(self._sleepers) < nt:
             start = allocate_lock()
             start.acquire()
-            tid = len(self._sleepers)
-            thread = threading.Thread(
-                target=self._serve, args=(tid, start), name=f"weft-{tid}", daemon=True
-            )
-            thread.start()
+            # Not threading.Thread, whose start() does not survive a signal.
+            start_new_thread(self._serve, (len(self._sleepers), start))
             self._sleepers.append(start)
 
-    def _start(self, job: Job) -> None:
-        self._job = job
-        for start in self._sleepers[: job.nt]:
-            _wake(start)
+    def _wake(self, nt: int) -> None:
+        for start in self._sleepers[:nt]:
+            with contextlib.suppress(RuntimeError):  # Released; its sleeper has not run yet.
+                start.release()
 
     def _serve(self, tid: int, start: LockType) -> None:
         """Serve jobs for ever as worker `tid`."""

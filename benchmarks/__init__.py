@@ -1,0 +1,1 @@
+"""Measurements of weft beside other graph libraries, each result checked."""

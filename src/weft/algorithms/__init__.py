@@ -1,0 +1,1 @@
+"""Graph algorithms, one file each, written as traced programs."""

@@ -1,0 +1,226 @@
+"""Gathers, common neighbours and computed neighbours as Numba statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch
+from weft.backends.cpu.site import Site, Traits
+from weft.ir.ops import Reduction, Value
+
+
+NO_ARC = Traits(True, "both")  # common neighbours are reached without an arc
+
+
+class Accumulator:
+    """The running result of one reduction: one variable or stretch of scratch per message."""
+
+    def __init__(
+        self, renderer: BlockRenderer, reduction: Reduction, kinds: list[tuple[Any, Any]]
+    ) -> None:
+        self.renderer = renderer
+        self.reduction = reduction
+        self.kinds = kinds
+        self.parts: list[Operand] = []
+        out = renderer.out
+        for position, (dtype, shape) in enumerate(kinds):
+            payload = reduction.name in ("argmin", "argmax") and position > 0
+            identity = renderer.identity(reduction, dtype, payload)
+            if shape:
+                place = renderer.scratch.space(dtype, shape)
+                with out.block(f"for k in range(np.uint64({int(np.prod(shape))})):"):
+                    out.line(f"{place.array}[{place.base} + k] = {identity}")
+                self.parts.append(place)
+            else:
+                name = out.fresh("a")
+                out.line(f"{name} = {identity}")
+                self.parts.append(name)
+
+    def take(self, messages: list[Operand]) -> None:
+        """Combine one arc's messages into the running result."""
+        out, name = self.renderer.out, self.reduction.name
+        if name == "any":
+            for part, message, (_, shape) in zip(self.parts, messages, self.kinds, strict=True):
+                self._assign(part, message, shape)
+        elif name in ("argmin", "argmax"):
+            sign = "<" if name == "argmin" else ">"
+            held = [
+                self.renderer.hold(m, d) for m, (d, _) in zip(messages, self.kinds, strict=True)
+            ]
+            with out.block(f"if {held[0]} {sign} {self.parts[0]}:"):
+                for part, message, (_, shape) in zip(self.parts, held, self.kinds, strict=True):
+                    self._assign(part, message, shape)
+        else:
+            part, message, (dtype, shape) = self.parts[0], messages[0], self.kinds[0]
+            self._combine(part, message, dtype, shape)
+
+    def _assign(self, part: Operand, message: Operand, shape: Any) -> None:
+        out = self.renderer.out
+        if isinstance(part, Stretch):
+            with out.block(f"for k in range(np.uint64({int(np.prod(shape))})):"):
+                source = message.at("k") if isinstance(message, Stretch) else message
+                out.line(f"{part.array}[{part.base} + k] = {source}")
+        else:
+            out.line(f"{part} = {message}")
+
+    def _combine(self, part: Operand, message: Operand, dtype: Any, shape: Any) -> None:
+        out = self.renderer.out
+        if isinstance(part, Stretch):
+            with out.block(f"for k in range(np.uint64({int(np.prod(shape))})):"):
+                source = message.at("k") if isinstance(message, Stretch) else message
+                text = self.renderer.combined(self.reduction, part.at("k"), source, dtype)
+                out.line(f"{part.array}[{part.base} + k] = {text}")
+        else:
+            text = self.renderer.combined(self.reduction, str(part), str(message), dtype)
+            out.line(f"{part} = {text}")
+
+
+def render_gather(value: Value, renderer: BlockRenderer, site: Site) -> list[Operand]:
+    """Render the loop of a gather of v; return the operands of its results."""
+    direction, groups = value.attr
+    out = renderer.out
+    kinds = list(value.results)
+    if any(reduction.name == "mode" for reduction, _, _ in groups):
+        return _render_mode(value, renderer, site)
+    accumulators = []
+    position = 0
+    for reduction, count, _ in groups:
+        accumulators.append(Accumulator(renderer, reduction, kinds[position : position + count]))
+        position += count
+    exits = all(r.name == "any" for r, _, _ in groups) and len(groups) == 1
+    for way in ("in", "out") if direction == "both" else (direction,):
+
+        def arc(inner: BlockRenderer) -> None:
+            results = inner.block(value.blocks[0])
+            at = 0
+            for accumulator, (_, count, conditional) in zip(accumulators, groups, strict=True):
+                messages = results[at : at + count]
+                at += count
+                accumulator.renderer = inner
+                if conditional:
+                    with out.block(f"if {results[at]}:"):
+                        accumulator.take(messages)
+                        if exits:
+                            out.line("break")
+                    at += 1
+                else:
+                    accumulator.take(messages)
+                    if exits:
+                        out.line("break")
+
+        _walk(renderer, site, way, arc)
+    return [part for accumulator in accumulators for part in accumulator.parts]
+
+
+def _walk(renderer: BlockRenderer, site: Site, way: str, body: Any) -> None:
+    """Render a loop over the row of v in one direction."""
+    out = renderer.out
+    slot, far = out.fresh("s"), out.fresh("u")
+    offsets, targets = site.args.use("offsets", way), site.args.use("targets", way)
+    row = site.index["v"]
+    with out.block(f"for {slot} in range({offsets}[{row}], {offsets}[{row} + ONE]):"):
+        out.line(f"{far} = np.uint64({targets}[{slot}])")
+        inner = Site(site.args, site.traits, way, slot, {**site.index, "u": far})
+        inner.known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
+        inner.snapshots = site.snapshots
+        scope = Scope(
+            inner.load,
+            live=renderer.scope.live,
+            function=renderer.scope.function,
+            vertex=renderer.scope.vertex,
+        )
+        nested = BlockRenderer(out, renderer.args, renderer.scratch, scope)
+        nested.known = dict(renderer.known)
+        nested.parts = renderer.parts
+        body(nested)
+
+
+def _render_mode(value: Value, renderer: BlockRenderer, site: Site) -> list[Operand]:
+    """Collect the messages of a row in the thread's own buffer and count them."""
+    direction, groups = value.attr
+    out, args = renderer.out, renderer.args
+    results: list[Operand] = []
+    position = 0
+    for index, (reduction, _, conditional) in enumerate(groups):
+        dtype, _shape = value.results[index]
+        if reduction.name != "mode":
+            raise NotImplementedError("weft.mode stands alone in its gather")
+        keys = args.use("keys", dtype)
+        count = out.fresh("c")
+        out.line(f"{count} = 0")
+        for way in ("in", "out") if direction == "both" else (direction,):
+
+            def arc(inner: BlockRenderer, at: int = position, when: bool = conditional) -> None:
+                operands = inner.block(value.blocks[0])
+
+                def keep() -> None:
+                    out.line(f"{keys}[keys_base + {count}] = {operands[at]}")
+                    out.line(f"{count} += 1")
+
+                if when:
+                    with out.block(f"if {operands[at + 1]}:"):
+                        keep()
+                else:
+                    keep()
+
+            _walk(renderer, site, way, arc)
+        position += 2 if conditional else 1
+        name = out.fresh("a")
+        out.line(f"{name} = {renderer.identity(reduction, dtype)}")
+        with out.block(f"if {count} > 0:"):
+            out.line(f"{name} = most_frequent({keys}, {keys}, keys_base, {count})")
+        results.append(name)
+    return results
+
+
+def render_common(renderer: BlockRenderer, value: Value) -> Operand:
+    """Render a reduction over common neighbours by a marker that stays with the row of a."""
+    out, args = renderer.out, renderer.args
+    a, b = (renderer.checked(arg) for arg in value.args)
+    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    marker = args.use("marker")
+    slot, w, last = out.fresh("s"), out.fresh("w"), out.fresh("l")
+    with out.block(f"if marked != {a}:"):
+        out.line(f"marked = {a}")
+        out.line("mark += np.uint32(1)")
+        with out.block(f"for {slot} in range({offsets}[{a}], {offsets}[{a} + ONE]):"):
+            out.line(f"{marker}[marker_base + np.uint64({targets}[{slot}])] = mark")
+    accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
+    out.line(f"{last} = np.uint64(n)")
+    with out.block(f"for {slot} in range({offsets}[{b}], {offsets}[{b} + ONE]):"):
+        out.line(f"{w} = np.uint64({targets}[{slot}])")
+        with out.block(f"if {marker}[marker_base + {w}] == mark and {w} != {last}:"):
+            out.line(f"{last} = {w}")
+            outer = renderer.scope
+
+            def load(inner: Value) -> Operand:
+                if inner.attr[1:2] == ("w",):
+                    return Site(args, NO_ARC, "out", slot, {"w": w}).load(inner)
+                return outer.load(inner)
+
+            scope = Scope(load, live=outer.live, function=outer.function, vertex=outer.vertex)
+            nested = BlockRenderer(out, args, renderer.scratch, scope)
+            nested.known = dict(renderer.known)
+            accumulator.renderer = nested
+            accumulator.take(nested.block(value.blocks[0]))
+    return accumulator.parts[0]
+
+
+def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
+    """Render degree, neighbor and neighbor_edge of a computed vertex."""
+    args = renderer.args
+    x = renderer.checked(value.args[0])
+    offsets = args.use("offsets", "out")
+    if value.op == "degree":
+        return renderer.variable(f"np.int64({offsets}[{x} + ONE] - {offsets}[{x}])")
+    i = renderer.scalar(value.args[1])
+    scope = renderer.scope
+    where = f"{scope.function}, np.int64({scope.vertex})"
+    slot = renderer.variable(f"neighbor_slot(ctl, {offsets}, {x}, {i}, {where})", "p")
+    if value.op == "neighbor":
+        array = args.use("targets", "out")
+    else:
+        array = args.use("edge_ids", "out")
+    return renderer.variable(f"(np.int64({array}[np.uint64({slot})]) if {slot} >= 0 else 0)")

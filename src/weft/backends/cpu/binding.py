@@ -1,0 +1,230 @@
+"""Binds the parameters of a kernel to the arrays of a request."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu.loops import LOCAL, STRIDE
+from weft.backends.cpu.render import Rendered
+from weft.backends.cpu.workspace import Workspace
+from weft.ir.request import Request
+
+Array = np.ndarray[Any, Any]
+
+
+def unsigned(array: Array) -> Array:
+    """Return integers as unsigned ones: Numba then need not look for negative indices."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def flat(array: Array) -> Array:
+    """Return an array as a kernel sees it: one axis, truth values as bytes."""
+    array = array.reshape(-1)
+    return array.view(np.uint8) if array.dtype == bool else array
+
+
+class Binder:
+    """Makes the arguments of one run."""
+
+    def __init__(
+        self,
+        request: Request,
+        rendered: Rendered,
+        workspace: Workspace,
+        constants: list[Any],
+        nt: int,
+    ) -> None:
+        self.request = request
+        self.rendered = rendered
+        self.workspace = workspace
+        self.constants = constants
+        self.nt = nt
+        self.topology = request.topology
+        self.n = request.topology.num_vertices
+        self.pairs: list[tuple[Array, str, str, int]] = []
+        self.trail_size = max(self.n, 1)
+        self.trail_steps = 1024
+
+    def arguments(self) -> list[Any]:
+        """Return the arguments that the code asked for, in order."""
+        return [self._bind(*binding) for binding in self.rendered.bindings.values()]
+
+    def _bind(self, kind: str, *rest: Any) -> Any:
+        return getattr(self, f"_{kind}")(*rest)
+
+    def _constant(self, position: int, dtype: Any) -> Any:
+        return self.constants[position]
+
+    def _field(self, name: str) -> Array:
+        return flat(self.request.fields[name])
+
+    def _next(self, name: str) -> Array:
+        field = self._field(name)
+        buffer = self.workspace.get(("next", name), field.size, field.dtype)
+        np.copyto(buffer, field)
+        return buffer
+
+    def _old(self, name: str) -> Array:
+        return flat(self.request.fields["old." + name])
+
+    def _snapshot(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("snapshot", name), field.size, field.dtype)
+
+    def _hidden(self, name: str, dtype: Any, size: int) -> Array:
+        kind = np.uint8 if dtype == bool else dtype
+        return self.workspace.get(("hidden", name), self.n * size, kind)
+
+    def _column(self, name: str, direction: str) -> Array:
+        return flat(self.request.column(name, direction))
+
+    def _edge_state(self, name: str) -> Array:
+        return flat(self.request.edge_fields[name])
+
+    def _edge_next(self, name: str) -> Array:
+        field = self._edge_state(name)
+        buffer = self.workspace.get(("edge_next", name), field.size, field.dtype)
+        np.copyto(buffer, field)
+        return buffer
+
+    def _offsets(self, direction: str) -> Array:
+        return unsigned(self.topology.adjacency(direction).offsets)
+
+    def _targets(self, direction: str) -> Array:
+        return unsigned(self.topology.adjacency(direction).targets)
+
+    def _arcs(self, direction: str) -> Array:
+        arcs = self.topology.arcs(direction)
+        assert arcs is not None
+        return unsigned(arcs)
+
+    def _edges(self, direction: str) -> Array:
+        edges = self.topology.edges(direction)
+        assert edges is not None
+        return unsigned(edges)
+
+    def _edge_ids(self, direction: str) -> Array:
+        edges = self.topology.edges(direction)
+        if edges is None:
+            edges = np.arange(self.topology.num_arcs, dtype=np.int64)
+        return unsigned(edges)
+
+    def _degree(self, direction: str) -> Array:
+        return self.topology.out_degree if direction == "out" else self.topology.in_degree
+
+    def _reverse(self) -> Array:
+        return unsigned(self.topology.reverse_arcs())
+
+    def _scalar(self, name: str) -> Array:
+        return flat(self.request.scalars[name])
+
+    def _partial(self, name: str, dtype: Any) -> Array:
+        kind = np.uint8 if dtype == bool else dtype
+        return self.workspace.get(("partial", name), 3 * self.nt * STRIDE, kind)
+
+    def _stamp(self) -> Array:
+        return self.workspace.stamps(self.n, 2**20)
+
+    def _local(self) -> Array:
+        return self.workspace.get("local", self.nt * LOCAL, self._index())
+
+    def _local_touched(self) -> Array:
+        return self.workspace.get("local_touched", self.nt * LOCAL, self._index())
+
+    def _touched(self) -> Array:
+        return self.workspace.get("touched", self.n, self._index())
+
+    def _index(self) -> Any:
+        return np.dtype(f"u{self.topology.index_dtype.itemsize}")
+
+    def queue(self, which: int) -> Array:
+        """Return one of the two queues."""
+        return self.workspace.get(("queue", which), self.n, self._index())
+
+    def bits(self, which: int) -> Array:
+        """Return one of the two bitmaps."""
+        return self.workspace.get(("bits", which), (self.n + 63) // 64, np.uint64)
+
+    def _arc_queue(self) -> Array:
+        frontier = self.request.frontier
+        if frontier is None:
+            frontier = np.arange(self.topology.num_arcs, dtype=np.int64)
+        return unsigned(np.ascontiguousarray(frontier, dtype=np.int64))
+
+    def _arc_source(self) -> Array:
+        return unsigned(np.ascontiguousarray(self.topology.endpoints()[0]))
+
+    def _arc_target(self) -> Array:
+        return unsigned(np.ascontiguousarray(self.topology.endpoints()[1]))
+
+    def _marker(self) -> Array:
+        marker = self.workspace.get("marker", self.nt * (self.n + 1), np.uint32)
+        counts = marker[self.n :: self.n + 1]
+        if counts.size != self.nt or counts.max() > 2**31:
+            marker[:] = 0
+        return marker
+
+    def _keys(self, dtype: Any) -> Array:
+        degrees = [self._degree("in"), self._degree("out")]
+        longest = sum(int(d.max()) for d in degrees) if self.n else 0
+        return self.workspace.get("keys", self.nt * max(longest, 1), dtype)
+
+    def _scratch(self, dtype: Any) -> Array:
+        size = self.rendered.scratch.get(dtype.name, 1)
+        kind = np.uint8 if dtype == bool else dtype
+        return self.workspace.get("scratch", self.nt * size, kind)
+
+    def _flags(self) -> Array:
+        flags = self.workspace.get("flags", self.n, np.uint8)
+        flags[:] = 0
+        return flags
+
+    def _far(self, which: int) -> Array:
+        return self.workspace.get(("far", which), self.n, self._index())
+
+    def _trail(self) -> Array:
+        if self.request.trail is not None:
+            parts = [np.asarray(part, dtype=np.int64) for part in self.request.trail]
+            return np.concatenate([*parts, np.zeros(0, np.int64)])
+        return self.workspace.get("trail", self.trail_size, np.int64)
+
+    def _trail_ends(self) -> Array:
+        if self.request.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.trail)]
+            return np.cumsum(np.asarray(sizes, dtype=np.int64))
+        return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    def _pair(self, key: str, payload: str, width: int) -> Array:
+        pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)
+        self.pairs.append((pair, key, payload, width))
+        for half, values in zip(_halves(pair, width), (key, payload), strict=True):
+            source = self.request.fields[values]
+            if source.dtype.itemsize == half.dtype.itemsize:
+                half[:] = source.view(half.dtype)
+            else:
+                half[:] = source.astype(
+                    f"{'i' if source.dtype.kind == 'i' else 'u'}{half.dtype.itemsize}"
+                ).view(half.dtype)
+        return pair
+
+    def unpack(self) -> None:
+        """Write packed pairs back into their fields."""
+        for pair, key, payload, width in self.pairs:
+            for half, name in zip(_halves(pair, width), (key, payload), strict=True):
+                field = self.request.fields[name]
+                if field.dtype.itemsize == half.dtype.itemsize:
+                    field.view(half.dtype)[:] = half
+                else:
+                    field[:] = half.astype(field.dtype)
+
+
+def _halves(pair: Array, width: int) -> tuple[Array, Array]:
+    """Return the keys and the payloads inside packed pairs."""
+    if width == 128:
+        return pair[0::2], pair[1::2]
+    words = pair.view(np.uint32).reshape(-1, 2)
+    low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
+    return words[:, high], words[:, low]

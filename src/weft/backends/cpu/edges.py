@@ -1,0 +1,308 @@
+"""Sweeps of edge functions: push over the frontier's out-edges, pull over in-edges of acceptors."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from weft.backends.cpu.blocks import BlockRenderer, Operand, is_movable
+from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.site import Site
+from weft.backends.cpu.updates import Pulled, commit, push_update
+from weft.backends.cpu.vertices import write
+from weft.ir.ops import Step, Value
+from weft.ir.plan import Sweep
+
+ROWS = 64  # rows of a share: one word of a bitmap
+FEW_EDGES = 300  # a frontier with fewer edges stays on one thread
+
+
+def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
+    """Render the phases of a sweep over edges; both directions if both are possible."""
+    out = kernel.out
+    directions = [d for d in kernel.options.directions if not refused(sweep, d)]
+    push, pull = "push" in directions, "pull" in directions
+    kernel.counts_in = sweep.mode == "once" and pull and push
+    commits_pull = sweep.mode == "deferred" and not sweep.direct_pull
+    if sweep.steps[0].everywhere:
+        out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+    if pull and push:
+        _choose(kernel, sweep)
+    out.line("epoch += 1")
+    first = "step == 0" if kernel.options.arcs else ""
+    if first:
+        with out.block(f"if {first}:"):
+            _phase(kernel, sweep, lambda: _sweep_arcs(kernel, sweep))
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+    if push:
+        condition = " and ".join(
+            c for c in (f"not ({first})" if first else "", "not pulling" if pull else "") if c
+        )
+        with ExitStack() as stack:
+            if condition:
+                stack.enter_context(out.block(f"if {condition}:"))
+            _phase(kernel, sweep, lambda: _sweep_push(kernel, sweep))
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+    if pull:
+        condition = " and ".join(
+            c for c in (f"not ({first})" if first else "", "pulling" if push else "") if c
+        )
+        with ExitStack() as stack:
+            if condition:
+                stack.enter_context(out.block(f"if {condition}:"))
+            _map_frontier(kernel)
+            _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
+            _finish(kernel, sweep, commits=commits_pull, pulled=True)
+
+
+def refused(sweep: Sweep, direction: str) -> str:
+    """Return why a sweep cannot go in a direction, or nothing."""
+    return sweep.push_refused if direction == "push" else sweep.pull_refused
+
+
+def buffered_edges(sweep: Sweep) -> set[str]:
+    """Return the edge fields that are written while the opposite arc's are read."""
+    facts = sweep.facts
+    return facts.edge_written & facts.edge_read if "reverse" in facts.loads else set()
+
+
+def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
+    """Copy the second buffers of edge state back, in a phase of its own."""
+    for name in sorted(buffered_edges(sweep)):
+        source = kernel.args.use("edge_next", name)
+        target = kernel.args.use("edge_state", name)
+        kernel.begin_phase()
+        with kernel.shares(f"{source}.size", 4096):
+            kernel.out.line(f"{target}[i] = {source}[i]")
+        kernel.barrier()
+
+
+def _choose(kernel: Kernel, sweep: Sweep) -> None:
+    """Choose the direction that looks at fewer edges (rule 36), with hysteresis."""
+    out = kernel.out
+    out.line("push_cost = edges + size")
+    if sweep.mode == "once":
+        out.line("pull_cost = (arcs - explored) * share // 1024 + n // 32")
+    else:
+        out.line(f"pull_cost = arcs{' * share // 1024' if sweep.early_exit else ''} + n // 32")
+    with out.block("if pulling:"):
+        out.line("pulling = 1 if pull_cost < push_cost + push_cost // 2 else 0")
+    with out.block("else:"):
+        out.line("pulling = 1 if pull_cost + pull_cost // 4 < push_cost else 0")
+
+
+def _map_frontier(kernel: Kernel) -> None:
+    """Make the bitmap of the frontier, unless it is there or the frontier is everything."""
+    out = kernel.out
+    with out.block("if not dense and not mapped:"):
+        out.line("clear_bits(bits_a, tid, nt)")
+        kernel.barrier()
+        out.line("set_bits(bits_a, queue_a, size, tid, nt)")
+        kernel.barrier()
+
+
+def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) -> None:
+    kernel.begin_phase()
+    kernel.begin_queue()
+    if sweep.mode == "deferred":
+        kernel.out.line("touched = 0")
+    kernel.begin_scalars(sweep)
+    body()  # type: ignore[operator]
+    kernel.publish_scalars(sweep)
+    if sweep.mode == "deferred":
+        local = kernel.args.use("local_touched")
+        touched = kernel.args.use("touched")
+        kernel.out.line(f"flush({local}, local_base, touched, {touched}, ctl, base + TOUCHED)")
+    kernel.end_queue()
+    kernel.barrier()
+    kernel.read_counters()
+    if sweep.mode == "deferred":
+        kernel.out.line("touched_size = ctl[base + TOUCHED]")
+    if kernel.counts_in:
+        kernel.out.line("explored += ctl[base + IN_EDGES]")
+    kernel.out.line("looked_all = ctl[base + LOOKED]" if pulled else "looked_all = edges")
+    kernel.total_scalars(sweep)
+
+
+def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> None:
+    """After the sweep: compare and copy second buffers, then take the new frontier."""
+    out = kernel.out
+    if pulled and sweep.early_exit:
+        reach = "max(1, arcs - explored)" if sweep.mode == "once" else "max(1, arcs)"
+        out.line(f"share = max(1, min(1024, looked_all * 1024 // {reach}))")
+    _copy_edges(kernel, sweep)
+    if commits:
+        commit(kernel, sweep)
+    kernel.take_queue()
+    if pulled and not commits:
+        out.line("bits_a, bits_b = bits_b, bits_a")
+        out.line("bit_swapped = 1 - bit_swapped")
+        out.line("mapped = 1")
+    else:
+        out.line("mapped = 0")
+
+
+# -- one arc
+
+
+def _row_values(step: Step, row: str, live: set[str], pairs: bool) -> list[Value]:
+    """Return the values of a function that depend on the row's vertex alone."""
+    inside: dict[int, Value] = {}
+    for value in step.body.body:
+        if value.op == "load":
+            alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
+                len(value.attr) > 1 and value.attr[1] == row
+            )
+            if alone and is_movable(value, live):
+                inside[id(value)] = value
+        elif value.op in ("const", "constant"):
+            inside[id(value)] = value
+        elif (
+            is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
+        ):
+            inside[id(value)] = value
+    return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
+
+
+def _render_row(
+    kernel: Kernel, renderer: BlockRenderer, step: Step, row: str, live: set[str]
+) -> None:
+    """Compute what a row's arcs share before they are walked."""
+    renderer.prepare(step.body)
+    values = _row_values(step, row, live, False)
+    inner = {id(v) for v in values}
+    leaving = {id(a) for value in step.body.body if id(value) not in inner for a in value.args} | {
+        id(r) for r in step.body.results
+    }
+    for value in values:
+        if id(value) in leaving:
+            renderer.counts[id(value)] = 2  # a variable outside of the inner loop
+    renderer.run(values)
+
+
+def render_functions(
+    kernel: Kernel, sweep: Sweep, site: Site, renderers: list[BlockRenderer], update: object,
+    *, accepted: bool = False,
+) -> None:  # fmt: skip
+    """Render the functions of a sweep at one arc, each only where the one before sent."""
+    out = kernel.out
+    with ExitStack() as stack:
+        for number, (step, renderer) in enumerate(zip(sweep.steps, renderers, strict=True)):
+            if step.accept is not None and not accepted:
+                test = kernel.block_value(step.accept, site, step)
+                stack.enter_context(out.block(f"if {test}:"))
+            renderer.prepare(step.body)
+            renderer.run(step.body.body)
+            kernel.take_scalars(renderer)
+            for name, (value, operand) in renderer.edge_stores.items():
+                kind = "edge_next" if name in buffered_edges(sweep) else "edge_state"
+                write(renderer, kernel.args.use(kind, name), site.arc(), value, operand)
+            messages = [renderer.operand(r) for r in step.body.results]
+            when = None
+            if step.conditional:
+                when = messages.pop()
+                stack.enter_context(out.block(f"if {when}:"))
+            update(number, step, renderer, messages)  # type: ignore[operator]
+
+
+def _overlay(kernel: Kernel, site: Site, sweep: Sweep) -> None:
+    """Read key fields of packed pairs from the pairs."""
+    for name, (array, width) in kernel.pairs.items():
+        dtype, _ = kernel.types[name]
+        for who in ("u", "v"):
+            place = site.index[who]
+            if width == 64:
+                bits = f"to_uint32({array}[{place}] >> np.uint64(32))"
+                text = f"as_{dtype.name}({bits})" if dtype.name != "uint32" else bits
+            else:
+                bits = f"{array}[{place} << ONE]"
+                text = f"as_{dtype.name}({bits})" if dtype.name != "uint64" else bits
+            site.known[("field", who, name)] = text
+
+
+def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
+    out, args = kernel.out, kernel.args
+    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    live = sweep.facts.live
+    with kernel.shares("size", ROWS):
+        out.line("u = i if dense else np.uint64(queue_a[i])")
+        site = kernel.site("out", "s")
+        _overlay(kernel, site, sweep)
+        renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
+        if len(sweep.steps) == 1 and sweep.mode != "effects":
+            _render_row(kernel, renderers[0], sweep.steps[0], "u", live)
+        with out.block(f"for s in range({offsets}[u], {offsets}[u + ONE]):"):
+            out.line(f"v = np.uint64({targets}[s])")
+            push_arc(kernel, sweep, site, renderers)
+
+
+def push_arc(kernel: Kernel, sweep: Sweep, site: Site, renderers: list[BlockRenderer]) -> None:
+    """Render what happens at one pushed arc."""
+    if sweep.mode == "once":
+        claim = claim_field(sweep.steps[0])
+        dtype, _ = kernel.types[claim]
+        array = kernel.args.use("field", claim)
+        kernel.out.line(f"held = {array}[v]")
+        site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
+        push_update(kernel, sweep, number, step, renderer, messages)
+
+    render_functions(kernel, sweep, site, renderers, update)
+
+
+def claim_field(step: Step) -> str:
+    """Return the field that decides acceptance of a write-once step."""
+    for value in step.accept.walk():  # type: ignore[union-attr]
+        if value.op == "load" and value.attr[0] == "field":
+            return str(value.attr[2])
+    raise AssertionError("a write-once step tests a field")
+
+
+def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
+    """Walk a frontier of arcs."""
+    out, args = kernel.out, kernel.args
+    arcs, source, target = args.use("arc_queue"), args.use("arc_source"), args.use("arc_target")
+    with kernel.shares(f"{arcs}.size", 256):
+        out.line(f"s = np.uint64({arcs}[i])")
+        out.line(f"u = np.uint64({source}[s])")
+        out.line(f"v = np.uint64({target}[s])")
+        site = kernel.site("edge", "s")
+        _overlay(kernel, site, sweep)
+        renderers = [kernel.renderer(site, step, sweep.facts.live) for step in sweep.steps]
+        push_arc(kernel, sweep, site, renderers)
+
+
+def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
+    """Walk the in-edges of accepting vertices, 64 rows (a word of the next bitmap) at a time."""
+    out, args = kernel.out, kernel.args
+    step = sweep.steps[0]
+    offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
+    writes_bits = not (sweep.mode == "deferred" and not sweep.direct_pull)
+    with kernel.shares("(n + 63) // 64", 4):
+        out.line("word = np.uint64(0)")
+        with out.block(
+            "for v in range(i << np.uint64(6), min((i + ONE) << np.uint64(6), np.uint64(n))):"
+        ):
+            site = kernel.site("in", "s")
+            _overlay(kernel, site, sweep)
+            with ExitStack() as stack:
+                if step.accept is not None:
+                    test = kernel.block_value(step.accept, site, step)
+                    stack.enter_context(out.block(f"if {test}:"))
+                pulled = Pulled(kernel, sweep, site)
+                pulled.begin()
+                renderers = [kernel.renderer(site, s, sweep.facts.live) for s in sweep.steps]
+                out.line(f"first = {offsets}[v]")
+                out.line(f"end = {offsets}[v + ONE]")
+                out.line("s = first")
+                with out.block("while s < end:"):
+                    out.line(f"u = np.uint64({targets}[s])")
+                    with out.block(
+                        "if dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63))):"
+                    ):
+                        render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
+                    out.line("s += ONE")
+                out.line("looked += np.int64(s - first)")
+                pulled.end()
+        if writes_bits:
+            out.line("bits_b[i] = word")

@@ -1,0 +1,303 @@
+"""Runs requests on the CPU: finds or compiles the kernel, binds it, and drives its loop."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu import workspace as workspaces
+from weft.backends.cpu.binding import Binder
+from weft.backends.cpu.cache import load_module
+from weft.backends.cpu.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
+from weft.backends.cpu.gang import num_threads, run
+from weft.backends.cpu.kernel import (
+    EMPTY,
+    RUNNING,
+    SAVED_NAMES,
+    TRAIL_FULL,
+    UNTIL,
+    Options,
+)
+from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
+from weft.backends.cpu.render import Rendered, render
+from weft.backends.cpu.site import Traits
+from weft.errors import FaultError
+from weft.ir.evaluate import evaluate_arrays
+from weft.ir.key import Keyer, lift_constants
+from weft.ir.ops import Program
+from weft.ir.passes import run_passes
+from weft.ir.plan import Sweep, plan_sweeps
+from weft.ir.request import Outcome, Request
+
+SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
+SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
+RECORDS = 1 << 13  # supersteps that a profile remembers
+
+_SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
+
+
+@dataclass
+class Compiled:
+    """A program made ready: its text, its kernel, and how it was rewritten."""
+
+    rendered: Rendered
+    program: Program
+    sweeps: list[Sweep]
+    fired: list[str]
+    kernel: Any = None
+
+    def load(self) -> Any:
+        """Return the compiled kernel."""
+        if self.kernel is None:
+            self.kernel = load_module(self.rendered.source, "weft").kernel
+        return self.kernel
+
+
+_compiled: dict[Any, Compiled] = {}
+_lock = threading.RLock()
+
+
+def constants_of(keyer: Keyer) -> list[Any]:
+    """Return the values of the lifted constants, each in its dtype."""
+    return [value.dtype.type(value.attr) for value in keyer.constants]
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    program, topology = request.program, request.topology
+    off = frozenset(request.options.get("passes_off", ()))
+    keyer = Keyer(lift="constant_lifting" not in off)
+    key = keyer.program(program)
+    constants = constants_of(keyer)
+    kept = frozenset(name[4:] for name in request.fields if name.startswith("old."))
+    directions = _directions(request)
+    shape = (
+        topology.directed, topology.keep, directions, request.options.get("schedule", "vertex"),
+        bool(request.options.get("deterministic")), request.options.get("ordering", True), kept,
+        request.arcs, off,
+    )  # fmt: skip
+    for once in (True, False):
+        full = (key, shape, once)
+        with _lock:
+            compiled = _compiled.get(full)
+            if compiled is None:
+                if not _is_lifted(program):
+                    lift_constants(keyer.constants)
+                compiled = _make(request, directions, kept, off if once else off | {"write_once"})
+                _compiled[full] = compiled
+        if not once or _starts_rightly(request, compiled, constants):
+            return compiled, constants
+    raise AssertionError("unreachable")
+
+
+def _is_lifted(program: Program) -> bool:
+    from weft.ir.ops import program_blocks
+
+    return any(v.op == "constant" for block in program_blocks(program) for v in block.walk())
+
+
+def _directions(request: Request) -> tuple[str, ...]:
+    topology = request.topology
+    possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[topology.keep]
+    wanted = request.options.get("direction", "auto")
+    return tuple(d for d in possible if wanted in ("auto", d))
+
+
+def _make(
+    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str]
+) -> Compiled:
+    program, topology = request.program, request.topology
+    fired = run_passes(program, off)
+    deterministic = bool(request.options.get("deterministic"))
+    arguments = {"kept_old": kept, "deterministic": deterministic, "off": off}
+    sweeps, decided = plan_sweeps(program.steps, program, **arguments)
+    refill, more = plan_sweeps(program.refill, program, **arguments)
+    ordered = (
+        program.mode == "iterate"
+        and sweeps[0].relaxes
+        and sweeps[0].steps[0].priority is not None
+        and "push" in directions
+        and request.options.get("ordering", True)
+        and not request.arcs
+    )
+    options = Options(
+        directions,
+        request.options.get("schedule", "vertex"),
+        deterministic,
+        ordered,
+        kept,
+        request.arcs,
+    )
+    traits = Traits(topology.directed, topology.keep)
+    rendered = render(program, sweeps, refill, traits, options)
+    return Compiled(rendered, program, [*sweeps, *refill], [*fired, *decided, *more])
+
+
+def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+    """Whether the first frontier accepts nothing, as the proof of write-once may need."""
+    sweep = compiled.sweeps[0]
+    if not any(s.check_frontier for s in compiled.sweeps):
+        return True
+    if len(request.program.steps) > 1 or request.arcs or request.program.refill:
+        return False
+    accept = sweep.steps[0].accept
+    assert accept is not None
+    chosen = slice(None) if request.frontier is None else request.frontier
+
+    def load(attr: Any) -> Any:
+        if attr[0] == "field":
+            return request.fields[attr[2]][chosen]
+        if attr[0] == "constant":
+            return constants[attr[1]]
+        return None
+
+    accepted = evaluate_arrays(accept, load)
+    return not np.any(accepted)
+
+
+def execute(request: Request) -> Outcome:
+    """Run a request to its end."""
+    compiled, constants = compile_program(request)
+    topology = request.topology
+    small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
+    nt = 1 if small else int(request.options.get("threads") or num_threads())
+    workspace = workspaces.take(topology)
+    try:
+        return _Run(request, compiled, constants, workspace, nt).drive()
+    finally:
+        workspaces.give_back(topology, workspace)
+
+
+class _Run:
+    """One run of a kernel, in slices if it is in the caller's thread."""
+
+    def __init__(
+        self, request: Request, compiled: Compiled, constants: list[Any], workspace: Any, nt: int
+    ) -> None:
+        self.request, self.compiled, self.workspace, self.nt = request, compiled, workspace, nt
+        self.binder = Binder(request, compiled.rendered, workspace, constants, nt)
+        self.ctl = workspace.ctl
+        self.n = request.topology.num_vertices
+
+    def saved(self, name: str) -> int:
+        """Return one of the loop's variables as it was left."""
+        return int(self.ctl[SAVED + _SLOT[name]])
+
+    def save(self, name: str, value: int) -> None:
+        """Set one of the loop's variables."""
+        self.ctl[SAVED + _SLOT[name]] = value
+
+    def drive(self) -> Outcome:
+        """Call the kernel until it is done."""
+        request, binder = self.request, self.binder
+        program = request.program
+        kernel = self.compiled.load()
+        arguments = binder.arguments()
+        queues = [binder.queue(0), binder.queue(1)]
+        bits = [binder.bits(0), binder.bits(1)]
+        ring = self.workspace.get("ring", RECORDS * 6, np.int64)
+        self._start(queues[0])
+        limit = 2**62 if request.max_iter is None else request.max_iter
+        if program.mode == "replay":
+            assert request.trail is not None
+            limit = len(request.trail)
+        report = request.options.get("report")
+        clock = None
+        if report is not None:
+            from weft.backends.cpu.clock import Clock
+
+            clock = Clock()
+        self._arguments = arguments
+        while True:
+            fixed = (self.n, request.topology.num_arcs, limit, SLICE, *queues, *bits, ring)
+            run(kernel, self.nt, self.ctl, (*fixed, *self._arguments))
+            self._check_fault()
+            if self.saved("swapped"):
+                queues.reverse()
+                self.save("swapped", 0)
+            if self.saved("bit_swapped"):
+                bits.reverse()
+                self.save("bit_swapped", 0)
+            status = self.saved("status")
+            if status == TRAIL_FULL:
+                self._arguments = self._grow_trail()
+            elif status != RUNNING or program.mode == "run":
+                break
+        self.workspace.epoch = self.saved("epoch")
+        binder.unpack()
+        if clock is not None:
+            report(clock.records(ring, self.saved("records"), self.saved("began")))
+        return self._outcome(status, queues[0])
+
+    def _start(self, queue: Any) -> None:
+        request, topology = self.request, self.request.topology
+        self.ctl[:] = 0
+        frontier = None if request.arcs else request.frontier
+        degrees = topology.out_degree
+        if frontier is None:
+            self.save("size", self.n)
+            self.save("dense", 1)
+            self.save("edges", topology.num_arcs)
+            self.save("explored", topology.num_arcs)
+        else:
+            queue[: len(frontier)] = frontier
+            self.save("size", len(frontier))
+            self.save("edges", int(degrees[frontier].sum()))
+            if topology.keep != "out":
+                self.save("explored", int(topology.in_degree[frontier].sum()))
+        if request.arcs:
+            count = topology.num_arcs if request.frontier is None else len(request.frontier)
+            self.save("size", count)
+            self.save("edges", count)
+            self.save("dense", 0)
+        self.save("share", 100)
+        self.save("epoch", self.workspace.epoch)
+
+    def _check_fault(self) -> None:
+        cause = int(self.ctl[FAULT])
+        if cause == 0:
+            return
+        function = self.compiled.rendered.functions[int(self.ctl[FAULT_FUNCTION])]
+        vertex = int(self.ctl[FAULT_VERTEX])
+        what = {
+            INDEX_RANGE: "an index was out of range",
+            LOOP_BOUND: "a weft.while_loop ran into its bound",
+            SINGULAR: "a matrix was singular",
+        }[cause]
+        self.workspace.epoch = max(self.workspace.epoch, self.saved("epoch")) + 2**20
+        raise FaultError(
+            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "
+            f"the state's contents are unspecified."
+        )
+
+    def _grow_trail(self) -> list[Any]:
+        binder = self.binder
+        held = binder._trail()[: self.saved("trail_size")].copy()
+        ends = binder._trail_ends()[: self.saved("step") + 1].copy()
+        binder.trail_size = 2 * binder.trail_size + self.n
+        binder.trail_steps *= 2
+        binder._trail()[: held.size] = held
+        binder._trail_ends()[: ends.size] = ends
+        binder.pairs.clear()
+        names = list(self.compiled.rendered.bindings.values())
+        kept = {"next", "pair", "edge_next", "flags"}
+        fresh = [None if b[0] in kept else binder._bind(*b) for b in names]
+        return [
+            old if new is None else new for new, old in zip(fresh, self._arguments, strict=True)
+        ]
+
+    def _outcome(self, status: int, queue: Any) -> Outcome:
+        steps = self.saved("step")
+        size = self.saved("size")
+        frontier = None
+        if not self.saved("dense") or size == 0:
+            frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
+        trail = []
+        if self.request.program.trail:
+            ends = self.binder._trail_ends()[: steps + 1]
+            all_ = self.binder._trail()
+            trail = [all_[ends[k] : ends[k + 1]].copy() for k in range(steps)]
+        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)

@@ -1,0 +1,224 @@
+"""The whole loop of a program as one Numba function.
+
+Every thread runs it. A superstep is a list of sweeps; a sweep is one or more phases; a phase ends
+with a barrier. Variables such as `size` and `step` are uniform: every thread computes the same
+values from the counters that it reads after a barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.backends.cpu.blocks import BlockRenderer, Scope, Scratch
+from weft.backends.cpu.expressions import literal
+from weft.backends.cpu.site import Site, Traits
+from weft.backends.cpu.text import Arguments, Emitter
+from weft.ir.ops import Block, Program, Reduction, Step, identity_of
+from weft.ir.plan import Sweep
+
+# Uniform variables that survive a pause, in the order of their words in the control block.
+SAVED_NAMES = (
+    "step", "phase", "size", "dense", "edges", "pulling", "share", "explored", "mapped", "epoch",
+    "swapped", "bit_swapped", "status", "trail_size", "records", "far_size", "far_swapped", "began",
+)  # fmt: skip
+RUNNING, EMPTY, UNTIL, LIMIT, STOPPED_BY_USER, TRAIL_FULL = range(6)
+
+IMPORTS = """\
+import math
+
+import numpy as np
+from numba import njit
+
+from weft.backends.cpu.runtime import *
+"""
+
+
+@dataclass
+class Options:
+    """What of a configuration shapes the code."""
+
+    directions: tuple[str, ...] = ("push", "pull")
+    schedule: str = "vertex"
+    deterministic: bool = False
+    ordered: bool = False
+    kept_old: frozenset[str] = frozenset()
+    arcs: bool = False  # the first frontier holds arcs
+
+
+@dataclass
+class Kernel:
+    """What the renderers of sweeps share."""
+
+    program: Program
+    traits: Traits
+    options: Options
+    out: Emitter = field(default_factory=Emitter)
+    args: Arguments = field(default_factory=Arguments)
+    functions: list[str] = field(default_factory=list)
+    partials: dict[str, tuple[Reduction, Any]] = field(default_factory=dict)
+    pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
+    counts_in: bool = False  # whether queues count the in-edges of their vertices
+
+    def __post_init__(self) -> None:
+        self.scratch = Scratch(self.args)
+        self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
+        self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
+
+    def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:
+        """Return a place at which the key fields of packed pairs are read from the pairs."""
+        site = Site(self.args, self.traits, direction, slot)
+        site.index.update(index)
+        return site
+
+    def renderer(
+        self, site: Site, step: Step | None, live: set[str], vertex: str = "v"
+    ) -> BlockRenderer:
+        """Return a renderer of a function at a site."""
+        number = self.functions.index(step.name) if step and step.name in self.functions else 0
+        from weft.backends.cpu.adjacent import render_gather
+
+        scope = Scope(
+            site.load,
+            live=live,
+            function=number,
+            vertex=vertex,
+            gather=lambda value, renderer: render_gather(value, renderer, site),
+        )
+        return BlockRenderer(self.out, self.args, self.scratch, scope)
+
+    def barrier(self) -> None:
+        """End a phase."""
+        with self.out.block("if barrier(ctl, nt):"):
+            self.out.line("return")
+
+    def begin_phase(self) -> None:
+        """Start a phase with cleared counters."""
+        self.out.line("phase += 1")
+        self.out.line("base = counters(ctl, phase, tid)")
+
+    def shares(self, size: str, grain: int) -> Any:
+        """Open a loop over a thread's shares of `size` items; the items are i."""
+        return _Shares(self, size, grain)
+
+    def emit(self, vertex: str, *, count_only: bool = False) -> None:
+        """Put a vertex into the next frontier."""
+        out = self.out
+        if count_only:
+            out.line("changed += 1")
+            return
+        local = self.args.use("local")
+        queue = "queue_b"
+        out.line(f"count = push({local}, local_base, count, {vertex}, {queue}, ctl, base + TAIL)")
+        degrees = self.args.use("degree", "out")
+        out.line(f"out_edges += np.int64({degrees}[{vertex}])")
+        if self.counts_in:
+            ins = self.args.use("degree", "in")
+            out.line(f"in_edges += np.int64({ins}[{vertex}])")
+
+    def begin_queue(self) -> None:
+        """Start collecting a frontier."""
+        self.args.use("local")
+        self.out.line("count = out_edges = in_edges = changed = looked = 0")
+
+    def end_queue(self) -> None:
+        """Publish what a thread collected in this phase, and the stop flag."""
+        out, local = self.out, self.args.use("local")
+        out.line(f"flush({local}, local_base, count, queue_b, ctl, base + TAIL)")
+        for name, cell in (("out_edges", "EDGES"), ("in_edges", "IN_EDGES"), ("changed", "CHANGED"),
+                           ("looked", "LOOKED")):  # fmt: skip
+            with out.block(f"if {name} > 0:"):
+                out.line(f"atomic_add(ctl, base + {cell}, {name})")
+        with out.block("if tid == 0:"):
+            out.line("ctl[base + STOPPED] = ctl[STOP]")
+
+    def read_counters(self) -> None:
+        """After the barrier: read what all threads collected, before another phase begins."""
+        out = self.out
+        out.line("next_size = ctl[base + TAIL]")
+        out.line("next_edges = ctl[base + EDGES]")
+        out.line("changed = ctl[base + CHANGED]")
+        out.line("stopped = ctl[base + STOPPED]")
+
+    def take_queue(self) -> None:
+        """The queue that was filled becomes the frontier."""
+        out = self.out
+        out.line("queue_a, queue_b = queue_b, queue_a")
+        out.line("swapped = 1 - swapped")
+        out.line("size = next_size")
+        out.line("edges = next_edges")
+        out.line("dense = 0")
+
+    # -- scalars
+
+    def begin_scalars(self, sweep: Sweep) -> None:
+        """Start the partial results of the scalars that a sweep reduces into."""
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            self.partials[name] = (reduction, dtype)
+            self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+
+    def take_scalars(self, renderer: BlockRenderer) -> None:
+        """Combine what a function reduced at one item."""
+        for name, reduction, operand, dtype in renderer.reduced:
+            text = renderer.combined(reduction, f"part_{name}", str(operand), dtype)
+            self.out.line(f"part_{name} = {text}")
+
+    def publish_scalars(self, sweep: Sweep) -> None:
+        """Write a thread's partial results before the barrier."""
+        for name, _, dtype in scalar_reductions(sweep.steps):
+            partial = self.args.use("partial", name, dtype)
+            value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
+            self.out.line(f"{partial}[((phase % 3) * nt + tid) * STRIDE] = {value}")
+
+    def total_scalars(self, sweep: Sweep) -> None:
+        """After the barrier: every thread sums the partial results in the same order."""
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            partial = self.args.use("partial", name, dtype)
+            self.args.use("scalar", name)
+            self.out.line(f"value_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+            with self.out.block("for t in range(nt):"):
+                text = f"{partial}[((phase % 3) * nt + t) * STRIDE]"
+                text = f"({text} != 0)" if dtype.kind == "b" else text
+                renderer = self.renderer(self.site(), None, set())
+                combined = renderer.combined(reduction, f"value_{name}", text, dtype)
+                self.out.line(f"value_{name} = {combined}")
+
+    def block_value(self, block: Block, site: Site, step: Step | None = None) -> str:
+        """Render a block with one scalar result where it stands."""
+        renderer = self.renderer(site, step, set(), vertex=site.index.get("v", "0"))
+        return str(renderer.block(block)[0])
+
+
+class _Shares:
+    """A loop over shares of work; `with` opens it at the items."""
+
+    def __init__(self, kernel: Kernel, size: str, grain: int) -> None:
+        self.kernel, self.size, self.grain = kernel, size, grain
+        self._stack: list[Any] = []
+
+    def __enter__(self) -> None:
+        out = self.kernel.out
+        out.line(f"portion = share_of({self.size}, {self.grain}, nt)")
+        out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, tid)")
+        for head in (f"while low < {self.size}:", None):
+            if head is None:
+                out.line(f"high = min(low + portion, {self.size})")
+                head = "for i in range(np.uint64(low), np.uint64(high)):"
+            context = out.block(head)
+            context.__enter__()
+            self._stack.append(context)
+
+    def __exit__(self, *exc: Any) -> None:
+        self._stack.pop().__exit__(None, None, None)
+        self.kernel.out.line(f"low = next_item(ctl, base, portion, {self.size}, nt)")
+        self._stack.pop().__exit__(None, None, None)
+
+
+def scalar_reductions(steps: list[Step]) -> list[tuple[str, Reduction, Any]]:
+    """Return the scalars that some steps reduce into, each once."""
+    found: dict[str, tuple[str, Reduction, Any]] = {}
+    for step in steps:
+        for value in step.body.walk():
+            if value.op == "reduce_scalar":
+                found[value.attr[0]] = (value.attr[0], value.attr[1], value.dtype)
+    return list(found.values())

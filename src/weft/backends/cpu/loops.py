@@ -1,0 +1,157 @@
+"""What generated loops call: shares of work, queues, bitmaps, checked indices, packed pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from weft.backends.cpu.atomics import atomic_add, atomic_or
+from weft.backends.cpu.barrier import fault
+from weft.backends.cpu.control import FIRST_FREE, STRIDE
+
+# Causes of faults (the host turns them into messages).
+INDEX_RANGE = 1
+LOOP_BOUND = 2
+SINGULAR = 3
+
+# Counters of a phase; three groups take turns, so that one barrier per phase is enough: the group
+# of the next phase is cleared while that of the last one may still be read.
+TAIL = 0 * STRIDE  # length of the queue being filled
+CURSOR = 1 * STRIDE  # next item to hand out
+EDGES = 2 * STRIDE  # out-edges of the vertices put into the queue
+IN_EDGES = 3 * STRIDE  # in-edges of the same
+LOOKED = 4 * STRIDE  # edges looked at
+CHANGED = 5 * STRIDE  # vertices that changed
+STOPPED = 6 * STRIDE  # the stop flag as one thread saw it
+TOUCHED = 7 * STRIDE  # length of the list of vertices that got a message
+FAR = 8 * STRIDE  # length of the list of vertices that wait
+GROUP = 10 * STRIDE
+COUNTERS = FIRST_FREE
+SAVED = COUNTERS + 3 * GROUP  # what a paused loop goes on with (one word each)
+SAVED_WORDS = 32
+CELLS = (SAVED + SAVED_WORDS - FIRST_FREE) // STRIDE + 1
+
+LOCAL = 1024
+"""Entries of a thread's own queue before it is copied to the shared one."""
+
+ONE = np.uint64(1)
+
+
+@njit(nogil=True)
+def counters(ctl, phase, tid):
+    """Return the counters of a phase; one thread clears those of the next."""
+    if tid == 0:
+        following = COUNTERS + ((phase + 1) % 3) * GROUP
+        for cell in range(0, GROUP, STRIDE):
+            ctl[following + cell] = 0
+    return COUNTERS + (phase % 3) * GROUP
+
+
+@njit(nogil=True)
+def share_of(size, grain, nt):
+    """Return how many items a thread takes at a time: all of its part if there are few."""
+    if size <= grain * nt * 4:
+        return (size + nt - 1) // nt
+    return grain
+
+
+@njit(nogil=True)
+def first_item(ctl, base, share, size, nt, tid):
+    """Return the first item of a thread's first share."""
+    if share * nt >= size:
+        return tid * share
+    return atomic_add(ctl, base + CURSOR, share)
+
+
+@njit(nogil=True)
+def next_item(ctl, base, share, size, nt):
+    """Return the first item of the next share, or the end."""
+    if share * nt >= size:
+        return size
+    return atomic_add(ctl, base + CURSOR, share)
+
+
+@njit(nogil=True)
+def flush(local, start, count, queue, ctl, tail):
+    """Append a thread's own queue to a shared one."""
+    if count > 0:
+        place = atomic_add(ctl, tail, count)
+        for i in range(count):
+            queue[place + i] = local[start + i]
+
+
+@njit(nogil=True)
+def push(local, start, count, item, queue, ctl, tail):
+    """Append an item to a thread's own queue; return its new length."""
+    local[start + count] = item
+    count += 1
+    if count == LOCAL:
+        flush(local, start, count, queue, ctl, tail)
+        count = 0
+    return count
+
+
+@njit(nogil=True)
+def clear_bits(bits, tid, nt):
+    """Clear a thread's part of a bitmap."""
+    words = bits.size
+    for w in range(words * tid // nt, words * (tid + 1) // nt):
+        bits[w] = 0
+
+
+@njit(nogil=True)
+def set_bits(bits, queue, size, tid, nt):
+    """Set the bits of a thread's part of a queue."""
+    for i in range(size * tid // nt, size * (tid + 1) // nt):
+        v = np.uint64(queue[i])
+        atomic_or(bits, v >> np.uint64(6), ONE << (v & np.uint64(63)))
+
+
+@njit(nogil=True)
+def checked(ctl, place, n, function, vertex):
+    """Return an index, or 0 after a fault if it is out of range."""
+    if place < 0 or place >= n:
+        fault(ctl, INDEX_RANGE, function, vertex)
+        return np.uint64(0)
+    return np.uint64(place)
+
+
+@njit(nogil=True)
+def neighbor_slot(ctl, offsets, x, i, function, vertex):
+    """Return the slot of the i-th arc of a row, or -1 after a fault if there is none."""
+    begin = np.int64(offsets[x])
+    if i < 0 or i >= np.int64(offsets[x + ONE]) - begin:
+        fault(ctl, INDEX_RANGE, function, vertex)
+        return np.int64(-1)
+    return begin + i
+
+
+@njit(nogil=True)
+def most_frequent(keys, counts, begin, count):
+    """Return the most frequent of `count` keys from `begin` on, the smallest on ties.
+
+    Keys are sorted in place by heap sort; `counts` is not used by short rows.
+    """
+    end = begin + count
+    if count <= 32:
+        for i in range(begin + 1, end):
+            key = keys[i]
+            j = i
+            while j > begin and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+    else:
+        keys[begin:end].sort()
+    best = keys[begin]
+    most = 0
+    i = begin
+    while i < end:
+        j = i + 1
+        while j < end and keys[j] == keys[i]:
+            j += 1
+        if j - i > most:
+            most = j - i
+            best = keys[i]
+        i = j
+    return best

@@ -1,0 +1,262 @@
+"""A program as the source of one Numba module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu.edges import render_edge_sweep
+from weft.backends.cpu.kernel import (
+    EMPTY,
+    IMPORTS,
+    LIMIT,
+    RUNNING,
+    SAVED_NAMES,
+    STOPPED_BY_USER,
+    TRAIL_FULL,
+    UNTIL,
+    Kernel,
+    Options,
+)
+from weft.backends.cpu.ordered import render_ordered
+from weft.backends.cpu.site import Traits
+from weft.backends.cpu.vertices import render_vertex_sweep, take_snapshots
+from weft.ir.ops import Program
+from weft.ir.plan import Sweep
+
+# Parameters that every kernel has, before those that its code asks for.
+FIXED = ("n", "arcs", "limit", "budget", "queue_a", "queue_b", "bits_a", "bits_b", "ring")
+
+
+@dataclass
+class Rendered:
+    """The text of a module and what its kernel must be called with."""
+
+    source: str
+    bindings: dict[str, tuple[Any, ...]]
+    scratch: dict[str, int]  # dtype name -> elements per thread
+    functions: list[str]
+    pairs: dict[str, tuple[str, str, int]]  # parameter -> (key field, payload field, width)
+
+
+def render(
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options
+) -> Rendered:
+    """Render the kernel of a program."""
+    kernel = Kernel(program, traits, options)
+    kernel.functions = [step.name for step in program.all_steps()]
+    pairs = _find_pairs(kernel, sweeps)
+    body = kernel.out
+    body._depth = 1
+    if options.ordered:
+        render_ordered(kernel, sweeps[0])
+    elif program.mode == "replay":
+        _replay(kernel, sweeps)
+    else:
+        _loop(kernel, sweeps, refill)
+    _epilogue(kernel)
+    lines = body.lines
+    body.lines = []
+    _prologue(kernel)
+    parameters = ["tid", "nt", "ctl", *FIXED, *kernel.args.bindings]
+    head = [
+        '@njit(nogil=True, cache=True, error_model="numpy")',
+        f"def kernel({', '.join(parameters)}):",
+    ]
+    source = IMPORTS + "\n\n" + "\n".join([*head, *body.lines, *lines]) + "\n"
+    return Rendered(
+        source, dict(kernel.args.bindings), dict(kernel.scratch.sizes), kernel.functions, pairs
+    )
+
+
+def _find_pairs(kernel: Kernel, sweeps: list[Sweep]) -> dict[str, tuple[str, str, int]]:
+    """Name the arrays of packed pairs of in-place argmin and argmax."""
+    found = {}
+    for sweep in sweeps:
+        step = sweep.steps[0]
+        if sweep.mode == "online" and step.reductions[0].selecting:
+            key, payload = step.into
+            sizes = [kernel.types[name][0].itemsize for name in (key, payload)]
+            width = 64 if max(sizes) <= 4 and sizes[0] == 4 else 128
+            if width == 128 and sizes[0] != 8:
+                width = 128
+            name = kernel.args.use("pair", key, payload, width)
+            kernel.pairs[key] = (name, width)
+            found[name] = (key, payload, width)
+    return found
+
+
+def _prologue(kernel: Kernel) -> None:
+    """Load what the loop starts or goes on with."""
+    out, args = kernel.out, kernel.args
+    for position, name in enumerate(SAVED_NAMES):
+        out.line(f"{name} = ctl[SAVED + {position}]")
+    out.line("work = 0")
+    with out.block("if began == 0:"):
+        out.line("began = cycles()")
+    kernel.barrier()  # nobody may save before all have loaded
+    out.line("base = counters(ctl, phase, 1)")
+    if "local" in args.bindings or "local_touched" in args.bindings:
+        out.line("local_base = tid * LOCAL")
+    for name, size in kernel.scratch.sizes.items():
+        out.line(f"base_{name} = tid * {size}")
+    for name, binding in list(args.bindings.items()):
+        if binding[0] == "scalar":
+            text = (
+                f"{name}[0] != 0" if _scalar_type(kernel, binding[1]).kind == "b" else f"{name}[0]"
+            )
+            out.line(f"value_{binding[1]} = {text}")
+    if "marker" in args.bindings:
+        out.line("marker_base = np.uint64(tid) * (np.uint64(n) + np.uint64(1))")
+        out.line("mark = marker[marker_base + np.uint64(n)]")
+        out.line("marked = np.uint64(n)")
+    if any(binding[0] == "keys" for binding in args.bindings.values()):
+        name = next(n for n, b in args.bindings.items() if b[0] == "keys")
+        out.line(f"keys_base = tid * ({name}.size // nt)")
+
+
+def _scalar_type(kernel: Kernel, name: str) -> np.dtype[Any]:
+    return dict(kernel.program.signature.scalars)[name]
+
+
+def _epilogue(kernel: Kernel) -> None:
+    """Save what a paused loop goes on with, and the scalars."""
+    out, args = kernel.out, kernel.args
+    with out.block("if tid == 0:"):
+        for position, name in enumerate(SAVED_NAMES):
+            out.line(f"ctl[SAVED + {position}] = {name}")
+        for name, binding in args.bindings.items():
+            if binding[0] == "scalar":
+                out.line(f"{name}[0] = value_{binding[1]}")
+    if "marker" in args.bindings:
+        out.line("marker[marker_base + np.uint64(n)] = mark")
+
+
+def record(kernel: Kernel, number: int, direction: str) -> None:
+    """Write a record of a sweep into the ring, by one thread."""
+    out = kernel.out
+    with out.block("if tid == 0:"):
+        out.line("slot = (records % (ring.size // 6)) * 6")
+        values = ("step", str(number), direction, "entered", "looked_all", "cycles()")
+        for position, value in enumerate(values):
+            out.line(f"ring[slot + {position}] = {value}")
+    out.line("records += 1")
+
+
+def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number: int = 0) -> None:
+    """Render the sweeps of one superstep; `final` says what the last one's output becomes."""
+    out = kernel.out
+    for number, sweep in enumerate(sweeps):
+        last = number == len(sweeps) - 1
+        out.line(f"# {', '.join(step.name for step in sweep.steps)}")
+        if sweep.fold_start:
+            later = []
+            for following in sweeps[number + 1 :]:
+                if following.fold_start:
+                    break
+                later.extend(sorted(following.snapshots))
+            take_snapshots(kernel, sorted(set(later)))
+        if sweep.kind == "vertex" and sweep.steps[0].everywhere:
+            out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+        out.line("entered = size")
+        if sweep.kind == "edge":
+            out.line("looked_all = 0")
+            render_edge_sweep(kernel, sweep)
+            both = [d for d in kernel.options.directions if not _refused(sweep, d)]
+            direction = "pulling" if len(both) == 2 else str(int(both == ["pull"]))
+        else:
+            out.line("looked_all = edges if dense else 0")
+            wake = "queue"
+            if final == "wake" and last and sweep.last.wake != "changed":
+                wake = sweep.last.wake
+            render_vertex_sweep(kernel, sweep, wake=wake)
+            direction = "2"
+        record(kernel, first_number + number, direction)
+        out.line("work += looked_all + entered")
+
+
+def _refused(sweep: Sweep, direction: str) -> str:
+    return sweep.push_refused if direction == "push" else sweep.pull_refused
+
+
+def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
+    """Render the loop of `iterate`, or the single superstep of `run`."""
+    out, program = kernel.out, kernel.program
+    if program.mode == "run":
+        _superstep(kernel, sweeps, final="run")
+        out.line("step += 1")
+        return
+    out.line(f"status = {RUNNING}")
+    with out.block("while True:"):
+        with out.block("if size == 0:"):
+            if refill:
+                out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+                with out.block("if n > 0:"):
+                    _superstep(kernel, refill, final="run", first_number=len(sweeps))
+                with out.block("if size == 0:"):
+                    out.line(f"status = {EMPTY}")
+                    out.line("break")
+            else:
+                out.line(f"status = {EMPTY}")
+                out.line("break")
+        with out.block("if step >= limit:"):
+            out.line(f"status = {LIMIT}")
+            out.line("break")
+        if program.trail:
+            _keep_trail(kernel)
+        _superstep(kernel, sweeps, final="wake")
+        out.line("step += 1")
+        if program.until is not None:
+            test = kernel.block_value(program.until, kernel.site())
+            with out.block(f"if {test}:"):
+                out.line(f"status = {UNTIL}")
+                out.line("break")
+        with out.block("if stopped != 0:"):
+            out.line(f"status = {STOPPED_BY_USER}")
+            out.line("break")
+        with out.block("if nt == 1 and work > budget:"):
+            out.line("break")
+
+
+def _keep_trail(kernel: Kernel) -> None:
+    """Append the frontier to the trail; pause where it does not fit."""
+    out, args = kernel.out, kernel.args
+    trail, ends = args.use("trail"), args.use("trail_ends")
+    with out.block(f"if trail_size + size > {trail}.size or step + 1 >= {ends}.size:"):
+        out.line(f"status = {TRAIL_FULL}")
+        out.line("break")
+    kernel.begin_phase()
+    with kernel.shares("size", 4096):
+        out.line(
+            f"{trail}[np.uint64(trail_size) + i] = np.int64(i) if dense else np.int64(queue_a[i])"
+        )
+    out.line("trail_size += size")
+    with out.block("if tid == 0:"):
+        out.line(f"{ends}[step + 1] = trail_size")
+
+
+def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
+    """Render the loop over the frontiers of a trail, last to first."""
+    out, args = kernel.out, kernel.args
+    trail, ends = args.use("trail"), args.use("trail_ends")
+    out.line(f"status = {RUNNING}")
+    with out.block("while True:"):
+        with out.block("if step >= limit:"):
+            out.line(f"status = {EMPTY}")
+            out.line("break")
+        out.line(f"begin = {ends}[limit - step - 1]")
+        out.line(f"size = {ends}[limit - step] - begin")
+        out.line("dense = mapped = edges = 0")
+        kernel.begin_phase()
+        with kernel.shares("size", 4096):
+            out.line(f"queue_a[i] = {trail}[np.uint64(begin) + i]")
+        kernel.barrier()
+        _superstep(kernel, sweeps, final="run")
+        out.line("step += 1")
+        with out.block("if stopped != 0:"):
+            out.line(f"status = {STOPPED_BY_USER}")
+            out.line("break")
+        with out.block("if nt == 1 and work > budget:"):
+            out.line("break")

@@ -1,0 +1,112 @@
+"""What the loads of a function mean at one place of the generated code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.backends.cpu.blocks import Operand, Stretch, cast_loaded
+from weft.backends.cpu.text import Arguments
+from weft.ir.ops import Value
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What of a topology shapes the code: which slot maps are the identity."""
+
+    directed: bool
+    keep: str
+
+    def arcs_are_slots(self, direction: str) -> bool:
+        """Whether a slot of a direction is its canonical arc."""
+        return direction == ("in" if self.keep == "in" else "out")
+
+    def edges_are_slots(self, direction: str) -> bool:
+        """Whether a slot of a direction is its edge id."""
+        return self.directed and self.arcs_are_slots(direction)
+
+
+@dataclass
+class Site:
+    """Names of the vertices and of the arc at a place, and values that are known there already."""
+
+    args: Arguments
+    traits: Traits
+    direction: str = "out"  # whose slots are walked; "edge": canonical arcs
+    slot: str = "s"
+    index: dict[str, str] = field(default_factory=lambda: {"u": "u", "v": "v", "w": "w"})
+    known: dict[tuple[Any, ...], Operand] = field(default_factory=dict)
+    snapshots: frozenset[str] = frozenset()
+
+    def load(self, value: Value) -> Operand:
+        """Return the operand of a load."""
+        attr = value.attr
+        if attr in self.known:
+            return self.known[attr]
+        kind = attr[0]
+        if kind in ("field", "old"):
+            return self._field(value, kind, attr[1], attr[2])
+        if kind == "column":
+            return self._element(
+                value, self.args.use("column", attr[2], self.direction), self._place()
+            )
+        if kind == "edge_state":
+            place = self.arc() if attr[1] == "e" else f"np.uint64({self._reverse()})"
+            return self._element(value, self.args.use("edge_state", attr[2]), place)
+        if kind == "id":
+            return f"np.int64({self.index[attr[1]]})"
+        if kind in ("out_degree", "in_degree"):
+            degrees = self.args.use("degree", kind[:-7])
+            return f"np.int64({degrees}[{self.index[attr[1]]}])"
+        if kind == "edge_id":
+            return f"np.int64({self.edge()})"
+        if kind == "rank":
+            return self._rank()
+        if kind == "scalar":
+            self.args.use("scalar", attr[1])
+            return f"value_{attr[1]}"
+        if kind == "threshold":
+            return f"threshold_{attr[1]}"
+        return {"superstep": "step", "num_vertices": "n"}[kind]
+
+    def _field(self, value: Value, kind: str, who: str, name: str) -> Operand:
+        if name.startswith("hoisted."):
+            array = self.args.use("hidden", name, value.dtype, value.size)
+        elif name in self.snapshots and who != "v":
+            array = self.args.use("snapshot", name)
+        else:
+            array = self.args.use(kind, name)
+        return self._element(value, array, self.index[who])
+
+    def _element(self, value: Value, array: str, place: str) -> Operand:
+        if value.shape:
+            return Stretch(array, f"{place} * np.uint64({value.size})", value.shape, value.dtype)
+        return cast_loaded(f"{array}[{place}]", value.dtype)
+
+    def _place(self) -> str:
+        """Return where the columns of this arc lie: by slot, or by edge in an arc frontier."""
+        return self.edge() if self.direction == "edge" else self.slot
+
+    def arc(self) -> str:
+        """Return the canonical arc."""
+        if self.direction == "edge" or self.traits.arcs_are_slots(self.direction):
+            return self.slot
+        return f"np.uint64({self.args.use('arcs', self.direction)}[{self.slot}])"
+
+    def edge(self) -> str:
+        """Return the edge id."""
+        direction = self.direction
+        if direction == "edge":
+            direction = "in" if self.traits.keep == "in" else "out"
+        if self.traits.edges_are_slots(direction):
+            return self.slot
+        return f"np.uint64({self.args.use('edges', direction)}[{self.slot}])"
+
+    def _reverse(self) -> str:
+        return f"{self.args.use('reverse')}[{self.arc()}]"
+
+    def _rank(self) -> str:
+        row = "in" if self.traits.keep == "in" else "out"
+        owner = "v" if row == "in" else "u"
+        offsets = self.args.use("offsets", row)
+        return f"(np.int64({self.arc()}) - np.int64({offsets}[{self.index[owner]}]))"

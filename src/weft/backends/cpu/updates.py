@@ -1,0 +1,431 @@
+"""What becomes of messages: atomics in a push, registers in a pull, the commit after the sweep."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
+from weft.backends.cpu.expressions import combine
+from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.site import Site
+from weft.backends.cpu.vertices import write
+from weft.ir.ops import Reduction, Step, Value
+from weft.ir.plan import Sweep
+
+_SET_BIT = "word |= ONE << (v & np.uint64(63))"
+_ATOMIC = {"sum": "add", "min": "min", "max": "max", "or": "or", "and": "and"}
+
+
+def groups_of(step: Step) -> list[tuple[Reduction, tuple[str, ...], range]]:
+    """Return each reduction of a step with its fields and the positions of its messages."""
+    if len(step.reductions) == 1 and step.reductions[0].selecting:
+        return [(step.reductions[0], step.into, range(len(step.into)))]
+    return [(r, (step.into[i],), range(i, i + 1)) for i, r in enumerate(step.reductions)]
+
+
+def size_of(shape: tuple[int, ...]) -> int:
+    """Return the number of elements of a shape."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def emit_once(kernel: Kernel, vertex: str = "v") -> None:
+    """Put a vertex into the next frontier unless somebody did so in this phase."""
+    stamp = kernel.args.use("stamp")
+    with kernel.out.block(
+        f"if {stamp}[{vertex}] != epoch and atomic_xchg({stamp}, {vertex}, epoch) != epoch:"
+    ):
+        kernel.emit(vertex)
+
+
+def push_update(
+    kernel: Kernel,
+    sweep: Sweep,
+    number: int,
+    step: Step,
+    renderer: BlockRenderer,
+    messages: list[Operand],
+) -> None:
+    """Render the update of v by the messages of one pushed arc."""
+    if sweep.mode == "effects":
+        if step is sweep.last:
+            emit_once(kernel)
+    elif sweep.mode == "once":
+        _claim(kernel, sweep, step, renderer, messages)
+    elif sweep.mode == "online":
+        _online(kernel, step, renderer, messages)
+    elif step.into:
+        _deferred(kernel, step, renderer, messages)
+
+
+def _claim(
+    kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, messages: list[Operand]
+) -> None:
+    """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
+    from weft.backends.cpu.edges import claim_field
+
+    out, args = kernel.out, kernel.args
+    claim = claim_field(step)
+    dtype, _ = kernel.types[claim]
+    message = stored(str(messages[step.into.index(claim)]), dtype)
+    with out.block(f"if atomic_cas({args.use('field', claim)}, v, held, {message}) == held:"):
+        for name, operand, value in zip(step.into, messages, step.body.results, strict=False):
+            if name != claim:
+                write(renderer, args.use("field", name), "v", value, operand)
+        kernel.emit("v")
+
+
+def _improves(name: str, message: str, old: str, dtype: Any) -> str:
+    if name == "min":
+        return f"{message} < {old}" + (f" or {old} != {old}" if dtype.kind == "f" else "")
+    if name == "max":
+        return f"{message} > {old}" + (f" or {old} != {old}" if dtype.kind == "f" else "")
+    return f"{combine(name, old, message, dtype)} != {old}"
+
+
+def _online(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
+    """In place: a read guards the atomic, and the atomic's old value tells whether it changed."""
+    out, args = kernel.out, kernel.args
+    if step.reductions[0].selecting:
+        _swap_pair(kernel, step, renderer, messages)
+        return
+    out.line("hit = False")
+    for reduction, (name,), positions in groups_of(step):
+        dtype, shape = kernel.types[name]
+        array = args.use("field", name)
+        message = messages[positions[0]]
+        with ExitStack() as stack:
+            place = "v"
+            if shape:
+                size = size_of(shape)
+                stack.enter_context(out.block(f"for k in range(np.uint64({size})):"))
+                place = f"v * np.uint64({size}) + k"
+                message = message.at("k") if isinstance(message, Stretch) else message
+            raw = "uint8" if dtype.kind == "b" else ""
+            text = stored(str(message), dtype)
+            text = text if text.isidentifier() else renderer.variable(text, "m")
+            kind = _Raw if raw else dtype
+            stack.enter_context(
+                out.block(f"if {_improves(reduction.name, text, f'{array}[{place}]', kind)}:")
+            )
+            old = renderer.variable(
+                f"atomic_{_ATOMIC[reduction.name]}({array}, {place}, {text})", "o"
+            )
+            with out.block(f"if {_improves(reduction.name, text, old, kind)}:"):
+                out.line("hit = True")
+    with out.block("if hit:"):
+        emit_once(kernel)
+
+
+class _RawByte:
+    """The dtype of truth values in arrays, for tests of their bits."""
+
+    kind = "u"
+    name = "uint8"
+    itemsize = 1
+
+
+_Raw: Any = _RawByte()
+
+
+def pair_bits(text: str, dtype: Any, width: int) -> str:
+    """Return a key or payload as the bits of half a pair."""
+    half = width // 2
+    if dtype.itemsize * 8 == half:
+        return text if dtype.name == f"uint{half}" else f"as_uint{half}({text})"
+    return f"to_uint{half}({text})"
+
+
+def swap_pair(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
+    """Render the compare-and-swap of key and payload; sets `hit` where the key improved."""
+    out = kernel.out
+    (array, width) = kernel.pairs[step.into[0]]
+    key_type, payload_type = kernel.types[step.into[0]][0], kernel.types[step.into[1]][0]
+    sign = "<" if step.reductions[0].name == "argmin" else ">"
+    key = renderer.variable(str(messages[0]), "m")
+    out.line("hit = False")
+    if width == 64:
+        out.line(f"seen = {array}[v]")
+        bits = "to_uint32(seen >> np.uint64(32))"
+    else:
+        out.line(f"seen = {array}[v << ONE]")
+        bits = "seen"
+    plain = key_type.name in ("uint32", "uint64")
+    held = bits if plain else f"as_{key_type.name}({bits})"
+    with out.block(f"if {key} {sign} {held}:"):
+        key_bits = pair_bits(key, key_type, width)
+        payload_bits = pair_bits(str(messages[1]), payload_type, width)
+        if width == 64:
+            out.line(
+                f"fresh = (np.uint64({key_bits}) << np.uint64(32)) | np.uint64({payload_bits})"
+            )
+        else:
+            out.line(f"seen_payload = {array}[(v << ONE) + ONE]")
+            out.line(f"fresh_key = np.uint64({key_bits})")
+            out.line(f"fresh_payload = np.uint64({payload_bits})")
+        with out.block(f"while {key} {sign} {held}:"):
+            if width == 64:
+                out.line(f"back = atomic_cas({array}, v, seen, fresh)")
+                with out.block("if back == seen:"):
+                    out.line("hit = True")
+                    out.line("break")
+                out.line("seen = back")
+            else:
+                out.line(
+                    f"hit, seen, seen_payload = cas128({array}, v, seen, seen_payload, fresh_key, "
+                    f"fresh_payload)"
+                )
+                with out.block("if hit:"):
+                    out.line("break")
+
+
+def _swap_pair(
+    kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]
+) -> None:
+    swap_pair(kernel, step, renderer, messages)
+    with kernel.out.block("if hit:"):
+        emit_once(kernel)
+
+
+def _touch(kernel: Kernel) -> str:
+    """Put v on the list of vertices that got a message; return a test whether it was the first."""
+    out, args = kernel.out, kernel.args
+    stamp = args.use("stamp")
+    local, touched = args.use("local_touched"), args.use("touched")
+    out.line("won = False")
+    with out.block(f"if {stamp}[v] != epoch and atomic_xchg({stamp}, v, epoch) != epoch:"):
+        out.line("won = True")
+        out.line(f"touched = push({local}, local_base, touched, v, {touched}, ctl, base + TOUCHED)")
+    return "won"
+
+
+def _deferred(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
+    """Into the second buffer by atomics; `any` is written by whoever touched v first."""
+    out, args = kernel.out, kernel.args
+    won = _touch(kernel)
+    for reduction, names, positions in groups_of(step):
+        for name, position in zip(names, positions, strict=True):
+            dtype, shape = kernel.types[name]
+            array = args.use("next", name)
+            message = messages[position]
+            value = step.body.results[position]
+            if reduction.name == "any":
+                with out.block(f"if {won}:"):
+                    write(renderer, array, "v", value, message)
+                continue
+            with ExitStack() as stack:
+                place = "v"
+                if shape:
+                    size = size_of(shape)
+                    stack.enter_context(out.block(f"for k in range(np.uint64({size})):"))
+                    place = f"v * np.uint64({size}) + k"
+                    message = message.at("k") if isinstance(message, Stretch) else message
+                atomic_combine(kernel, renderer, reduction, array, place, str(message), dtype)
+
+
+def atomic_combine(
+    kernel: Kernel, renderer: BlockRenderer, reduction: Reduction, array: str, place: str,
+    message: str, dtype: Any,
+) -> None:  # fmt: skip
+    """Combine a message into memory that others write too."""
+    out = kernel.out
+    if reduction.name in _ATOMIC:
+        out.line(f"atomic_{_ATOMIC[reduction.name]}({array}, {place}, {stored(message, dtype)})")
+        return
+    message = renderer.variable(message, "m")
+    old = out.fresh("o")
+    out.line(f"{old} = atomic_load({array}, {place})")
+    with out.block("while True:"):
+        held = f"({old} != 0)" if dtype.kind == "b" else old
+        if reduction.name == "prod":
+            text = combine("prod", held, message, dtype)
+        else:
+            text = renderer.combined(reduction, held, message, dtype)
+        out.line(f"fresh = {stored(text, dtype)}")
+        out.line(f"back = atomic_cas({array}, {place}, {old}, fresh)")
+        bits = {4: "as_uint32", 8: "as_uint64"}.get(dtype.itemsize, "") if dtype.kind == "f" else ""
+        with out.block(f"if {bits}(back) == {bits}({old}):"):
+            out.line("break")
+        out.line(f"{old} = back")
+
+
+def commit(kernel: Kernel, sweep: Sweep) -> None:
+    """After the barrier: compare what the touched vertices got, copy it, queue the changed."""
+    out, args = kernel.out, kernel.args
+    touched = args.use("touched")
+    kernel.begin_phase()
+    kernel.begin_queue()
+    with kernel.shares("touched_size", 1024):
+        out.line(f"v = np.uint64({touched}[i])")
+        names = list(dict.fromkeys(name for step in sweep.steps for name in step.into))
+        fresh = {name: _placed(kernel, "next", name) for name in names}
+        _settle(kernel, sweep, fresh)
+    kernel.end_queue()
+    kernel.barrier()
+    kernel.read_counters()
+
+
+def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
+    dtype, shape = kernel.types[name]
+    array = kernel.args.use(kind, name)
+    if shape:
+        return Stretch(array, f"v * np.uint64({size_of(shape)})", shape, dtype)
+    return f"({array}[v] != 0)" if dtype.kind == "b" else f"{array}[v]"
+
+
+def _settle(kernel: Kernel, sweep: Sweep, fresh: dict[str, Operand], also: str = "") -> None:
+    """Decide about v: queue it if it changed (or is active), keep old values, write the new."""
+    out = kernel.out
+    tests: dict[str, str] = {}
+    for name, operand in fresh.items():
+        dtype, shape = kernel.types[name]
+        present = _placed(kernel, "field", name)
+        if shape:
+            assert isinstance(present, Stretch)
+            test = out.fresh("d")
+            out.line(f"{test} = False")
+            with out.block(f"for k in range(np.uint64({size_of(shape)})):"):
+                new = operand.at("k") if isinstance(operand, Stretch) else operand
+                with out.block(f"if {differs(new, present.at('k'), dtype)}:"):
+                    out.line(f"{test} = True")
+            tests[name] = test
+        else:
+            tests[name] = differs(str(operand), str(present), dtype)
+    last = sweep.last
+    if last.active is not None:
+        after = kernel.site()
+        after.index["before"] = "v"
+        for name, operand in fresh.items():
+            after.known[("field", "v", name)] = operand
+        output = kernel.block_value(last.active, after, last)
+    else:
+        output = " or ".join(tests[name] for name in last.into) or "True"
+    with out.block(f"if {output}:"):
+        kernel.emit("v")
+        if also:
+            out.line(also)
+    for name, operand in fresh.items():
+        dtype, shape = kernel.types[name]
+        value = Value("param", (), 0, dtype, shape)
+        renderer = kernel.renderer(kernel.site(), None, set())
+        with ExitStack() as stack:
+            if name in kernel.options.kept_old:
+                stack.enter_context(out.block(f"if {tests[name]}:"))
+                write(
+                    renderer,
+                    kernel.args.use("old", name),
+                    "v",
+                    value,
+                    _placed(kernel, "field", name),
+                )
+            write(renderer, kernel.args.use("field", name), "v", value, operand)
+
+
+class Pulled:
+    """The messages of one pulled row, combined by its owner."""
+
+    def __init__(self, kernel: Kernel, sweep: Sweep, site: Site) -> None:
+        self.kernel, self.sweep, self.site = kernel, sweep, site
+        self.step = sweep.steps[0]
+        self.accumulated: dict[str, Operand] = {}
+
+    def begin(self) -> None:
+        """Start from the identity; argmin and argmax start from v's present key."""
+        from weft.backends.cpu.adjacent import Accumulator
+
+        kernel, out = self.kernel, self.kernel.out
+        out.line("got = False")
+        renderer = kernel.renderer(self.site, self.step, set())
+        self.groups = []
+        for reduction, names, positions in groups_of(self.step):
+            kinds = [kernel.types[name] for name in names]
+            accumulator = Accumulator(renderer, reduction, kinds)
+            if reduction.name in ("argmin", "argmax"):
+                out.line(f"{accumulator.parts[0]} = {_placed(kernel, 'field', names[0])}")
+            self.groups.append((reduction, names, positions, accumulator))
+            self.accumulated.update(zip(names, accumulator.parts, strict=True))
+
+    def take(
+        self, number: int, step: Step, renderer: BlockRenderer, messages: list[Operand]
+    ) -> None:
+        """Combine the messages of one arc."""
+        out = self.kernel.out
+        if not step.into:
+            out.line("got = True")
+            return
+        for reduction, _, positions, accumulator in self.groups:
+            accumulator.renderer = renderer
+            parts = [messages[p] for p in positions]
+            if reduction.name == "any" and not self.sweep.early_exit:
+                with out.block("if not got:"):
+                    accumulator.take(parts)
+            elif reduction.name in ("argmin", "argmax"):
+                sign = "<" if reduction.name == "argmin" else ">"
+                parts[0] = renderer.variable(str(parts[0]), "m")
+                with out.block(f"if {parts[0]} {sign} {accumulator.parts[0]}:"):
+                    accumulator.take(parts)
+                    out.line("got = True")
+            else:
+                accumulator.take(parts)
+        if not any(r.name in ("argmin", "argmax") for r in self.step.reductions):
+            out.line("got = True")
+        if self.sweep.early_exit:
+            out.line("s += ONE")
+            out.line("break")
+
+    def end(self) -> None:
+        """Write v, or its second buffer, and queue it."""
+        kernel, out = self.kernel, self.kernel.out
+        with out.block("if got:"):
+            if self.sweep.mode == "effects":
+                self._queue()
+                return
+            fresh = self._combined()
+            if self.sweep.mode == "once":
+                for name, operand in fresh.items():
+                    self._write("field", name, operand)
+                self._queue()
+            elif self.sweep.mode == "online" or self.sweep.direct_pull:
+                _settle(kernel, self.sweep, fresh, also=_SET_BIT)
+            else:
+                local, touched = kernel.args.use("local_touched"), kernel.args.use("touched")
+                for name, operand in fresh.items():
+                    self._write("next", name, operand)
+                out.line(
+                    f"touched = push({local}, local_base, touched, v, {touched}, ctl, base + TOUCHED)"
+                )
+
+    def _combined(self) -> dict[str, Operand]:
+        """Return the new values: old value and messages, or the chosen message."""
+        kernel, out = self.kernel, self.kernel.out
+        renderer = kernel.renderer(self.site, self.step, set())
+        fresh: dict[str, Operand] = {}
+        for reduction, names, _, accumulator in self.groups:
+            for name, part in zip(names, accumulator.parts, strict=True):
+                dtype, shape = kernel.types[name]
+                present = _placed(kernel, "field", name)
+                if reduction.selecting:
+                    fresh[name] = part
+                elif shape:
+                    assert isinstance(present, Stretch) and isinstance(part, Stretch)
+                    with out.block(f"for k in range(np.uint64({size_of(shape)})):"):
+                        text = renderer.combined(reduction, present.at("k"), part.at("k"), dtype)
+                        out.line(f"{part.array}[{part.base} + k] = {text}")
+                    fresh[name] = part
+                else:
+                    text = renderer.combined(reduction, str(present), str(part), dtype)
+                    fresh[name] = renderer.variable(text, "b")
+        return fresh
+
+    def _write(self, kind: str, name: str, operand: Operand) -> None:
+        dtype, shape = self.kernel.types[name]
+        renderer = self.kernel.renderer(self.site, self.step, set())
+        value = Value("param", (), 0, dtype, shape)
+        write(renderer, self.kernel.args.use(kind, name), "v", value, operand)
+
+    def _queue(self) -> None:
+        self.kernel.emit("v")
+        self.kernel.out.line(_SET_BIT)

@@ -1,0 +1,249 @@
+"""Sweeps of vertex functions, and the copying of second buffers."""
+
+from __future__ import annotations
+
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
+from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.site import Site
+from weft.ir.ops import Step, Value
+from weft.ir.plan import Sweep
+
+GRAIN = 1024
+
+
+def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
+    """Render the phases of a sweep over the vertices of the frontier.
+
+    `wake` is "queue" where the changed vertices are the output, "all" where only their number
+    counts, "neighbors" where those that gather from them are woken.
+    """
+    out = kernel.out
+    _hoist(kernel, sweep)
+    kernel.begin_phase()
+    kernel.begin_queue()
+    kernel.begin_scalars(sweep)
+    with kernel.shares("size", GRAIN if not sweep.facts.gathers else 256):
+        out.line("v = i if dense else np.uint64(queue_a[i])")
+        _functions(kernel, sweep, count_only=wake == "all")
+    kernel.publish_scalars(sweep)
+    kernel.end_queue()
+    kernel.barrier()
+    kernel.read_counters()
+    kernel.total_scalars(sweep)
+    if sweep.buffered:
+        copy_buffers(kernel, sorted(sweep.buffered))
+    if wake == "all":
+        out.line("size = n if changed > 0 else 0")
+        out.line("dense = 1")
+        out.line("edges = arcs if changed > 0 else 0")
+    else:
+        kernel.take_queue()
+    out.line("mapped = 0")
+    if wake == "neighbors":
+        _wake_neighbors(kernel, sweep)
+
+
+def _hoist(kernel: Kernel, sweep: Sweep) -> None:
+    """Fill the hidden fields of hoisted source expressions, over all vertices."""
+    hoisted = [(step, name, block) for step in sweep.steps for name, block in step.hoisted]
+    if not hoisted:
+        return
+    kernel.begin_phase()
+    with kernel.shares("n", GRAIN):
+        site = kernel.site(u="i")
+        for step, name, block in hoisted:
+            renderer = kernel.renderer(site, step, set(), vertex="i")
+            (result,) = renderer.block(block)
+            root = block.results[0]
+            array = kernel.args.use("hidden", name, root.dtype, root.size)
+            write(renderer, array, "i", root, result)
+    kernel.barrier()
+
+
+def take_snapshots(kernel: Kernel, names: list[str]) -> None:
+    """Copy fields that later sweeps of a fold must see as they are now."""
+    if not names:
+        return
+    kernel.begin_phase()
+    with kernel.shares("n", GRAIN):
+        for name in names:
+            source, target = kernel.args.use("field", name), kernel.args.use("snapshot", name)
+            _copy_element(kernel, name, source, target, "i")
+    kernel.barrier()
+
+
+def _copy_element(kernel: Kernel, name: str, source: str, target: str, place: str) -> None:
+    dtype, shape = kernel.types[name]
+    out = kernel.out
+    size = 1
+    for extent in shape:
+        size *= extent
+    if size == 1 and not shape:
+        out.line(f"{target}[{place}] = {source}[{place}]")
+        return
+    with out.block(f"for k in range(np.uint64({size})):"):
+        index = f"np.uint64({place}) * np.uint64({size}) + k"
+        out.line(f"{target}[{index}] = {source}[{index}]")
+
+
+def copy_buffers(kernel: Kernel, names: list[str]) -> None:
+    """Copy the second buffers of the vertices of the frontier back, in a phase of its own."""
+    out = kernel.out
+    kernel.begin_phase()
+    with kernel.shares("size", GRAIN):
+        out.line("v = i if dense else np.uint64(queue_a[i])")
+        for name in names:
+            source, target = kernel.args.use("next", name), kernel.args.use("field", name)
+            _copy_element(kernel, name, source, target, "v")
+    kernel.barrier()
+
+
+def write(renderer: BlockRenderer, array: str, place: str, value: Value, operand: Operand) -> None:
+    """Write a value to its place in an array of fields."""
+    out = renderer.out
+    if value.shape:
+        with out.block(f"for k in range(np.uint64({value.size})):"):
+            text = operand.at("k") if isinstance(operand, Stretch) else operand
+            index = f"np.uint64({place}) * np.uint64({value.size}) + k"
+            out.line(f"{array}[{index}] = {stored(text, value.dtype)}")
+    else:
+        out.line(f"{array}[{place}] = {stored(str(operand), value.dtype)}")
+
+
+def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
+    """Render the functions of a sweep at one vertex, each only where the one before said true."""
+    out = kernel.out
+    site = kernel.site()
+    site.snapshots = frozenset(sweep.snapshots)
+    own: dict[str, tuple[Value, Operand]] = {}
+    opened = []
+    output = "False"
+    if len(sweep.steps) > 1:
+        out.line("output = False")
+    for number, step in enumerate(sweep.steps):
+        last = number == len(sweep.steps) - 1
+        renderer = kernel.renderer(site, step, sweep.facts.live)
+        renderer.prepare(step.body)
+        renderer.run(step.body.body)
+        kernel.take_scalars(renderer)
+        output = _output(kernel, sweep, step, renderer, site)
+        _store(kernel, sweep, renderer, site, own, step)
+        if last:
+            break
+        if step.conditional:
+            context = out.block(f"if {renderer.operand(step.body.results[-1])}:")
+            context.__enter__()
+            opened.append(context)
+    if len(sweep.steps) > 1:
+        out.line(f"output = {output}")
+    for context in reversed(opened):
+        context.__exit__(None, None, None)
+    with out.block(f"if {'output' if len(sweep.steps) > 1 else output}:"):
+        kernel.emit("v", count_only=count_only)
+
+
+def _output(kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, site: Site) -> str:
+    """Return the test whether a vertex is part of the output, computed before the stores."""
+    out = kernel.out
+    if step.active is not None:
+        after = kernel.site()
+        for name, (value, operand) in renderer.stores.items():
+            after.known[("field", "v", name)] = renderer.hold(operand, value.dtype)
+        after.index["before"] = "v"
+        return renderer.variable(kernel.block_value(step.active, after, step))
+    if renderer.changed is not None:
+        return str(renderer.changed)
+    if step.conditional:
+        return renderer.variable(str(renderer.operand(step.body.results[-1])))
+    tests = []
+    for name, (value, operand) in renderer.stores.items():
+        tests.append(changed_test(kernel, renderer, name, value, operand, site))
+    if not tests:
+        return "False"
+    name = out.fresh("d")
+    out.line(f"{name} = {' or '.join(tests)}")
+    return name
+
+
+def changed_test(
+    kernel: Kernel, renderer: BlockRenderer, name: str, value: Value, operand: Operand, site: Site
+) -> str:
+    """Return the test whether a new value differs from the field's present one."""
+    known = site.known.get(("field", "v", name))
+    array = kernel.args.use("field", name)
+    if not value.shape:
+        old = str(known) if known is not None else f"{array}[v]"
+        if value.dtype.kind == "b" and known is None:
+            old = f"({array}[v] != 0)"
+        return differs(str(operand), old, value.dtype)
+    test = kernel.out.fresh("d")
+    kernel.out.line(f"{test} = False")
+    with kernel.out.block(f"for k in range(np.uint64({value.size})):"):
+        old = f"{array}[v * np.uint64({value.size}) + k]"
+        old = f"({old} != 0)" if value.dtype.kind == "b" else old
+        new = operand.at("k") if isinstance(operand, Stretch) else operand
+        with kernel.out.block(f"if {differs(new, old, value.dtype)}:"):
+            kernel.out.line(f"{test} = True")
+    return test
+
+
+def _store(
+    kernel: Kernel,
+    sweep: Sweep,
+    renderer: BlockRenderer,
+    site: Site,
+    own: dict[str, tuple[Value, Operand]],
+    step: Step,
+) -> None:
+    """Write the assigned fields; later functions of the sweep see them at v."""
+    for name, (value, operand) in renderer.stores.items():
+        buffered = name in sweep.buffered
+        array = kernel.args.use("next" if buffered else "field", name)
+        if name in kernel.options.kept_old:
+            _keep_old(kernel, renderer, name, value, operand, site)
+        write(renderer, array, "v", value, operand)
+        own[name] = (value, operand)
+        if step is not sweep.last:
+            site.known[("field", "v", name)] = _own_operand(array, value)
+
+
+def _own_operand(array: str, value: Value) -> Operand:
+    if value.shape:
+        return Stretch(array, f"v * np.uint64({value.size})", value.shape, value.dtype)
+    return f"({array}[v] != 0)" if value.dtype.kind == "b" else f"{array}[v]"
+
+
+def _keep_old(
+    kernel: Kernel, renderer: BlockRenderer, name: str, value: Value, operand: Operand, site: Site
+) -> None:
+    test = changed_test(kernel, renderer, name, value, operand, site)
+    with kernel.out.block(f"if {test}:"):
+        _copy_element(
+            kernel, name, kernel.args.use("field", name), kernel.args.use("old", name), "v"
+        )
+
+
+def _wake_neighbors(kernel: Kernel, sweep: Sweep) -> None:
+    """Replace the changed vertices by those that gather from them."""
+    out, args = kernel.out, kernel.args
+    ways = set()
+    for direction in sweep.facts.gathers or {"in"}:
+        ways |= {"in": {"out"}, "out": {"in"}, "both": {"in", "out"}}[direction]
+    stamp = args.use("stamp")
+    kernel.begin_phase()
+    kernel.begin_queue()
+    out.line("epoch += 1")
+    with kernel.shares("size", 64):
+        out.line("v = np.uint64(queue_a[i])")
+        for way in sorted(ways):
+            offsets, targets = args.use("offsets", way), args.use("targets", way)
+            with out.block(f"for s in range({offsets}[v], {offsets}[v + ONE]):"):
+                out.line(f"w = np.uint64({targets}[s])")
+                with out.block(
+                    f"if {stamp}[w] != epoch and atomic_xchg({stamp}, w, epoch) != epoch:"
+                ):
+                    kernel.emit("w")
+    kernel.end_queue()
+    kernel.barrier()
+    kernel.read_counters()
+    kernel.take_queue()

@@ -1,0 +1,160 @@
+"""Runs traced programs: makes the request, chooses the backend, wraps up the outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.config import Config
+from weft.engine import profile
+from weft.engine.frontier import Frontier
+from weft.engine.state import State
+from weft.errors import ConfigError, FieldError, TraceError
+from weft.ir.facts import facts_of
+from weft.ir.ops import Program, Signature
+from weft.ir.request import Outcome, Request
+from weft.topology import Topology
+
+Array = np.ndarray[Any, Any]
+CPU_SCHEDULES = ("vertex",)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How an `iterate` ended.
+
+    Attributes
+    ----------
+    steps
+        Number of supersteps.
+    converged
+        Whether the frontier became empty or `until` held; False after `max_iter` supersteps.
+    frontier
+        The last frontier.
+    scalars
+        The scalars of the state at the end.
+    trail
+        The frontiers of all supersteps, first to last, if ``trail=True`` asked for them.
+    """
+
+    steps: int
+    converged: bool
+    frontier: Frontier
+    scalars: dict[str, Any]
+    trail: list[Array]
+
+
+def signature_of(
+    topology: Topology,
+    state: State,
+    edge_state: State | None,
+    vertex_columns: Any,
+    edge_columns: Any,
+) -> Signature:
+    """Return what a program may name."""
+    fields = {name: (a.dtype, a.shape[1:]) for name, a in vertex_columns.items()}
+    fields.update({name: (a.dtype, a.shape[1:]) for name, a in state.fields.items()})
+    edge_fields = edge_state.fields if edge_state is not None else {}
+    return Signature(
+        tuple((n, d, s) for n, (d, s) in fields.items()),
+        tuple((n, a.dtype, a.shape[1:]) for n, a in edge_fields.items()),
+        tuple((n, a.dtype, a.shape[1:]) for n, a in edge_columns.items()),
+        tuple((n, a.dtype) for n, a in state.scalars.items()),
+        topology.index_dtype,
+    )
+
+
+def run_program(
+    program: Program,
+    topology: Topology,
+    state: State,
+    edge_state: State | None,
+    vertex_columns: Any,
+    edge_columns: Any,
+    frontier: Frontier,
+    config: Config,
+    *,
+    max_iter: int | None = None,
+    trail: list[Array] | None = None,
+) -> Outcome:
+    """Run a traced program on the CPU."""
+    fields = dict(state.fields)
+    facts = [facts_of(step) for step in program.all_steps()]
+    for name, column in vertex_columns.items():
+        if name not in fields:
+            fields[name] = column
+            if any(name in f.written for f in facts):
+                raise FieldError(
+                    f"{name!r} is a column of the graph and cannot be written by a program. Declare "
+                    f"a field of that name in g.state(...)."
+                )
+    for name in sorted(set().union(*(f.old for f in facts))):
+        if name not in state.old:
+            state.old[name] = fields[name].copy()
+    fields.update({"old." + name: array for name, array in state.old.items()})
+    _check_roles(program, facts, frontier, config)
+
+    def column(name: str, direction: str) -> Array:
+        if direction == "edge":
+            return edge_columns.storage(name)
+        return edge_columns.in_slots(name, direction)
+
+    options = config.options()
+    options["schedule"] = _schedule(config.schedule)
+    options["report"] = _reporter(program, config)
+    request = Request(
+        program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
+        state.scalars, None if frontier.is_all else frontier.items, frontier.arcs, max_iter, trail,
+        options,
+    )  # fmt: skip
+    if topology.num_vertices == 0:
+        empty = np.zeros(0, topology.index_dtype)
+        return Outcome(0, True, empty, [])
+    from weft.backends.cpu.execute import execute
+
+    return execute(request)
+
+
+def _schedule(name: str | None) -> str:
+    if name is None:
+        return "vertex"
+    if name not in CPU_SCHEDULES:
+        raise ConfigError(
+            f"schedule={name!r} is not possible on a CPU, where threads share work by rows. "
+            f"Expected one of {', '.join(repr(s) for s in CPU_SCHEDULES)}."
+        )
+    return name
+
+
+def _check_roles(program: Program, facts: list[Any], frontier: Frontier, config: Config) -> None:
+    if frontier.arcs and program.steps[0].kind != "edge":
+        raise TraceError(
+            f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a vertex "
+            f"function. Use g.frontier(...)."
+        )
+    if config.deterministic:
+        for step, fact in zip(program.all_steps(), facts, strict=True):
+            if fact.live and not step.order_free:
+                raise ConfigError(
+                    f"deterministic=True cannot hold for {step.name!r}: it touches "
+                    f"{sorted(fact.live)} through .at(i), in no fixed order. Mark it order_free=True "
+                    f"if its result does not depend on the order."
+                )
+
+
+def _reporter(program: Program, config: Config) -> Any:
+    active = profile.active()
+    if active is None:
+        return None
+    name = ", ".join(step.name for step in program.steps)
+    shown = {k: v for k, v in config.options().items() if v is not None}
+
+    def report(columns: dict[str, Any]) -> None:
+        records = np.zeros(len(columns["step"]), profile.RECORD)
+        for key, values in columns.items():
+            records[key] = values
+        active.add(name, shown, records)
+
+    return report

@@ -1,0 +1,215 @@
+"""State: the fields of vertices or edges that programs work on, and scalars beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.errors import FieldError, TraceError, listed, nearest
+from weft.ir import types
+from weft.ir.builder import Builder
+from weft.ir.evaluate import evaluate_arrays
+from weft.ir.expr import node
+from weft.ir.ops import Signature
+from weft.ir.proxies import Vertex
+from weft.topology import Topology
+
+Array = np.ndarray[Any, Any]
+
+
+class Full:
+    """A field that starts as one value everywhere; made by `weft.full`."""
+
+    def __init__(self, value: Any, dtype: Any, shape: tuple[int, ...]) -> None:
+        self.value, self.dtype, self.shape = value, dtype, shape
+
+
+class Scalar:
+    """A number that belongs to the state as a whole; made by `weft.scalar`."""
+
+    def __init__(self, value: Any, dtype: Any) -> None:
+        self.value, self.dtype = value, dtype
+
+
+def full(value: Any, dtype: Any = None, shape: int | tuple[int, ...] = ()) -> Full:
+    """Describe a field that starts as one value (or one function of v) everywhere.
+
+    Parameters
+    ----------
+    value
+        A number, an array of the field's shape, or a function of v.
+    dtype
+        The dtype of the field; by default int64 for integers, float64 for floats.
+    shape
+        The features of one vertex: ``()``, ``k`` or ``(k, k)``.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.generators.path(3)
+    >>> g.state(level=weft.full(-1, weft.int32)).level
+    array([-1, -1, -1], dtype=int32)
+    >>> g.state(label=weft.full(lambda v: v.id, weft.vertex_id)).label
+    array([0, 1, 2], dtype=int32)
+    """
+    return Full(value, dtype, (shape,) if isinstance(shape, int) else tuple(shape))
+
+
+def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
+    """Describe a scalar of the state: an input of functions, or the target of `weft.reduce`."""
+    return Scalar(value, dtype)
+
+
+class State:
+    """Named fields, each an array aligned with the vertices (or arcs), and scalars.
+
+    ``state.level`` is a plain array; ``state.error`` a number. Made by ``g.state``.
+    """
+
+    def __init__(self, fields: dict[str, Array], scalars: dict[str, Array]) -> None:
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "scalars", scalars)
+        object.__setattr__(self, "old", {})
+
+    fields: dict[str, Array]
+    scalars: dict[str, Array]
+    old: dict[str, Array]  # kept once a program asked for v.old
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in self.fields:
+            return self.fields[name]
+        if name in self.scalars:
+            return self.scalars[name][0]
+        known = [*self.fields, *self.scalars]
+        raise FieldError(
+            f"the state has no field {name!r}. Expected one of {listed(known) or 'none'}."
+            f"{nearest(name, known)}"
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.scalars:
+            self.scalars[name][0] = value
+        elif name in self.fields:
+            field = self.fields[name]
+            new = np.asarray(value)
+            if not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
+                raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
+            field[...] = new
+        else:
+            known = [*self.fields, *self.scalars]
+            raise FieldError(
+                f"the state has no field {name!r} to assign. Expected one of "
+                f"{listed(known) or 'none'}; declare fields in g.state(...).{nearest(name, known)}"
+            )
+
+    def __repr__(self) -> str:
+        parts = [f"{n}: {a.dtype}{list(a.shape[1:]) or ''}" for n, a in self.fields.items()]
+        parts += [f"{n}={a[0]}" for n, a in self.scalars.items()]
+        return f"State({', '.join(parts)})"
+
+
+_RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars")
+
+
+def make_state(
+    topology: Topology, declared: dict[str, Any], columns: Any, *, length: int, edges: bool
+) -> State:
+    """Build the arrays of a state from what was declared."""
+    fields: dict[str, Array] = {}
+    scalars: dict[str, Array] = {}
+    for name, what in declared.items():
+        if name in _RESERVED or name.startswith("_"):
+            raise FieldError(f"{name!r} cannot be the name of a field: it has a meaning already.")
+        if isinstance(what, Scalar):
+            if edges:
+                raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
+            scalars[name] = np.array(
+                [what.value], dtype=_dtype(what.dtype, what.value, name, topology)
+            )
+        else:
+            fields[name] = _field(name, what, topology, columns, length, edges)
+    return State(fields, scalars)
+
+
+def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[Any]:
+    if dtype is types.vertex_id:
+        return topology.index_dtype
+    if dtype is None:
+        dtype = np.asarray(value).dtype
+    return types.check_dtype(dtype, f"field {name!r}")
+
+
+def _field(
+    name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool
+) -> Array:
+    if isinstance(what, Full):
+        if callable(what.value):
+            values, _ = _computed(name, what.value, topology, columns, edges)
+            dtype = values.dtype if what.dtype is None else _dtype(what.dtype, 0, name, topology)
+            return np.ascontiguousarray(values.astype(dtype))
+        dtype = _dtype(what.dtype, what.value, name, topology)
+        shape = what.shape or np.shape(what.value)
+        _check_shape(name, shape)
+        result = np.empty((length, *shape), dtype)
+        result[...] = what.value
+        return result
+    if callable(what):
+        values, weak = _computed(name, what, topology, columns, edges)
+        return np.ascontiguousarray(values.astype(topology.index_dtype) if weak else values)
+    array = np.array(what, order="C")
+    _dtype(array.dtype, 0, name, topology)
+    if array.ndim == 0:
+        return np.full(length, array)
+    if array.shape[0] != length:
+        raise FieldError(
+            f"field {name!r} has {array.shape[0]} values. Expected one for each of the {length} "
+            f"{'arcs' if edges else 'vertices'}, a number (weft.full) or a function of v."
+        )
+    _check_shape(name, array.shape[1:])
+    return array
+
+
+def _check_shape(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) > 2 or any(extent < 1 for extent in shape):
+        raise FieldError(
+            f"field {name!r} has shape {shape} per item. Expected (), (k,) or (k, k) with k >= 1."
+        )
+
+
+def _computed(
+    name: str, function: Callable[..., Any], topology: Topology, columns: Any, edges: bool
+) -> tuple[Array, bool]:
+    """Evaluate a function of v at every vertex; return the values and whether they are weak."""
+    if edges:
+        raise FieldError(f"edge field {name!r} cannot start from a function. Pass an array.")
+    kinds = tuple((c, a.dtype, a.shape[1:]) for c, a in columns.items())
+    signature = Signature(kinds, (), (), (), topology.index_dtype)
+    with Builder(signature, name) as builder:
+        returned = function(Vertex("v"))
+        if returned is None:
+            raise TraceError(f"the function for field {name!r} returned nothing.")
+        value = node(returned)
+        weak = value.weak and value.dtype.kind == "i"
+        block = builder.blocks[0]
+        block.results = (builder.strong(value),)
+
+    def load(attr: Any) -> Any:
+        if attr[0] == "field":
+            return columns[attr[2]]
+        if attr[0] == "id":
+            return np.arange(topology.num_vertices, dtype=np.int64)
+        if attr[0] == "out_degree":
+            return topology.out_degree.astype(np.int64)
+        if attr[0] == "in_degree":
+            return topology.in_degree.astype(np.int64)
+        if attr[0] == "num_vertices":
+            return np.int64(topology.num_vertices)
+        raise FieldError(f"field {name!r} starts from {attr[0]}, which is not known yet.")
+
+    result = np.asarray(evaluate_arrays(block, load))
+    full_shape = (topology.num_vertices, *block.results[0].shape)
+    return np.array(np.broadcast_to(result, full_shape), order="C"), weak

@@ -1,0 +1,153 @@
+"""Executes a program in plain Python, arc by arc: the definition of what the IR means.
+
+Slow and simple on purpose. Every backend is compared with it. With `shuffle`, the arcs and vertices
+of a step come in random order, which shows whether a program depends on it.
+"""
+
+from __future__ import annotations
+
+import random as python_random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.ir.arithmetic import elementwise
+from weft.ir.evaluate import Evaluator, Frame, evaluate_arrays
+from weft.ir.memory import Memory
+from weft.ir.ops import Step, Value
+from weft.ir.request import Array, Outcome, Request
+from weft.ir.sweeps import Members, Sweeper
+
+__all__ = ["evaluate_arrays", "evaluate_constant", "interpret"]
+
+
+def evaluate_constant(value: Value) -> Any:
+    """Return an elementwise op of constants as a Python number."""
+    with np.errstate(all="ignore"):
+        return elementwise(value, [arg.dtype.type(arg.attr) for arg in value.args]).item()
+
+
+def interpret(
+    request: Request,
+    *,
+    shuffle: python_random.Random | None = None,
+    trace_sizes: list[int] | None = None,
+) -> Outcome:
+    """Run the program of a request on its state, in place.
+
+    Parameters
+    ----------
+    request
+        The program, the graph, the state and the first frontier.
+    shuffle
+        Visits arcs and vertices in random order; `any` and ties then fall as they come.
+    trace_sizes
+        Gets the size of the frontier that each superstep began with.
+
+    Raises
+    ------
+    FaultError
+        If an index is out of range, a loop exceeds its bound or a matrix is singular.
+    """
+    with np.errstate(all="ignore"):
+        run = _Run(request, shuffle, trace_sizes)
+        if request.program.mode == "iterate":
+            return run.iterate()
+        if request.program.mode == "replay":
+            return run.replay()
+        return run.once()
+
+
+class _Run:
+    """One request being carried out."""
+
+    def __init__(
+        self, request: Request, shuffle: python_random.Random | None, sizes: list[int] | None
+    ) -> None:
+        self.request = request
+        self.program = request.program
+        self.memory = Memory(request)
+        self.sweeper = Sweeper(self.memory, shuffle)
+        self.sizes = sizes
+        self.trail: list[Array] = []
+
+    def _members(self, frontier: Array | None, arcs: bool = False) -> Members:
+        if frontier is None:
+            return self.sweeper.all_vertices()
+        return Members(tuple(int(x) for x in frontier), arcs)
+
+    def _array(self, members: Members) -> Array:
+        return np.array(members.items, self.request.topology.index_dtype)
+
+    def _superstep(self, frontier: Members) -> Members:
+        if self.sizes is not None:
+            self.sizes.append(len(frontier))
+        if self.program.trail:
+            self.trail.append(self._array(frontier))
+        output = self.sweeper.run(self.program.steps, frontier)
+        self.memory.superstep += 1
+        return output
+
+    def once(self) -> Outcome:
+        """Run one superstep."""
+        request = self.request
+        output = self._superstep(self._members(request.frontier, request.arcs))
+        return Outcome(1, not len(output), self._array(output), self.trail)
+
+    def replay(self) -> Outcome:
+        """Run one superstep for each frontier of a trail, last to first."""
+        output = Members(())
+        trail = self.request.trail or []
+        for frontier in reversed(trail):
+            output = self._superstep(self._members(frontier))
+        return Outcome(len(trail), True, self._array(output))
+
+    def iterate(self) -> Outcome:
+        """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached."""
+        request = self.request
+        frontier = self._members(request.frontier, request.arcs)
+        converged = False
+        while not converged and self.memory.superstep != request.max_iter:
+            if not len(frontier):
+                frontier = self._refill()
+                if not len(frontier):
+                    break
+            frontier = wake(self.program.steps, self._superstep(frontier), self.memory)
+            converged = self._until()
+        # With a refill an empty frontier is no end: `max_iter` came before it was asked.
+        finished = not len(frontier) and (
+            not self.program.refill or self.memory.superstep != request.max_iter
+        )
+        return Outcome(
+            self.memory.superstep, converged or finished, self._array(frontier), self.trail
+        )
+
+    def _refill(self) -> Members:
+        if not self.program.refill:
+            return Members(())
+        return self.sweeper.run(self.program.refill, self.sweeper.all_vertices())
+
+    def _until(self) -> bool:
+        if self.program.until is None:
+            return False
+        return Evaluator(self.memory).holds(self.program.until, Frame())
+
+
+def wake(steps: Sequence[Step], output: Members, memory: Memory) -> Members:
+    """Return the next frontier, given what the last step of a superstep put out."""
+    how = steps[-1].wake
+    if how == "changed" or not len(output):
+        return output
+    if how == "all":
+        return Members(tuple(range(memory.num_vertices)))
+    directions = {
+        value.attr[0] for step in steps for value in step.body.walk() if value.op == "gather"
+    } or {"in"}
+    woken: set[int] = set()
+    for v in output.items:
+        if directions & {"in", "both"}:  # those that v points to gather from it
+            woken.update(memory.target[arc] for arc in memory.out_row[v])
+        if directions & {"out", "both"}:
+            woken.update(memory.source[arc] for arc in memory.in_row[v])
+    return Members(tuple(sorted(woken)))

@@ -1,0 +1,224 @@
+"""The running side of a graph: state, frontiers, and the execution of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.config import Config, check_config
+from weft.engine.frontier import Frontier, make_frontier
+from weft.engine.run import Run, run_program, signature_of
+from weft.engine.state import State, make_state
+from weft.errors import ConfigError, FieldError
+from weft.program import trace_program
+
+if TYPE_CHECKING:
+    from weft.columns import EdgeColumns, VertexColumns
+    from weft.topology import Topology
+
+Array = np.ndarray[Any, Any]
+
+
+class Running:
+    """The methods of a graph that hold state and run programs."""
+
+    _topology: Topology
+    _vertex: VertexColumns
+    _edge: EdgeColumns
+
+    def state(self, **fields: Any) -> State:
+        """Make the state that programs work on: one array per field, aligned with the vertices.
+
+        Parameters
+        ----------
+        **fields
+            Each a constant (`weft.full`), an array with one row per vertex, a function of v, or a
+            scalar (`weft.scalar`).
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.star(3)
+        >>> state = g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
+        >>> state
+        State(rank: float64, degree: int32, error=0.0)
+        """
+        columns = {name: self._vertex.storage(name) for name in self._vertex}
+        n = self._topology.num_vertices
+        return make_state(self._topology, fields, columns, length=n, edges=False)
+
+    def edge_state(self, **fields: Any) -> State:
+        """Make edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
+
+        Pass it to `run` and `iterate` as ``edge_state=``. Arcs are numbered in the order of the
+        stored rows; an undirected edge has two.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.path(3)
+        >>> g.edge_state(msg=weft.full(1.0)).msg.shape
+        (4,)
+        """
+        count = self._topology.num_arcs
+        return make_state(self._topology, fields, {}, length=count, edges=True)
+
+    def frontier(self, vertices: Any = None) -> Frontier:
+        """Make a frontier of vertices from ids or a mask; without an argument, of all."""
+        topology = self._topology
+        return make_frontier(vertices, topology.num_vertices, topology.index_dtype, arcs=False)
+
+    def edge_frontier(self, arcs: Any = None) -> Frontier:
+        """Make a frontier of arcs from their numbers or a mask; without an argument, of all."""
+        return make_frontier(arcs, self._topology.num_arcs, np.dtype(np.int64), arcs=True)
+
+    def run(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Frontier:
+        """Run one superstep of a function, a fold or a list; return the vertices that changed.
+
+        Examples
+        --------
+        >>> import weft
+        >>> @weft.edge(into="count", reduce=weft.sum)
+        ... def arrive(u, v, e):
+        ...     return 1
+        >>> g = weft.Graph.from_edges([0, 1, 1], [2, 2, 0])
+        >>> state = g.state(count=weft.full(0))
+        >>> g.run(arrive, state).tolist()
+        [0, 2]
+        >>> state.count
+        array([1, 0, 2])
+        """
+        program = trace_program(functions, self._signature(state, edge_state), "run")
+        outcome = self._execute(program, state, edge_state, frontier, direction, config)
+        return self._frontier_of(outcome.frontier)
+
+    def iterate(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        until: Callable[..., Any] | None = None,
+        max_iter: int | None = None,
+        refill: Any = (),
+        trail: bool = False,
+        next_threshold: Callable[..., Any] | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Run:
+        """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
+
+        The whole loop runs inside the backend.
+
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            The first frontier; all vertices if not given.
+        until
+            A condition on scalars of the state, tested after each superstep.
+        max_iter
+            The largest number of supersteps.
+        refill
+            Steps to run over all vertices when the frontier is empty; those where the last one
+            returns true are the new frontier. The loop ends when there are none.
+        trail
+            Keep the frontiers of all supersteps, for `replay`.
+        next_threshold
+            ``next_threshold(old, stats)`` gives the next threshold of a step with a priority.
+        direction
+            "push", "pull" or "auto"; short for ``Config(direction=...)``.
+        """
+        if max_iter is not None and (not isinstance(max_iter, int | np.integer) or max_iter < 0):
+            raise ConfigError(f"max_iter={max_iter!r} must be an integer from 0 on, or None.")
+        program = trace_program(
+            functions,
+            self._signature(state, edge_state),
+            "iterate",
+            until=until,
+            refill=refill,
+            next_threshold=next_threshold,
+            bounded=max_iter is not None,
+            trail=trail,
+        )
+        outcome = self._execute(
+            program, state, edge_state, frontier, direction, config,
+            max_iter=None if max_iter is None else int(max_iter),
+        )  # fmt: skip
+        scalars = {name: array[0] for name, array in state.scalars.items()}
+        last = self._frontier_of(outcome.frontier)
+        return Run(outcome.steps, outcome.converged, last, scalars, outcome.trail)
+
+    def replay(
+        self,
+        functions: Any,
+        state: State,
+        trail: list[Array],
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> None:
+        """Run the steps over the frontiers of a trail, last to first."""
+        program = trace_program(functions, self._signature(state, edge_state), "replay")
+        self._execute(program, state, edge_state, None, direction, config, trail=trail)
+
+    def _signature(self, state: State, edge_state: State | None) -> Any:
+        if not isinstance(state, State):
+            raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
+        n, arcs = self._topology.num_vertices, self._topology.num_arcs
+        for held, length, maker in ((state, n, "state"), (edge_state, arcs, "edge_state")):
+            for name, array in held.fields.items() if held is not None else ():
+                if len(array) != length:
+                    raise FieldError(
+                        f"field {name!r} has {len(array)} rows, but this graph needs {length}. Make "
+                        f"the state with g.{maker}(...) of the graph that runs the program."
+                    )
+        return signature_of(self._topology, state, edge_state, self._vertex, self._edge)
+
+    def _execute(
+        self,
+        program: Any,
+        state: State,
+        edge_state: State | None,
+        frontier: Any,
+        direction: str | None,
+        config: Config | None,
+        **more: Any,
+    ) -> Any:
+        checked = check_config(config)
+        if direction is not None:
+            checked = replace(checked, direction=direction)
+        if not (isinstance(frontier, Frontier) and frontier.arcs):
+            frontier = self.frontier(frontier)
+        columns = {name: self._vertex.storage(name) for name in self._vertex}
+        return run_program(
+            program,
+            self._topology,
+            state,
+            edge_state,
+            columns,
+            self._edge,
+            frontier,
+            checked,
+            **more,
+        )
+
+    def _frontier_of(self, items: Array | None) -> Frontier:
+        return Frontier(items, self._topology.num_vertices)

@@ -1,0 +1,126 @@
+"""Runs programs on the interpreter, the definition that every backend is compared with."""
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.ir.interpret import interpret
+from weft.ir.ops import Program, Signature, program_blocks
+from weft.ir.request import Outcome, Request
+from weft.ir.verify import verify
+from weft.program import trace_program
+
+
+@dataclass
+class PlainState:
+    """Fields, scalars and edge fields as plain arrays; each scalar is an array of one element."""
+
+    fields: dict[str, np.ndarray] = field(default_factory=dict)
+    scalars: dict[str, np.ndarray] = field(default_factory=dict)
+    edge_fields: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def copy(self) -> "PlainState":
+        return PlainState(
+            *(
+                {name: np.array(array) for name, array in part.items()}
+                for part in (self.fields, self.scalars, self.edge_fields)
+            )
+        )
+
+
+@dataclass
+class Interpreted:
+    """What a run left behind."""
+
+    state: PlainState
+    outcome: Outcome
+    program: Program
+    sizes: list[int]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            return self.state.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def frontier(self) -> list[int]:
+        assert self.outcome.frontier is not None
+        return self.outcome.frontier.tolist()
+
+
+def kinds(arrays: dict[str, np.ndarray]) -> tuple[tuple[str, np.dtype, tuple[int, ...]], ...]:
+    """Return name, dtype and feature shape of each array."""
+    return tuple((name, array.dtype, array.shape[1:]) for name, array in arrays.items())
+
+
+def signature_of(topology: Any, state: PlainState, columns: dict[str, np.ndarray]) -> Signature:
+    """Return what a program on this graph and state may name."""
+    fields = {name: a for name, a in state.fields.items() if not name.startswith("old.")}
+    scalars = tuple((name, array.dtype) for name, array in state.scalars.items())
+    return Signature(
+        kinds(fields), kinds(state.edge_fields), kinds(columns), scalars, topology.index_dtype
+    )
+
+
+def as_plain(state: Any, edge_state: Any = None) -> PlainState:
+    """Return a copy of a state, and of an edge state, as plain arrays."""
+    edges = edge_state.fields if edge_state is not None else getattr(state, "edge_fields", {})
+    return PlainState(state.fields, state.scalars, edges).copy()
+
+
+def add_old_fields(program: Program, state: PlainState) -> None:
+    """Add the hidden fields that hold values before the last change."""
+    for block in program_blocks(program):
+        for value in block.walk():
+            if value.op == "load" and value.attr[0] == "old":
+                name = value.attr[2]
+                state.fields.setdefault(f"old.{name}", state.fields[name].copy())
+
+
+def run_interpreted(
+    graph: Any,
+    functions: Any,
+    state: Any,
+    frontier: Any = None,
+    *,
+    mode: str = "iterate",
+    edge_state: Any = None,
+    arcs: bool = False,
+    until: Any = None,
+    refill: Any = (),
+    max_iter: int | None = None,
+    trail: bool = False,
+    replay: list[np.ndarray] | None = None,
+    shuffle: int | None = None,
+    passes: Any = None,
+) -> Interpreted:
+    """Trace functions and interpret them on a copy of a state.
+
+    `graph` has `topology` and `edge` (columns by name). `frontier` is a list of vertices (or arcs),
+    None stands for all. `shuffle` is the seed of a random order. `passes` rewrites the program
+    first, as `weft.ir.passes.run_passes` does.
+    """
+    columns = {name: graph.edge[name] for name in graph.edge}
+    plain = as_plain(state, edge_state)
+    signature = signature_of(graph.topology, plain, columns)
+    program = trace_program(
+        functions, signature, "replay" if replay is not None else mode, until=until, refill=refill,
+        bounded=max_iter is not None, trail=trail,
+    )  # fmt: skip
+    verify(program)
+    add_old_fields(program, plain)
+    if passes is not None:
+        passes(program)
+        verify(program)
+    request = Request(
+        program, graph.topology, plain.fields, plain.edge_fields,
+        lambda name, order: columns[name], plain.scalars,
+        None if frontier is None else np.array(sorted(frontier), np.int64), arcs, max_iter, replay,
+    )  # fmt: skip
+    sizes: list[int] = []
+    order = None if shuffle is None else random.Random(shuffle)
+    outcome = interpret(request, shuffle=order, trace_sizes=sizes)
+    return Interpreted(plain, outcome, program, sizes)
