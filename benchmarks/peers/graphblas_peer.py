@@ -58,7 +58,7 @@ class Contestant(Peer):
             if size > self.n * PULL_SHARE:
                 step = semiring.ss.any_secondi(self.arcs @ frontier)
             else:
-                step = semiring.ss.any_firsti(frontier @ self.arcs)
+                step = semiring.ss.any_secondi(frontier @ self.arcs)
             frontier(~parent.S, replace=True) << step
             parent(frontier.S) << frontier
             size = frontier.nvals

@@ -50,6 +50,7 @@ class Contestant(Peer):
         level = np.full(len(parent), -1)
         level[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         parent[level < 0] = -1
+        parent[self.source] = self.source
         return Search(level, parent)
 
     def read_sssp(self, native: Any) -> Paths:

@@ -204,21 +204,17 @@ def hoist_sources(program: Program) -> bool:
 
 def _hoist(step: Step, gather: Value) -> bool:
     block = gather.blocks[0]
-    inside = {id(v) for v in block.body}
     sourced: dict[int, bool] = {}  # id -> has a load of u; absent if not of u alone
-    for value in block.body:
-        if value.op == "load":
+    leaves = [v for v in step.body.body if _uniform(v)]  # equal leaves of both are merged
+    for value in (*leaves, *block.body):
+        if _uniform(value):
+            sourced[id(value)] = False
+        elif value.op == "load":
             if value.attr[0] in ("field", "out_degree", "in_degree", "id", "old") and (
                 value.attr[1] == "u"
             ):
                 sourced[id(value)] = True
-            elif value.attr[0] in ("scalar", "superstep", "num_vertices"):
-                sourced[id(value)] = False
-        elif value.op in ("const", "constant"):
-            sourced[id(value)] = False
-        elif value.op in ELEMENTWISE and all(
-            id(a) in inside and id(a) in sourced for a in value.args
-        ):
+        elif value.op in ELEMENTWISE and all(id(a) in sourced for a in value.args):
             sourced[id(value)] = any(sourced[id(a)] for a in value.args)
     users: dict[int, list[Value]] = {}
     for value in block.body:
@@ -236,7 +232,7 @@ def _hoist(step: Step, gather: Value) -> bool:
     ]
     for root in roots:
         name = f"hoisted.{step.name}.{len(step.hoisted)}"
-        needed = _closure(root, block)
+        needed = _closure(root, [*leaves, *block.body])
         step.hoisted.append((name, Block((), needed, (root,))))
         load = Value("load", (), ("field", "u", name), root.dtype, root.shape)
         block.body.insert(block.body.index(root) + 1, load)
@@ -255,12 +251,20 @@ def _hoist(step: Step, gather: Value) -> bool:
     return bool(roots)
 
 
-def _closure(root: Value, block: Block) -> list[Value]:
+def _uniform(value: Value) -> bool:
+    """Whether a value is a leaf that is the same at every vertex."""
+    if value.op == "load":
+        return value.attr[0] in ("scalar", "superstep", "num_vertices")
+    return value.op in ("const", "constant")
+
+
+def _closure(root: Value, values: list[Value]) -> list[Value]:
+    """Return those of the values that a root is computed from, and itself."""
     wanted = {id(root)}
-    for value in reversed(block.body):
+    for value in reversed(values):
         if id(value) in wanted:
             wanted.update(id(a) for a in value.args)
-    return [v for v in block.body if id(v) in wanted]
+    return [v for v in values if id(v) in wanted]
 
 
 Pass = Callable[[Program], bool]

@@ -105,6 +105,18 @@ def sync_add(typingctx, arr, i, x):
 
 
 @intrinsic
+def sync_or(typingctx, arr, i, x):
+    """`atomic_or` that also orders the memory before and after it (acquire and release)."""
+    return _rmw(arr, i, x, "or", "acq_rel")
+
+
+@intrinsic
+def sync_and(typingctx, arr, i, x):
+    """`atomic_and` that also orders the memory before and after it (acquire and release)."""
+    return _rmw(arr, i, x, "and", "acq_rel")
+
+
+@intrinsic
 def atomic_or(typingctx, arr, i, x):
     """Set the bits of x in arr[i] and return the old value."""
     return _rmw(arr, i, x, "or")

@@ -185,6 +185,21 @@ class Binder:
     def _far(self, which: int) -> Array:
         return self.workspace.get(("far", which), self.n, self._index())
 
+    def _local_far(self) -> Array:
+        return self.workspace.get("local_far", self.nt * LOCAL, self._index())
+
+    def _own(self) -> Array:
+        return self.workspace.get("own", self.nt * LOCAL, self._index())
+
+    def _spread(self) -> Array:
+        return self.workspace.get("spread", 3 * self.nt * STRIDE, np.float64)
+
+    def _steering(self) -> Array:
+        """Return threshold and delta; without a delta it is measured when first needed."""
+        steering = self.workspace.get("steering", 2, np.float64)
+        steering[:] = -np.inf, self.request.options.get("delta") or 0.0
+        return steering
+
     def _trail(self) -> Array:
         if self.request.trail is not None:
             parts = [np.asarray(part, dtype=np.int64) for part in self.request.trail]

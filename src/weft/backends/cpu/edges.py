@@ -144,7 +144,7 @@ def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> Non
 # -- one arc
 
 
-def _row_values(step: Step, row: str, live: set[str], pairs: bool) -> list[Value]:
+def _row_values(step: Step, row: str, live: set[str]) -> list[Value]:
     """Return the values of a function that depend on the row's vertex alone."""
     inside: dict[int, Value] = {}
     for value in step.body.body:
@@ -163,12 +163,10 @@ def _row_values(step: Step, row: str, live: set[str], pairs: bool) -> list[Value
     return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
 
 
-def _render_row(
-    kernel: Kernel, renderer: BlockRenderer, step: Step, row: str, live: set[str]
-) -> None:
+def render_row(renderer: BlockRenderer, step: Step, row: str, live: set[str]) -> None:
     """Compute what a row's arcs share before they are walked."""
     renderer.prepare(step.body)
-    values = _row_values(step, row, live, False)
+    values = _row_values(step, row, live)
     inner = {id(v) for v in values}
     leaving = {id(a) for value in step.body.body if id(value) not in inner for a in value.args} | {
         id(r) for r in step.body.results
@@ -204,7 +202,7 @@ def render_functions(
             update(number, step, renderer, messages)  # type: ignore[operator]
 
 
-def _overlay(kernel: Kernel, site: Site, sweep: Sweep) -> None:
+def overlay_pairs(kernel: Kernel, site: Site) -> None:
     """Read key fields of packed pairs from the pairs."""
     for name, (array, width) in kernel.pairs.items():
         dtype, _ = kernel.types[name]
@@ -226,10 +224,10 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     with kernel.shares("size", ROWS):
         out.line("u = i if dense else np.uint64(queue_a[i])")
         site = kernel.site("out", "s")
-        _overlay(kernel, site, sweep)
+        overlay_pairs(kernel, site)
         renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
         if len(sweep.steps) == 1 and sweep.mode != "effects":
-            _render_row(kernel, renderers[0], sweep.steps[0], "u", live)
+            render_row(renderers[0], sweep.steps[0], "u", live)
         with out.block(f"for s in range({offsets}[u], {offsets}[u + ONE]):"):
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
@@ -267,7 +265,7 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
         out.line(f"u = np.uint64({source}[s])")
         out.line(f"v = np.uint64({target}[s])")
         site = kernel.site("edge", "s")
-        _overlay(kernel, site, sweep)
+        overlay_pairs(kernel, site)
         renderers = [kernel.renderer(site, step, sweep.facts.live) for step in sweep.steps]
         push_arc(kernel, sweep, site, renderers)
 
@@ -284,7 +282,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
             "for v in range(i << np.uint64(6), min((i + ONE) << np.uint64(6), np.uint64(n))):"
         ):
             site = kernel.site("in", "s")
-            _overlay(kernel, site, sweep)
+            overlay_pairs(kernel, site)
             with ExitStack() as stack:
                 if step.accept is not None:
                     test = kernel.block_value(step.accept, site, step)

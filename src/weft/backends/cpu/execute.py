@@ -218,6 +218,8 @@ class _Run:
             if self.saved("swapped"):
                 queues.reverse()
                 self.save("swapped", 0)
+            if self.saved("far_swapped"):
+                self._swap_far()
             if self.saved("bit_swapped"):
                 bits.reverse()
                 self.save("bit_swapped", 0)
@@ -231,6 +233,13 @@ class _Run:
         if clock is not None:
             report(clock.records(ring, self.saved("records"), self.saved("began")))
         return self._outcome(status, queues[0])
+
+    def _swap_far(self) -> None:
+        names = list(self.compiled.rendered.bindings)
+        a, b = names.index("far_a"), names.index("far_b")
+        arguments = self._arguments
+        arguments[a], arguments[b] = arguments[b], arguments[a]
+        self.save("far_swapped", 0)
 
     def _start(self, queue: Any) -> None:
         request, topology = self.request, self.request.topology

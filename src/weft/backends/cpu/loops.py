@@ -92,6 +92,26 @@ def push(local, start, count, item, queue, ctl, tail):
 
 
 @njit(nogil=True)
+def flush_far(local, start, count, queue, first, ctl, tail):
+    """Append a thread's own list to a shared one that holds `first` entries already."""
+    if count > 0:
+        place = first + atomic_add(ctl, tail, count)
+        for i in range(count):
+            queue[place + i] = local[start + i]
+
+
+@njit(nogil=True)
+def push_far(local, start, count, item, queue, first, ctl, tail):
+    """Append an item to a thread's own list; return its new length."""
+    local[start + count] = item
+    count += 1
+    if count == LOCAL:
+        flush_far(local, start, count, queue, first, ctl, tail)
+        count = 0
+    return count
+
+
+@njit(nogil=True)
 def clear_bits(bits, tid, nt):
     """Clear a thread's part of a bitmap."""
     words = bits.size

@@ -1,17 +1,200 @@
 """Ordered relaxation: near work first, the rest waits (delta-stepping with bucket fusion).
 
 A vertex that was improved goes to the near queue if its priority is below the threshold, else to
-the far list; a flag per vertex keeps it from being in either more than once. Threads go on with
-their own near vertices without a barrier while these are few. When no near work is left the
-threshold rises and the far list is split anew.
+the far list; flags keep it from being in either twice (bit 0: in the near queue, bit 1: on the far
+list). Threads go on with their own near vertices without a barrier while these are few. When no
+near work is left the threshold rises by `delta` and the far list is split anew. `delta` is steered
+by load: doubled after a bucket with too little work to share, halved after one with a lot.
 """
 
 from __future__ import annotations
 
-from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.blocks import BlockRenderer, Operand
+from weft.backends.cpu.edges import overlay_pairs, render_functions, render_row
+from weft.backends.cpu.expressions import cast
+from weft.backends.cpu.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
+from weft.backends.cpu.site import Site
+from weft.backends.cpu.updates import improve
+from weft.ir.ops import FLOAT64, Step
 from weft.ir.plan import Sweep
+
+FEW, MANY = 1500, 60_000  # vertices processed in a bucket between which delta stays as it is
 
 
 def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
     """Render the loop of an in-place step with a priority."""
-    raise NotImplementedError
+    out, args = kernel.out, kernel.args
+    for name in ("local", "local_far", "own", "flags", "steering", "spread"):
+        args.use(name)
+    for which in (0, 1):
+        args.use("far", which)
+    out.line("threshold = steering[0]")
+    out.line("delta = steering[1]")
+    out.line("processed = 0")
+    out.line(f"status = {RUNNING}")
+    with out.block("while True:"):
+        with out.block("while size == 0 and far_size > 0:"):
+            _raise_threshold(kernel, sweep)
+        with out.block("if size == 0:"):
+            out.line(f"status = {EMPTY}")
+            out.line("break")
+        out.line("entered = size")
+        _near_phase(kernel, sweep)
+        _record(kernel)
+        out.line("step += 1")
+        with out.block("if stopped != 0:"):
+            out.line(f"status = {STOPPED_BY_USER}")
+            out.line("break")
+        with out.block("if nt == 1 and work > budget:"):
+            out.line("break")
+    with out.block("if tid == 0:"):
+        out.line("steering[0] = threshold")
+        out.line("steering[1] = delta")
+
+
+def _record(kernel: Kernel) -> None:
+    from weft.backends.cpu.render import record
+
+    record(kernel, 0, "0")
+    kernel.out.line("work += looked_all + entered")
+
+
+def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
+    """Relax the edges of the near queue, then of what each thread itself found near."""
+    out, args = kernel.out, kernel.args
+    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    kernel.begin_phase()
+    out.line("count = waiting = looked = changed = rounds = 0")
+    out.line("portion = min(share_of(size, 64, nt), LOCAL)")
+    out.line("low = first_item(ctl, base, portion, size, nt, tid)")
+    with out.block("while True:"):
+        with out.block("if low < size:"):
+            out.line("fetched = min(portion, size - low)")
+            with out.block("for j in range(fetched):"):
+                out.line("own[local_base + j] = np.uint64(low + j) if dense else queue_a[low + j]")
+            out.line("low = next_item(ctl, base, portion, size, nt)")
+        with out.block("elif count > 0 and rounds < 200:"):
+            out.line("fetched = count")
+            with out.block("for j in range(fetched):"):
+                out.line("own[local_base + j] = local[local_base + j]")
+            out.line("count = 0")
+            out.line("rounds += 1")
+        with out.block("else:"):
+            out.line("break")
+        out.line("changed += fetched")
+        with out.block("for j in range(fetched):"):
+            out.line("u = np.uint64(own[local_base + j])")
+            out.line("sync_and(flags, u, np.uint8(254))")
+            site = kernel.site("out", "s")
+            overlay_pairs(kernel, site)
+            step = sweep.steps[0]
+            renderer = kernel.renderer(site, step, set())
+            render_row(renderer, step, "u", set())
+            out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
+            with out.block(f"for s in range({offsets}[u], {offsets}[u + ONE]):"):
+                out.line(f"v = np.uint64({targets}[s])")
+
+                def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:
+                    improve(kernel, s, r, messages)
+                    with out.block("if hit:"):
+                        _enqueue(kernel, s, site, messages)
+
+                render_functions(kernel, sweep, site, [renderer], update)
+    out.line("flush(local, local_base, count, queue_b, ctl, base + TAIL)")
+    out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
+    out.line("atomic_add(ctl, base + LOOKED, looked)")
+    out.line("atomic_add(ctl, base + CHANGED, changed)")
+    with out.block("if tid == 0:"):
+        out.line("ctl[base + STOPPED] = ctl[STOP]")
+    kernel.barrier()
+    out.line("size = ctl[base + TAIL]")
+    out.line("far_size += ctl[base + FAR]")
+    out.line("processed += ctl[base + CHANGED]")
+    out.line("looked_all = ctl[base + LOOKED]")
+    out.line("stopped = ctl[base + STOPPED]")
+    out.line("queue_a, queue_b = queue_b, queue_a")
+    out.line("swapped = 1 - swapped")
+    out.line("dense = 0")
+
+
+def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) -> None:
+    """Put an improved vertex into the near queue or on the far list."""
+    out = kernel.out
+    out.line(
+        f"rank = {_priority(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
+    )
+    with out.block("if rank < threshold:"):
+        with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
+            out.line("count = push(local, local_base, count, v, queue_b, ctl, base + TAIL)")
+    with out.block("elif sync_or(flags, v, np.uint8(2)) & 2 == 0:"):
+        out.line(
+            "waiting = push_far(local_far, local_base, waiting, v, far_a, far_size, ctl, base + FAR)"
+        )
+
+
+def _priority(kernel: Kernel, step: Step, site: Site, fresh: dict[str, Operand]) -> str:
+    """Return the priority of v as a float64; just written fields are known."""
+    assert step.priority is not None
+    at = Site(kernel.args, kernel.traits, site.direction, site.slot)
+    at.known.update(site.known)
+    for name, operand in fresh.items():
+        at.known[("field", "v", name)] = operand
+    text = kernel.block_value(step.priority, at, step)
+    return cast(text, step.priority.results[0].dtype, FLOAT64)
+
+
+def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
+    """Split the far list by a higher threshold; the near part becomes the frontier."""
+    out = kernel.out
+    step = sweep.steps[0]
+    out.line("lowest = threshold")
+    out.line(f"delta *= 2.0 if processed < {FEW} else (0.5 if processed > {MANY} else 1.0)")
+    out.line("raised = threshold + delta")
+    if kernel.program.next_threshold is not None:
+        out.line("threshold_old, threshold_min = threshold, lowest")
+        out.line("threshold_waiting, threshold_edges = far_size, looked_all")
+        text = kernel.block_value(kernel.program.next_threshold, kernel.site())
+        out.line(f"raised = {text}")
+    out.line("processed = 0")
+    kernel.begin_phase()
+    out.line("count = waiting = 0")
+    out.line("least = np.inf")
+    out.line("total = 0.0")
+    with kernel.shares("far_size", 1024):
+        out.line("v = np.uint64(far_a[i])")
+        site = kernel.site()
+        overlay_pairs(kernel, site)
+        out.line(f"rank = {_priority(kernel, step, site, {})}")
+        with out.block("if rank < threshold:"):
+            out.line("sync_and(flags, v, np.uint8(253))")
+        with out.block("elif rank < raised:"):
+            out.line("sync_and(flags, v, np.uint8(253))")
+            with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
+                out.line("count = push(local, local_base, count, v, queue_a, ctl, base + TAIL)")
+        with out.block("else:"):
+            out.line("least = min(least, rank)")
+            out.line("total += rank")
+            out.line(
+                "waiting = push_far(local_far, local_base, waiting, v, far_b, 0, ctl, base + FAR)"
+            )
+    out.line("flush(local, local_base, count, queue_a, ctl, base + TAIL)")
+    out.line("flush_far(local_far, local_base, waiting, far_b, 0, ctl, base + FAR)")
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE] = least")
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE + 1] = total")
+    kernel.barrier()
+    out.line("size = ctl[base + TAIL]")
+    out.line("far_size = ctl[base + FAR]")
+    out.line("least = np.inf")
+    out.line("total = 0.0")
+    with out.block("for t in range(nt):"):
+        out.line("least = min(least, spread[((phase % 3) * nt + t) * STRIDE])")
+        out.line("total += spread[((phase % 3) * nt + t) * STRIDE + 1]")
+    out.line("far_a, far_b = far_b, far_a")
+    out.line("far_swapped = 1 - far_swapped")
+    out.line("threshold = raised")
+    with out.block("if size == 0 and far_size > 0:"):
+        out.line("# nothing was near: go on from the least priority that waits")
+        with out.block("if delta <= 0.0:"):
+            out.line("delta = max(total / far_size - least, 1e-300)")
+        out.line("threshold = max(threshold, least)")
+        out.line(f"processed = {FEW}")

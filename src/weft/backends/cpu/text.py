@@ -55,6 +55,8 @@ class Arguments:
     def use(self, *binding: Any) -> str:
         """Return the parameter that holds what the binding describes."""
         name = "_".join(_part(part) for part in binding if part is not None and part != "")
+        if binding[0] == "far":
+            name = "far_a" if binding[1] == 0 else "far_b"
         known = self.bindings.setdefault(name, binding)
         if known != binding:
             name = f"{name}_{len(self.bindings)}"

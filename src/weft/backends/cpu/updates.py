@@ -56,7 +56,9 @@ def push_update(
     elif sweep.mode == "once":
         _claim(kernel, sweep, step, renderer, messages)
     elif sweep.mode == "online":
-        _online(kernel, step, renderer, messages)
+        improve(kernel, step, renderer, messages)
+        with kernel.out.block("if hit:"):
+            emit_once(kernel)
     elif step.into:
         _deferred(kernel, step, renderer, messages)
 
@@ -86,11 +88,14 @@ def _improves(name: str, message: str, old: str, dtype: Any) -> str:
     return f"{combine(name, old, message, dtype)} != {old}"
 
 
-def _online(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
-    """In place: a read guards the atomic, and the atomic's old value tells whether it changed."""
+def improve(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
+    """Update v in place; sets `hit` where it changed.
+
+    A read guards the atomic, and the atomic's old value tells whether it changed anything.
+    """
     out, args = kernel.out, kernel.args
     if step.reductions[0].selecting:
-        _swap_pair(kernel, step, renderer, messages)
+        swap_pair(kernel, step, renderer, messages)
         return
     out.line("hit = False")
     for reduction, (name,), positions in groups_of(step):
@@ -116,8 +121,6 @@ def _online(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[
             )
             with out.block(f"if {_improves(reduction.name, text, old, kind)}:"):
                 out.line("hit = True")
-    with out.block("if hit:"):
-        emit_once(kernel)
 
 
 class _RawByte:
@@ -180,14 +183,6 @@ def swap_pair(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: lis
                 )
                 with out.block("if hit:"):
                     out.line("break")
-
-
-def _swap_pair(
-    kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]
-) -> None:
-    swap_pair(kernel, step, renderer, messages)
-    with kernel.out.block("if hit:"):
-        emit_once(kernel)
 
 
 def _touch(kernel: Kernel) -> str:

@@ -1,0 +1,188 @@
+"""PageRank, plain, weighted or personalised.
+
+Method: power iteration by pull. With damping d, home distribution p (uniform, or the
+personalisation) and the vertices without out-edges, D,
+
+    rank'(v) = d · (Σ rank(u) · w(u, v) / W(u) over u -> v  +  p(v) · Σ rank(x) over x in D)
+               + (1 - d) · p(v),
+
+where W(u) is the total weight of the edges that leave u. The mass of D and the change in the L1
+norm are reduced in the same sweep; the first is used in the next one, the second ends the loop.
+
+L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking (Stanford, 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from weft.config import Config
+from weft.engine.state import full, scalar
+from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
+from weft.graph import Graph
+from weft.ir import functions as fn
+from weft.ir import monoids
+from weft.program import vertex
+
+Array = np.ndarray[Any, Any]
+
+
+def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
+    """Return the vertex function of one iteration."""
+
+    def share(u: Any, e: Any) -> Any:
+        if weighted:
+            return u.rank / fn.where(u.strength > 0, u.strength, 1) * e.weight
+        return u.rank / fn.maximum(u.out_degree, 1)
+
+    @vertex(wake="all")
+    def move(v: Any, damping: Any, dangling: Any) -> None:
+        home = v.home if personal else 1 / fn.num_vertices()
+        arrived = v.gather(share, monoids.sum, dtype=dtype)
+        rank = fn.cast(damping * (arrived + dangling * home) + (1 - damping) * home, dtype)
+        sink = v.strength <= 0 if weighted else v.out_degree == 0
+        fn.reduce("error", abs(rank - v.rank), monoids.sum)
+        fn.reduce("dangling", fn.where(sink, rank, 0), monoids.sum)
+        v.rank = rank
+
+    return move
+
+
+def pagerank(
+    g: Graph,
+    damping: float = 0.85,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    personalization: Any = None,
+    weighted: bool = False,
+    dtype: Any = np.float64,
+    *,
+    on_unconverged: str = "raise",
+    config: Config | None = None,
+) -> Array:
+    """Return the PageRank of every vertex; the ranks add up to 1.
+
+    Parameters
+    ----------
+    g
+        A graph. Parallel edges count each, an undirected edge runs both ways.
+    damping
+        The probability of following an edge rather than jumping home.
+    tol
+        Stop when an iteration moves at most this much rank in all (the L1 norm).
+    max_iter
+        The largest number of iterations.
+    personalization
+        Where jumps go to: a non-negative value for each vertex, or a dictionary from vertices to
+        values (0 for the others); scaled to add up to 1. By default everywhere alike.
+    weighted
+        Whether an edge is followed in proportion to its weight; all alike by default.
+    dtype
+        The dtype of the ranks, float64 or float32.
+    on_unconverged
+        ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
+    config
+        How to run it.
+
+    Returns
+    -------
+    ndarray
+        One rank per vertex.
+
+    Raises
+    ------
+    ConvergenceError
+        If `tol` is not reached within `max_iter` iterations.
+    ConfigError
+        If an option is out of range.
+    GraphError
+        If the personalisation does not fit, or weights are negative or not finite.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([0, 1, 2, 3], [2, 2, 0, 2])
+    >>> weft.pagerank(g).round(3).tolist()
+    [0.468, 0.037, 0.457, 0.037]
+    """
+    dtype = _check_options(damping, tol, dtype, on_unconverged)
+    n = g.num_vertices
+    fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
+    strength = g.out_degree
+    if weighted:
+        strength = fields["strength"] = _strength(g).astype(dtype)
+    if personalization is not None:
+        fields["home"] = _home(personalization, n)
+    sinks = np.count_nonzero(strength <= 0) / max(n, 1)
+    state = g.state(
+        **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
+    )
+    step = refresh(weighted, personalization is not None, dtype)
+    run = g.iterate(
+        step, state, until=lambda error: error <= tol, max_iter=max_iter, config=config
+    )
+    if not run.converged and on_unconverged == "raise":
+        raise ConvergenceError(
+            f"PageRank did not converge: the error is {state.error:.3g} after {run.steps} "
+            f"iterations. Expected at most tol={tol:g}; raise max_iter or tol, or pass "
+            f"on_unconverged='return' to take the ranks as they are."
+        )
+    return state.rank
+
+
+def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) -> np.dtype[Any]:
+    if not 0 <= damping <= 1:
+        raise ConfigError(f"damping={damping!r} is not a probability. Expected 0 to 1.")
+    if not tol >= 0:
+        raise ConfigError(f"tol={tol!r} is not a tolerance. Expected a number from 0 on.")
+    if on_unconverged not in ("raise", "return"):
+        raise ConfigError(unknown("on_unconverged", on_unconverged, ["raise", "return"]))
+    if dtype not in (np.float32, np.float64, "float32", "float64"):
+        raise ConfigError(f"dtype={dtype!r} cannot hold ranks. Expected float64 or float32.")
+    return np.dtype(dtype)
+
+
+def _strength(g: Graph) -> Array:
+    """Return the total weight of the edges that leave each vertex."""
+    src, dst, weight = g.to_edges()
+    if weight is None:
+        return g.out_degree.astype(np.float64)
+    if not np.all(weight >= 0) or not np.all(np.isfinite(weight)):
+        bad = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
+        raise GraphError(
+            f"the weight of edge {bad} ({src[bad]} -> {dst[bad]}) is {weight[bad]}. Expected "
+            f"finite weights from 0 on; PageRank follows edges in proportion to them."
+        )
+    total = np.bincount(src, weight, g.num_vertices)
+    if not g.directed:
+        proper = src != dst
+        total += np.bincount(dst[proper], weight[proper], g.num_vertices)
+    return total
+
+
+def _home(personalization: Any, n: int) -> Array:
+    """Return a personalisation as a distribution over the vertices."""
+    if isinstance(personalization, Mapping):
+        values = np.zeros(n)
+        for v, value in personalization.items():
+            if not isinstance(v, int | np.integer) or not 0 <= v < n:
+                raise GraphError(
+                    f"personalization names the vertex {v!r}. Expected integers from 0 to {n - 1}."
+                )
+            values[v] = value
+    else:
+        values = np.asarray(personalization, dtype=np.float64)
+    if values.shape != (n,):
+        raise GraphError(
+            f"personalization has shape {values.shape}. Expected ({n},): one value per vertex, or "
+            f"a dictionary from vertices to values."
+        )
+    if n and not (np.all(values >= 0) and 0 < values.sum() < np.inf):
+        raise GraphError(
+            "personalization must be finite, non-negative and somewhere positive, but its smallest "
+            f"value is {values.min()} and its sum {values.sum()}."
+        )
+    return values / values.sum() if n else values

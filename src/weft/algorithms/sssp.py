@@ -1,0 +1,148 @@
+"""Single-source shortest paths.
+
+Method: relaxation ``dist[v] = min(dist[v], dist[u] + w(u, v))``. With non-negative weights the
+priority asks for ordered processing, which gives delta-stepping; with negative ones the same
+relaxation without a priority is Bellman-Ford, stopped after n rounds if a negative cycle keeps it
+going. Distance and parent are one pair: only a strictly shorter distance writes, so that parents
+form a tree even over edges of weight zero.
+
+U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import weft.ir.monoids as monoids
+from weft.algorithms.sources import check_source
+from weft.config import Config
+from weft.engine.state import full
+from weft.errors import GraphError
+from weft.graph import Graph
+from weft.ir.functions import cast
+from weft.ir.types import vertex_id
+from weft.program import edge
+
+Array = np.ndarray[Any, Any]
+
+
+class SSSP(NamedTuple):
+    """Distances and parents of shortest paths; inf (or -1) and -1 where there is no path."""
+
+    dist: Array
+    parent: Array
+
+
+@edge(into=("dist", "parent"), reduce=monoids.argmin, priority=lambda v: v.dist)
+def relax(u: Any, v: Any, e: Any) -> Any:
+    """Reach v over u if that is shorter."""
+    return u.dist + e.weight, u.id
+
+
+@edge(into=("dist", "parent"), reduce=monoids.argmin)
+def relax_unordered(u: Any, v: Any, e: Any) -> Any:
+    """Reach v over u if that is shorter, in any order."""
+    return u.dist + e.weight, u.id
+
+
+def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
+    """Return the distance and the parent of every vertex on shortest paths from `source`.
+
+    Parameters
+    ----------
+    g
+        A graph. Without weights every edge counts 1. Integer weights give integer distances
+        (int64), floating-point weights distances of their own dtype.
+    source
+        The vertex to start from.
+    config
+        How to run it.
+
+    Returns
+    -------
+    SSSP
+        ``dist``, and ``parent``: the vertex before on a shortest path (the source is its own).
+        Vertices without a path have parent -1 and distance inf (-1 if distances are integers).
+
+    Raises
+    ------
+    GraphError
+        If the source does not exist, a weight is NaN, or a negative cycle can be reached.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2], weight=[1.0, 5.0, 2.0], num_vertices=4)
+    >>> weft.sssp(g, 0).dist.tolist()
+    [0.0, 1.0, 3.0, inf]
+    >>> weft.sssp(g, 0).parent.tolist()
+    [0, 0, 1, -1]
+    """
+    source = check_source(g, source)
+    weight = g.edge.storage("weight") if g.weighted else None
+    low, high = _weight_range(weight)
+    dtype = _distance_dtype(g, weight, low, high)
+    unreached = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    state = g.state(dist=full(unreached, dtype), parent=full(-1, vertex_id))
+    state.dist[source] = 0
+    state.parent[source] = source
+    if low >= 0:
+        g.iterate(_typed(relax, weight, dtype), state, [source], config=config)
+    else:
+        run = g.iterate(
+            _typed(relax_unordered, weight, dtype), state, [source], max_iter=g.num_vertices,
+            config=config,
+        )  # fmt: skip
+        if not run.converged:
+            raise GraphError(
+                f"a cycle of negative weight can be reached from source={source}, so that shortest "
+                f"paths do not exist. Remove the cycle, or start elsewhere."
+            )
+    if dtype.kind == "f":
+        return SSSP(state.dist, state.parent)
+    dist = state.dist.astype(np.int64)
+    dist[state.parent < 0] = -1
+    return SSSP(dist, state.parent)
+
+
+def _weight_range(weight: Array | None) -> tuple[float, float]:
+    """Return the least and the largest weight; NaN is an error."""
+    if weight is None or weight.size == 0:
+        return (1, 1)
+    low, high = weight.min(), weight.max()
+    if low != low:
+        count = int(np.isnan(weight).sum())
+        raise GraphError(
+            f"{count} weight(s) are NaN. Shortest paths need numbers: remove those edges or give "
+            f"them a weight."
+        )
+    return (low, high)
+
+
+def _distance_dtype(g: Graph, weight: Array | None, low: float, high: float) -> np.dtype[Any]:
+    """Return a dtype that no path can overflow."""
+    if weight is not None and weight.dtype.kind == "f":
+        return weight.dtype
+    longest = max(abs(int(low)), abs(int(high))) * max(1, g.num_vertices)
+    if longest < 2**31 - 1 and low >= 0:
+        return np.dtype(np.int32)
+    if longest >= 2**62:
+        raise GraphError(
+            f"weights up to {max(abs(int(low)), abs(int(high)))} could overflow 64-bit distances on "
+            f"{g.num_vertices} vertices. Use floating-point weights."
+        )
+    return np.dtype(np.int64)
+
+
+def _typed(function: Any, weight: Array | None, dtype: np.dtype[Any]) -> Any:
+    """Return the function with weights read in the dtype of distances."""
+    if weight is None or weight.dtype == dtype:
+        return function
+
+    def message(u: Any, v: Any, e: Any) -> Any:
+        return u.dist + cast(e.weight, dtype), u.id
+
+    message.__name__ = function.__name__
+    return edge(message, into=function.into, reduce=function.reduce, priority=function.priority)
