@@ -34,7 +34,9 @@ Medians of {{runs}} alternating runs after one warm-up; spread is (max - min) / 
 Not timed: generating the graph, converting it into each library's form, reading results back.
 Timed for weft: all that one call does on a built graph. SSSP: weft gives parents too, the others \
 distances only.
-PageRank runs {ITERATIONS} iterations everywhere. peer / weft above 1 means that weft is faster."""
+PageRank runs {ITERATIONS} iterations everywhere. peer / weft (of medians, and of minima) above 1 \
+means that weft is faster.
+Noisy: a spread above {report.NOISY_SPREAD:.0%} at either of the two; run again on a quiet machine."""
 
 
 def main(

@@ -13,6 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 
+# Above this spread the machine was doing something else too, and a median is not to be trusted.
+NOISY_SPREAD = 0.5
+
+
 @dataclass(frozen=True)
 class Target:
     """How many times faster than `peer` weft wants to be at least."""
@@ -47,6 +51,8 @@ class Row:
     spread: float | None = None
     fault: str | None = None
     weft_speedup: float | None = None
+    weft_speedup_of_minima: float | None = None
+    noisy: bool = False
     target: float | None = None
 
     @property
@@ -62,10 +68,10 @@ def compare(rows: Iterable[Row]) -> None:
     A wrong result has no speed: neither its own nor anyone's against it.
     """
     rows = list(rows)
-    weft_ms = {
-        (row.graph, row.task): row.median_ms
+    own_rows = {
+        (row.graph, row.task): row
         for row in rows
-        if row.contestant == "weft" and row.fault is None
+        if row.contestant == "weft" and row.median_ms is not None and row.fault is None
     }
     for row in rows:
         if row.contestant == "weft":
@@ -73,9 +79,11 @@ def compare(rows: Iterable[Row]) -> None:
         target = TARGETS.get((row.graph, row.task))
         if target is not None and target.peer == row.contestant:
             row.target = target.factor
-        own_ms = weft_ms.get((row.graph, row.task))
-        if own_ms is not None and row.median_ms is not None and row.fault is None:
-            row.weft_speedup = row.median_ms / own_ms
+        own = own_rows.get((row.graph, row.task))
+        if own is not None and row.median_ms is not None and row.fault is None:
+            row.weft_speedup = row.median_ms / own.median_ms
+            row.weft_speedup_of_minima = row.min_ms / own.min_ms
+            row.noisy = max(row.spread, own.spread) > NOISY_SPREAD
 
 
 def table(graph: str, rows: Iterable[Row]) -> Table:
@@ -83,7 +91,7 @@ def table(graph: str, rows: Iterable[Row]) -> Table:
     grid = Table(title=graph, title_justify="left")
     for column in ("task", "contestant"):
         grid.add_column(column)
-    for column in ("median ms", "min ms", "spread", "peer / weft", "target"):
+    for column in ("median ms", "min ms", "spread", "peer / weft", "of minima", "target"):
         grid.add_column(column, justify="right")
     grid.add_column("result")
     last_task = None
@@ -99,6 +107,7 @@ def table(graph: str, rows: Iterable[Row]) -> Table:
             _number(row.min_ms, "{:.1f}"),
             _number(row.spread, "{:.0%}"),
             _number(row.weft_speedup, "{:.2f}×"),
+            _number(row.weft_speedup_of_minima, "{:.2f}×"),
             _target_text(row),
             _verdict(row),
         )
@@ -114,7 +123,7 @@ def _target_text(row: Row) -> str:
     if row.target is None:
         return ""
     verdict = {None: "", True: " [green]met[/]", False: " [yellow]missed[/]"}[row.target_met]
-    return f"≥ {row.target:g}×{verdict}"
+    return f"≥ {row.target:g}×{verdict}{' (noisy)' if row.noisy else ''}"
 
 
 def _verdict(row: Row) -> str:

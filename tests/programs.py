@@ -337,9 +337,10 @@ def folds(draw: Any) -> tuple[Any, ...]:
 def _apart(spec: Any, first: Any) -> Any:
     """Keep the functions of one sweep from writing one thing by several monoids."""
     spec = replace(spec, effects=Effects())
-    if isinstance(spec, EdgeSpec) and spec.messages is not None and first.messages is not None:
-        if set(spec.messages.into) & set(first.messages.into):
-            return replace(spec, messages=None, active=None)
+    taken = getattr(first, "messages", None)
+    if isinstance(spec, EdgeSpec) and spec.messages is not None and taken is not None:
+        shared = set(spec.messages.into) & set(taken.into)
+        return replace(spec, messages=None, active=None) if shared else spec
     return spec
 
 

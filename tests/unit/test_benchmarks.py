@@ -214,16 +214,23 @@ def test_nobody_may_take_part():
     assert protocol.alternate({}, runs=2) == {}
 
 
-def row(contestant, median_ms, **more):
-    return report.Row("kron18", "bfs", contestant, [median_ms], median_ms, **more)
+def row(contestant, median_ms, min_ms=1.0, spread=0.1, **more):
+    return report.Row("kron18", "bfs", contestant, [median_ms], median_ms, min_ms, spread, **more)
 
 
 def test_ratios_and_targets():
-    rows = [row("weft", 2.0), row("scipy", 18.0), row("igraph", 1.0)]
+    rows = [row("weft", 2.0), row("scipy", 18.0, min_ms=6.0), row("igraph", 1.0)]
     report.compare(rows)
     assert [r.weft_speedup for r in rows] == [None, 9.0, 0.5]
+    assert [r.weft_speedup_of_minima for r in rows] == [None, 6.0, 1.0]
     assert [r.target for r in rows] == [None, 8.0, None]
     assert [r.target_met for r in rows] == [None, True, None]
+
+
+def test_a_wide_spread_is_called_noisy():
+    rows = [row("weft", 2.0), row("scipy", 18.0, spread=0.9), row("igraph", 1.0)]
+    report.compare(rows)
+    assert [r.noisy for r in rows] == [False, True, False]
 
 
 def test_a_wrong_result_has_no_ratio():

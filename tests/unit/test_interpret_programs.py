@@ -35,13 +35,13 @@ def run(case: Case, **options):
 
 
 @given(case=cases(), seed=st.integers(0, 9))
-@settings(max_examples=700)
+@settings(max_examples=50)
 def test_bounded_programs_do_not_depend_on_order(case, seed):
     same_state(run(case), run(case, shuffle=seed))
 
 
 @given(case=fixpoints(), seed=st.integers(0, 9))
-@settings(max_examples=700)
+@settings(max_examples=50)
 def test_fixpoints_are_reached_and_do_not_depend_on_order(case, seed):
     result = run(case)
     assert result.outcome.converged
@@ -50,7 +50,7 @@ def test_fixpoints_are_reached_and_do_not_depend_on_order(case, seed):
 
 
 @given(case=cases())
-@settings(max_examples=700)
+@settings(max_examples=50)
 def test_passes_keep_the_meaning(case):
     same_state(run(case), run(case, passes=run_passes))
 
@@ -75,7 +75,7 @@ def traced(tree, graph, fields):
 
 
 @given(drawn=st.lists(trees(), min_size=1, max_size=5), seed=st.integers(0, 99))
-@settings(max_examples=700)
+@settings(max_examples=50)
 def test_expressions_have_their_dtype_and_evaluate_at_a_vertex_as_on_arrays(drawn, seed):
     graph = Graph.from_edges([0, 0, 3, 5, 5], [1, 2, 3, 0, 0], num_vertices=8)
     fields = columns(seed)

@@ -17,7 +17,7 @@ from weft.ir.evaluate import Evaluator, Frame, evaluate_arrays
 from weft.ir.memory import Memory
 from weft.ir.ops import Step, Value
 from weft.ir.request import Array, Outcome, Request
-from weft.ir.sweeps import Members, Sweeper
+from weft.ir.sweeps import Members, Sweeper, cut_into_sweeps
 
 __all__ = ["evaluate_arrays", "evaluate_constant", "interpret"]
 
@@ -108,20 +108,15 @@ class _Run:
         request = self.request
         frontier = self._members(request.frontier, request.arcs)
         converged = False
-        while not converged and self.memory.superstep != request.max_iter:
+        while not converged:
             if not len(frontier):
                 frontier = self._refill()
-                if not len(frontier):
-                    break
+            if not len(frontier) or self.memory.superstep == request.max_iter:
+                break
             frontier = wake(self.program.steps, self._superstep(frontier), self.memory)
             converged = self._until()
-        # With a refill an empty frontier is no end: `max_iter` came before it was asked.
-        finished = not len(frontier) and (
-            not self.program.refill or self.memory.superstep != request.max_iter
-        )
-        return Outcome(
-            self.memory.superstep, converged or finished, self._array(frontier), self.trail
-        )
+        converged = converged or not len(frontier)
+        return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
 
     def _refill(self) -> Members:
         if not self.program.refill:
@@ -141,8 +136,9 @@ def wake(steps: Sequence[Step], output: Members, memory: Memory) -> Members:
         return output
     if how == "all":
         return Members(tuple(range(memory.num_vertices)))
+    last = [step for step in cut_into_sweeps(steps)[-1] if step.kind == "vertex"]
     directions = {
-        value.attr[0] for step in steps for value in step.body.walk() if value.op == "gather"
+        value.attr[0] for step in last for value in step.body.body if value.op == "gather"
     } or {"in"}
     woken: set[int] = set()
     for v in output.items:

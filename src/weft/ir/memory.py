@@ -94,10 +94,13 @@ class Memory:
 
     # -- sweeps
 
-    def begin_sweep(self, steps: Iterable[Step]) -> None:
-        """Keep the state as it is for those that read it, and start the scalars of the steps."""
+    def begin_sweep(self) -> None:
+        """Keep the state as it is for those that read it until the sweep ends."""
         self.begin = {name: array.copy() for name, array in self.now.items()}
         self.edge_begin = {name: array.copy() for name, array in self.edge_now.items()}
+
+    def start_scalars(self, steps: Iterable[Step]) -> None:
+        """Start the scalars that some steps reduce from their identities."""
         self.reduced = {}
         for step in steps:
             totals = self.reduced[step] = {}
@@ -106,7 +109,7 @@ class Memory:
                     name, reduction = value.attr
                     totals[name] = start_of(reduction, self.scalars[name].dtype)
 
-    def end_sweep(self) -> None:
+    def publish_scalars(self) -> None:
         """Make the reduced scalars visible; of several steps that reduce one, the last counts."""
         for totals in self.reduced.values():
             for name, value in totals.items():

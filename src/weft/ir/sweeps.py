@@ -7,7 +7,7 @@ fold together with the vertex run after it. Within a sweep
   what the fields of v hold at its end;
 - a vertex function reads its own v as it is now and every other vertex as it was when the sweep
   began (also where an arc leads from v back to itself);
-- scalars read as when the sweep began, and are set at its end.
+- scalars read as when the run of edge or vertex functions began, and are set at its end.
 
 An edge run that follows a vertex run of the same fold begins a new sweep: its sources have just
 been written.
@@ -74,16 +74,15 @@ class Sweeper:
     def run(self, steps: Sequence[Step], frontier: Members) -> Members:
         """Run steps one after another; return what the last one puts out."""
         for sweep in cut_into_sweeps(steps):
-            self.memory.begin_sweep(sweep)
-            for step in sweep:
-                self._fill_hoisted(step)
-            edge_run = [step for step in sweep if step.kind == "edge"]
-            vertex_run = [step for step in sweep if step.kind == "vertex"]
-            if edge_run:
-                frontier = self._run_edges(edge_run, frontier)
-            if vertex_run:
-                frontier = self._run_vertices(vertex_run, frontier)
-            self.memory.end_sweep()
+            self.memory.begin_sweep()
+            for kind, run in (("edge", self._run_edges), ("vertex", self._run_vertices)):
+                functions = [step for step in sweep if step.kind == kind]
+                if functions:
+                    self.memory.start_scalars(functions)
+                    for step in functions:
+                        self._fill_hoisted(step)
+                    frontier = run(functions, frontier)
+                    self.memory.publish_scalars()
         return frontier
 
     def _fill_hoisted(self, step: Step) -> None:

@@ -44,6 +44,10 @@ class Stretch:
         element = f"{self.array}[{self.base} + {index}]"
         return f"({element} != 0)" if self.dtype.kind == "b" else element
 
+    def overlaps(self, whole: Stretch) -> bool:
+        """Whether these are features of `whole`, or a row of it."""
+        return self.array == whole.array and self.base.startswith(whole.base)
+
 
 Operand = str | Stretch
 
@@ -268,15 +272,26 @@ class BlockRenderer:
             self.known[id(param)] = operand
 
     def _advance(self, state: list[Operand], results: list[Operand], dtypes: list[Any]) -> None:
-        scalars = [
-            (s, r) for s, r in zip(state, results, strict=True) if not isinstance(s, Stretch)
-        ]
+        """Give the state its next values all at once: a result may be the old value of a part."""
+        places = [s for s in state if isinstance(s, Stretch)]
+        scalars, moves = [], []
         for target, result in zip(state, results, strict=True):
-            if isinstance(target, Stretch) and isinstance(result, Stretch):
-                self.copy(result, target, int(np.prod(target.shape)))
+            if not isinstance(target, Stretch):
+                scalars.append((str(target), str(result)))
+            elif isinstance(result, Stretch) and result != target:
+                shared = any(result.overlaps(place) for place in places)
+                moves.append((self.duplicate(result) if shared else result, target))
         if scalars:
-            left = ", ".join(str(s) for s, _ in scalars)
-            self.out.line(f"{left} = {', '.join(str(r) for _, r in scalars)}")
+            left, right = (", ".join(texts) for texts in zip(*scalars, strict=True))
+            self.out.line(f"{left} = {right}")
+        for source, target in moves:
+            self.copy(source, target, int(np.prod(target.shape)))
+
+    def duplicate(self, source: Stretch) -> Stretch:
+        """Return a copy of features that stays when their array is written."""
+        target = self.scratch.space(source.dtype, source.shape)
+        self.copy(source, target, int(np.prod(source.shape)))
+        return target
 
     def copy(self, source: Stretch, target: Stretch, size: int) -> None:
         """Copy the elements of one stretch to another."""

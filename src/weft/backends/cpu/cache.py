@@ -37,7 +37,7 @@ RUNTIME_SOURCES = (
     "cas128.py",
     "casts.py",
     "control.py",
-    "features.py",
+    "dense.py",
     "loops.py",
     "numbers.py",
     "processor.py",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from weft.backends.cpu.blocks import BlockRenderer, Operand, is_movable
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
-from weft.backends.cpu.vertices import write
+from weft.backends.cpu.vertices import unclobbered, write
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
 
@@ -21,7 +21,6 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
     out = kernel.out
     directions = [d for d in kernel.options.directions if not refused(sweep, d)]
     push, pull = "push" in directions, "pull" in directions
-    kernel.counts_in = sweep.mode == "once" and pull and push
     commits_pull = sweep.mode == "deferred" and not sweep.direct_pull
     if sweep.steps[0].everywhere:
         out.line("size, dense, edges, mapped = n, 1, arcs, 0")
@@ -50,7 +49,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
             if condition:
                 stack.enter_context(out.block(f"if {condition}:"))
             _map_frontier(kernel)
-            _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
+            _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep))
             _finish(kernel, sweep, commits=commits_pull, pulled=True)
 
 
@@ -100,7 +99,7 @@ def _map_frontier(kernel: Kernel) -> None:
         kernel.barrier()
 
 
-def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) -> None:
+def _phase(kernel: Kernel, sweep: Sweep, body: object) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
     if sweep.mode == "deferred":
@@ -117,9 +116,9 @@ def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) 
     kernel.read_counters()
     if sweep.mode == "deferred":
         kernel.out.line("touched_size = ctl[base + TOUCHED]")
-    if kernel.counts_in:
-        kernel.out.line("explored += ctl[base + IN_EDGES]")
-    kernel.out.line("looked_all = ctl[base + LOOKED]" if pulled else "looked_all = edges")
+    if sweep.mode == "once":
+        kernel.out.line("explored += next_edges")
+    kernel.out.line("looked_all = ctl[base + LOOKED]")
     kernel.total_scalars(sweep)
 
 
@@ -191,10 +190,8 @@ def render_functions(
             renderer.prepare(step.body)
             renderer.run(step.body.body)
             kernel.take_scalars(renderer)
-            for name, (value, operand) in renderer.edge_stores.items():
-                kind = "edge_next" if name in buffered_edges(sweep) else "edge_state"
-                write(renderer, kernel.args.use(kind, name), site.arc(), value, operand)
             messages = [renderer.operand(r) for r in step.body.results]
+            messages = _store_edges(kernel, sweep, site, renderer, messages)
             when = None
             if step.conditional:
                 when = messages.pop()
@@ -221,14 +218,21 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     out, args = kernel.out, kernel.args
     offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
     live = sweep.facts.live
+    out.line("last_item = np.uint64(size - 1)")
     with kernel.shares("size", ROWS):
         out.line("u = i if dense else np.uint64(queue_a[i])")
+        with out.block("if not dense:  # the rows ahead, in two stages"):
+            out.line(f"prefetch({offsets}, np.uint64(queue_a[min(i + AHEAD_2, last_item)]))")
+            out.line(f"prefetch({targets}, {offsets}[np.uint64(queue_a[min(i + AHEAD, last_item)])])")
         site = kernel.site("out", "s")
         overlay_pairs(kernel, site)
         renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
-        with out.block(f"for s in range({offsets}[u], {offsets}[u + ONE]):"):
+        out.line(f"first = {offsets}[u]")
+        out.line(f"end = {offsets}[u + ONE]")
+        out.line("looked += np.int64(end - first)")
+        with out.block("for s in range(first, end):"):
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
 
@@ -261,6 +265,7 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
     out, args = kernel.out, kernel.args
     arcs, source, target = args.use("arc_queue"), args.use("arc_source"), args.use("arc_target")
     with kernel.shares(f"{arcs}.size", 256):
+        out.line("looked += 1")
         out.line(f"s = np.uint64({arcs}[i])")
         out.line(f"u = np.uint64({source}[s])")
         out.line(f"v = np.uint64({target}[s])")

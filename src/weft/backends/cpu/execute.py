@@ -24,7 +24,7 @@ from weft.backends.cpu.kernel import (
 from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
 from weft.backends.cpu.site import Traits
-from weft.errors import FaultError
+from weft.errors import ConfigError, FaultError
 from weft.ir.evaluate import evaluate_arrays
 from weft.ir.key import Keyer, lift_constants
 from weft.ir.ops import Program
@@ -115,6 +115,8 @@ def _make(
     arguments = {"kept_old": kept, "deterministic": deterministic, "off": off}
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
+    for sweep in [*sweeps, *refill]:
+        _check_directions(sweep, directions, request)
     ordered = (
         program.mode == "iterate"
         and sweeps[0].relaxes
@@ -134,6 +136,26 @@ def _make(
     traits = Traits(topology.directed, topology.keep)
     rendered = render(program, sweeps, refill, traits, options)
     return Compiled(rendered, program, [*sweeps, *refill], [*fired, *decided, *more])
+
+
+def _check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
+    """Raise if a sweep over edges cannot go in any direction that is there."""
+    if sweep.kind != "edge":
+        return
+    refusals = {"push": sweep.push_refused, "pull": sweep.pull_refused}
+    if any(not refusals[direction] for direction in directions):
+        return
+    name = sweep.last.name
+    keep, wanted = request.topology.keep, request.options.get("direction", "auto")
+    if not directions:
+        stored = {"out": "out-edges, which are pushed", "in": "in-edges, which are pulled"}[keep]
+        raise ConfigError(
+            f"direction={wanted!r} is not possible: the graph keeps only {stored}. Build it with "
+            f'keep="both".'
+        )
+    reasons = "; ".join(refusals[direction] for direction in directions)
+    remedy = 'Build the graph with keep="both"' if keep != "both" else 'Use direction="auto"'
+    raise ConfigError(f"{name!r} cannot be run by {' or '.join(directions)}: {reasons}. {remedy}.")
 
 
 def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
@@ -254,9 +276,9 @@ class _Run:
         else:
             queue[: len(frontier)] = frontier
             self.save("size", len(frontier))
-            self.save("edges", int(degrees[frontier].sum()))
-            if topology.keep != "out":
-                self.save("explored", int(topology.in_degree[frontier].sum()))
+            edges = int(degrees[frontier].sum())
+            self.save("edges", edges)
+            self.save("explored", edges)
         if request.arcs:
             count = topology.num_arcs if request.frontier is None else len(request.frontier)
             self.save("size", count)

@@ -58,7 +58,7 @@ class Kernel:
     functions: list[str] = field(default_factory=list)
     partials: dict[str, tuple[Reduction, Any]] = field(default_factory=dict)
     pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
-    counts_in: bool = False  # whether queues count the in-edges of their vertices
+    counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
 
     def __post_init__(self) -> None:
         self.scratch = Scratch(self.args)
@@ -101,31 +101,29 @@ class Kernel:
         """Open a loop over a thread's shares of `size` items; the items are i."""
         return _Shares(self, size, grain)
 
-    def emit(self, vertex: str, *, count_only: bool = False) -> None:
-        """Put a vertex into the next frontier."""
+    def emit(self, vertex: str, *, count_only: bool = False, degree: str = "") -> None:
+        """Put a vertex into the next frontier; `degree` is its out-degree where that is known."""
         out = self.out
         if count_only:
             out.line("changed += 1")
             return
         local = self.args.use("local")
-        queue = "queue_b"
-        out.line(f"count = push({local}, local_base, count, {vertex}, {queue}, ctl, base + TAIL)")
-        degrees = self.args.use("degree", "out")
-        out.line(f"out_edges += np.int64({degrees}[{vertex}])")
-        if self.counts_in:
-            ins = self.args.use("degree", "in")
-            out.line(f"in_edges += np.int64({ins}[{vertex}])")
+        out.line(f"count = push({local}, local_base, count, {vertex}, queue_b, ctl, base + TAIL)")
+        if self.counts_edges:
+            offsets = self.args.use("offsets", "out")
+            degree = degree or f"{offsets}[{vertex} + ONE] - {offsets}[{vertex}]"
+            out.line(f"out_edges += np.int64({degree})")
 
     def begin_queue(self) -> None:
         """Start collecting a frontier."""
         self.args.use("local")
-        self.out.line("count = out_edges = in_edges = changed = looked = 0")
+        self.out.line("count = out_edges = changed = looked = 0")
 
     def end_queue(self) -> None:
         """Publish what a thread collected in this phase, and the stop flag."""
         out, local = self.out, self.args.use("local")
         out.line(f"flush({local}, local_base, count, queue_b, ctl, base + TAIL)")
-        for name, cell in (("out_edges", "EDGES"), ("in_edges", "IN_EDGES"), ("changed", "CHANGED"),
+        for name, cell in (("out_edges", "EDGES"), ("changed", "CHANGED"),
                            ("looked", "LOOKED")):  # fmt: skip
             with out.block(f"if {name} > 0:"):
                 out.line(f"atomic_add(ctl, base + {cell}, {name})")

@@ -19,13 +19,12 @@ SINGULAR = 3
 TAIL = 0 * STRIDE  # length of the queue being filled
 CURSOR = 1 * STRIDE  # next item to hand out
 EDGES = 2 * STRIDE  # out-edges of the vertices put into the queue
-IN_EDGES = 3 * STRIDE  # in-edges of the same
-LOOKED = 4 * STRIDE  # edges looked at
-CHANGED = 5 * STRIDE  # vertices that changed
-STOPPED = 6 * STRIDE  # the stop flag as one thread saw it
-TOUCHED = 7 * STRIDE  # length of the list of vertices that got a message
-FAR = 8 * STRIDE  # length of the list of vertices that wait
-GROUP = 10 * STRIDE
+LOOKED = 3 * STRIDE  # edges looked at
+CHANGED = 4 * STRIDE  # vertices that changed
+STOPPED = 5 * STRIDE  # the stop flag as one thread saw it
+TOUCHED = 6 * STRIDE  # length of the list of vertices that got a message
+FAR = 7 * STRIDE  # length of the list of vertices that wait
+GROUP = 8 * STRIDE
 COUNTERS = FIRST_FREE
 SAVED = COUNTERS + 3 * GROUP  # what a paused loop goes on with (one word each)
 SAVED_WORDS = 32
@@ -35,6 +34,10 @@ LOCAL = 1024
 """Entries of a thread's own queue before it is copied to the shared one."""
 
 ONE = np.uint64(1)
+AHEAD = np.uint64(6)
+"""Rows between the one being walked and the one whose arcs are fetched early."""
+AHEAD_2 = np.uint64(12)
+"""The same for a row's offsets, which must be there first."""
 
 
 @njit(nogil=True)

@@ -54,3 +54,17 @@ def cycles(typingctx):
         return call(builder, "llvm.readcyclecounter", ir.IntType(64))
 
     return types.int64(), codegen
+
+
+@intrinsic
+def prefetch(typingctx, arr, i):
+    """Ask for the cache line of arr[i] before it is read; any index will do."""
+
+    def codegen(context, builder, sig, args):
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        pointer = builder.bitcast(builder.gep(array.data, [args[1]]), ir.IntType(8).as_pointer())
+        flags = [ir.Constant(ir.IntType(32), word) for word in (0, 3, 1)]  # read, keep, data
+        call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer, *flags)
+        return context.get_dummy_value()
+
+    return types.void(arr, types.uintp), codegen

@@ -48,6 +48,10 @@ def render(
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
     pairs = _find_pairs(kernel, sweeps)
+    edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
+    kernel.counts_edges = program.mode == "iterate" and any(
+        len([d for d in options.directions if not _refused(s, d)]) == 2 for s in edge_sweeps
+    )
     body = kernel.out
     body._depth = 1
     if options.ordered:

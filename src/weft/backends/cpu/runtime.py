@@ -57,12 +57,17 @@ from weft.backends.cpu.control import (
     STOP,
     STRIDE,
 )
+from weft.backends.cpu.dense import (
+    invert,
+    solve,
+)
 from weft.backends.cpu.loops import (
+    AHEAD,
+    AHEAD_2,
     CHANGED,
     CURSOR,
     EDGES,
     FAR,
-    IN_EDGES,
     INDEX_RANGE,
     LOCAL,
     LOOKED,
@@ -99,11 +104,14 @@ from weft.backends.cpu.numbers import (
 from weft.backends.cpu.processor import (
     cycles,
     pause,
+    prefetch,
     yield_thread,
 )
 
 __all__ = [
     "ABORT",
+    "AHEAD",
+    "AHEAD_2",
     "ARRIVED",
     "CHANGED",
     "CURSOR",
@@ -115,7 +123,6 @@ __all__ = [
     "FIRST_FREE",
     "GENERATION",
     "INDEX_RANGE",
-    "IN_EDGES",
     "LOCAL",
     "LOOKED",
     "LOOP_BOUND",
@@ -157,6 +164,7 @@ __all__ = [
     "flush_far",
     "fmax",
     "fmin",
+    "invert",
     "load_acquire",
     "mod",
     "most_frequent",
@@ -165,6 +173,7 @@ __all__ = [
     "pause",
     "popcount",
     "power",
+    "prefetch",
     "push",
     "push_far",
     "random_bits",
@@ -173,6 +182,7 @@ __all__ = [
     "share_of",
     "shl",
     "shr",
+    "solve",
     "store_release",
     "sync_add",
     "sync_and",

@@ -271,7 +271,9 @@ def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
     return f"({array}[v] != 0)" if dtype.kind == "b" else f"{array}[v]"
 
 
-def _settle(kernel: Kernel, sweep: Sweep, fresh: dict[str, Operand], also: str = "") -> None:
+def _settle(
+    kernel: Kernel, sweep: Sweep, fresh: dict[str, Operand], *, pulled: bool = False
+) -> None:
     """Decide about v: queue it if it changed (or is active), keep old values, write the new."""
     out = kernel.out
     tests: dict[str, str] = {}
@@ -299,9 +301,9 @@ def _settle(kernel: Kernel, sweep: Sweep, fresh: dict[str, Operand], also: str =
     else:
         output = " or ".join(tests[name] for name in last.into) or "True"
     with out.block(f"if {output}:"):
-        kernel.emit("v")
-        if also:
-            out.line(also)
+        kernel.emit("v", degree=_row_degree(kernel) if pulled else "")
+        if pulled:
+            out.line(_SET_BIT)
     for name, operand in fresh.items():
         dtype, shape = kernel.types[name]
         value = Value("param", (), 0, dtype, shape)
@@ -317,6 +319,11 @@ def _settle(kernel: Kernel, sweep: Sweep, fresh: dict[str, Operand], also: str =
                     _placed(kernel, "field", name),
                 )
             write(renderer, kernel.args.use("field", name), "v", value, operand)
+
+
+def _row_degree(kernel: Kernel) -> str:
+    """Return the out-degree of v while its in-row is walked, where both are the same."""
+    return "" if kernel.traits.directed else "end - first"
 
 
 class Pulled:
@@ -384,7 +391,7 @@ class Pulled:
                     self._write("field", name, operand)
                 self._queue()
             elif self.sweep.mode == "online" or self.sweep.direct_pull:
-                _settle(kernel, self.sweep, fresh, also=_SET_BIT)
+                _settle(kernel, self.sweep, fresh, pulled=True)
             else:
                 local, touched = kernel.args.use("local_touched"), kernel.args.use("touched")
                 for name, operand in fresh.items():
@@ -422,5 +429,5 @@ class Pulled:
         write(renderer, self.kernel.args.use(kind, name), "v", value, operand)
 
     def _queue(self) -> None:
-        self.kernel.emit("v")
+        self.kernel.emit("v", degree=_row_degree(self.kernel))
         self.kernel.out.line(_SET_BIT)

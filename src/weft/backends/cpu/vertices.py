@@ -127,11 +127,13 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
         renderer.run(step.body.body)
         kernel.take_scalars(renderer)
         output = _output(kernel, sweep, step, renderer, site)
+        if step.conditional:  # before the fields that it may read are written
+            when = renderer.variable(str(renderer.operand(step.body.results[-1])))
         _store(kernel, sweep, renderer, site, own, step)
         if last:
             break
         if step.conditional:
-            context = out.block(f"if {renderer.operand(step.body.results[-1])}:")
+            context = out.block(f"if {when}:")
             context.__enter__()
             opened.append(context)
     if len(sweep.steps) > 1:
@@ -179,8 +181,9 @@ def changed_test(
     test = kernel.out.fresh("d")
     kernel.out.line(f"{test} = False")
     with kernel.out.block(f"for k in range(np.uint64({value.size})):"):
-        old = f"{array}[v * np.uint64({value.size}) + k]"
-        old = f"({old} != 0)" if value.dtype.kind == "b" else old
+        held = known if isinstance(known, Stretch) else _own_operand(array, value)
+        assert isinstance(held, Stretch)
+        old = held.at("k")
         new = operand.at("k") if isinstance(operand, Stretch) else operand
         with kernel.out.block(f"if {differs(new, old, value.dtype)}:"):
             kernel.out.line(f"{test} = True")
@@ -196,15 +199,30 @@ def _store(
     step: Step,
 ) -> None:
     """Write the assigned fields; later functions of the sweep see them at v."""
-    for name, (value, operand) in renderer.stores.items():
-        buffered = name in sweep.buffered
-        array = kernel.args.use("next" if buffered else "field", name)
+    arrays = {
+        name: kernel.args.use("next" if name in sweep.buffered else "field", name)
+        for name in renderer.stores
+    }
+    # All values are taken before the first is written: v.a, v.b = v.b, v.a exchanges vectors.
+    fresh = [
+        (name, value, unclobbered(renderer, operand, set(arrays.values())))
+        for name, (value, operand) in renderer.stores.items()
+    ]
+    for name, value, operand in fresh:
+        array = arrays[name]
         if name in kernel.options.kept_old:
             _keep_old(kernel, renderer, name, value, operand, site)
         write(renderer, array, "v", value, operand)
         own[name] = (value, operand)
         if step is not sweep.last:
             site.known[("field", "v", name)] = _own_operand(array, value)
+
+
+def unclobbered(renderer: BlockRenderer, operand: Operand, arrays: set[str]) -> Operand:
+    """Return an operand that keeps its value while some arrays are written."""
+    if isinstance(operand, Stretch) and operand.array in arrays:
+        return renderer.duplicate(operand)
+    return operand
 
 
 def _own_operand(array: str, value: Value) -> Operand:
@@ -217,10 +235,11 @@ def _keep_old(
     kernel: Kernel, renderer: BlockRenderer, name: str, value: Value, operand: Operand, site: Site
 ) -> None:
     test = changed_test(kernel, renderer, name, value, operand, site)
+    present = site.known.get(("field", "v", name))
+    if present is None:
+        present = _own_operand(kernel.args.use("field", name), value)
     with kernel.out.block(f"if {test}:"):
-        _copy_element(
-            kernel, name, kernel.args.use("field", name), kernel.args.use("old", name), "v"
-        )
+        write(renderer, kernel.args.use("old", name), "v", value, present)
 
 
 def _wake_neighbors(kernel: Kernel, sweep: Sweep) -> None:

@@ -1,0 +1,125 @@
+"""Connected components (weak ones of a directed graph).
+
+Method: Afforest. Trees of parents are joined by hooking the root with the larger id under the
+smaller one, by compare-and-swap; pointer jumping then makes every vertex a child of its root. Two
+neighbours of each vertex suffice to find most of the largest component, so that afterwards only the
+edges of vertices outside it are looked at. A root is the smallest id of its tree throughout.
+
+M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph connectivity computation via subgraph
+sampling (IPDPS 2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.config import Config
+from weft.engine.state import full
+from weft.graph import Graph
+from weft.ir import functions as fn
+from weft.ir.types import vertex_id
+from weft.program import edge, vertex
+
+Array = np.ndarray[Any, Any]
+
+SAMPLED_NEIGHBORS = 2  # edges per vertex that are linked before the largest component is guessed
+SAMPLED_LABELS = 1024  # labels looked at to guess it
+
+
+def link(parent: Any, a: Any, b: Any) -> None:
+    """Join the trees of two vertices, given their parents a and b."""
+
+    def climb(a: Any, b: Any) -> Any:
+        low, high = fn.minimum(a, b), fn.maximum(a, b)
+        above = fn.while_loop(  # runs at most once: hook `high` while it is still a root
+            lambda above: above == high,
+            lambda above: _hooked(parent.at(high).cas(high, low), high, low),
+            parent.at(high).load(),
+        )
+        done = above == low
+        return (
+            fn.where(done, low, parent.at(above).load()),
+            fn.where(done, low, parent.at(low).load()),
+        )
+
+    fn.while_loop(lambda a, b: a != b, climb, a, b)
+
+
+def _hooked(before: Any, high: Any, low: Any) -> Any:
+    return fn.where(before == high, low, before)
+
+
+def sample(k: int) -> Any:
+    """Return the function that links every vertex with its k-th neighbour, if it has one."""
+
+    @vertex(on="all", order_free=True)
+    def link_sampled(v: Any) -> None:
+        def join(i: Any) -> None:
+            link(v.parent, v.parent.at(v.id).load(), v.parent.at(fn.neighbor(v.id, i)).load())
+
+        fn.for_range(k, fn.minimum(v.out_degree, k + 1), join)
+
+    return link_sampled
+
+
+@edge(order_free=True)
+def link_all(u: Any, v: Any, e: Any) -> None:
+    """Link the two ends of an edge."""
+    link(u.parent, u.parent.at(u.id).load(), v.parent.at(v.id).load())
+
+
+@vertex(on="all", order_free=True)
+def shorten(v: Any) -> None:
+    """Make v a child of its root."""
+    parent = v.parent
+    _, root = fn.while_loop(
+        lambda x, above: x != above,
+        lambda x, above: (above, parent.at(above).load()),
+        fn.cast(v.id, vertex_id),
+        parent.at(v.id).load(),
+    )
+    parent.at(v.id).set(root)
+
+
+def connected_components(g: Graph, *, config: Config | None = None) -> Array:
+    """Return the component of every vertex: the smallest vertex id in it.
+
+    Parameters
+    ----------
+    g
+        A graph; the edges of a directed one are taken to run both ways (weak components).
+    config
+        How to run it.
+
+    Returns
+    -------
+    ndarray
+        One label per vertex, equal for vertices that are connected.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([4, 1, 3], [1, 2, 5], num_vertices=7)
+    >>> weft.connected_components(g).tolist()
+    [0, 1, 1, 3, 1, 3, 6]
+    """
+    if g.topology.keep == "in":
+        g = g.reverse()
+    state = g.state(parent=full(lambda v: v.id, vertex_id))
+    sampling = [step for k in range(SAMPLED_NEIGHBORS) for step in (sample(k), shorten)]
+    g.run(sampling, state, config=config)
+    # An edge of a directed graph is seen from its source alone: nothing may be left out there.
+    rest = None if g.directed else state.parent != _frequent(state.parent)
+    g.run([link_all, shorten], state, rest, direction="push", config=config)
+    return state.parent
+
+
+def _frequent(labels: Array) -> Any:
+    """Return a label that is probably the most frequent one."""
+    if not labels.size:
+        return 0
+    picked = labels[np.random.default_rng(0).integers(labels.size, size=SAMPLED_LABELS)]
+    values, counts = np.unique(picked, return_counts=True)
+    return values[np.argmax(counts)]
