@@ -25,7 +25,7 @@ from benchmarks.checks import CHECKS, ITERATIONS, Reference
 FULL_GRAPHS = "kron18,road1000"
 QUICK_GRAPHS = "kron12,road120"
 # Columns where the output is no terminal, so that a row of the table stays on one line.
-PLAIN_WIDTH = 120
+PLAIN_WIDTH = 140
 
 Contestants = dict[str, type[peers.Peer] | None]
 
@@ -36,7 +36,8 @@ Timed for weft: all that one call does on a built graph. SSSP: weft gives parent
 distances only.
 PageRank runs {ITERATIONS} iterations everywhere. peer / weft (of medians, and of minima) above 1 \
 means that weft is faster.
-Noisy: a spread above {report.NOISY_SPREAD:.0%} at either of the two; run again on a quiet machine."""
+Noisy: a spread above {report.NOISY_SPREAD:.0%} at either of the two; run again on a quiet \
+machine."""
 
 
 def main(

@@ -12,7 +12,6 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-
 # Above this spread the machine was doing something else too, and a median is not to be trusted.
 NOISY_SPREAD = 0.5
 

@@ -9,6 +9,7 @@ from weft.errors import ConfigError, listed, unknown
 
 DIRECTIONS = ("auto", "push", "pull")
 FORMATS = ("csr",)
+SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row")
 PASSES = (
     "constant_folding",
     "equal_expressions",
@@ -70,6 +71,8 @@ class Config:
             raise ConfigError(unknown("direction", self.direction, DIRECTIONS))
         if self.format not in FORMATS:
             raise ConfigError(unknown("format", self.format, FORMATS))
+        if self.schedule is not None and self.schedule not in SCHEDULES:
+            raise ConfigError(unknown("schedule", self.schedule, SCHEDULES))
         off = (self.passes_off,) if isinstance(self.passes_off, str) else self.passes_off
         object.__setattr__(self, "passes_off", frozenset(off))
         for name in self.passes_off:

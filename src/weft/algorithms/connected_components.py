@@ -38,10 +38,10 @@ def link(parent: Any, a: Any, b: Any) -> None:
             lambda above: _hooked(parent.at(high).cas(high, low), high, low),
             parent.at(high).load(),
         )
-        done = above == low
+        done = above == low  # then both next values are read where `high` was just hooked
         return (
-            fn.where(done, low, parent.at(above).load()),
-            fn.where(done, low, parent.at(low).load()),
+            parent.at(fn.where(done, high, above)).load(),
+            parent.at(fn.where(done, high, low)).load(),
         )
 
     fn.while_loop(lambda a, b: a != b, climb, a, b)

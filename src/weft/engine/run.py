@@ -11,14 +11,13 @@ from weft.config import Config
 from weft.engine import profile
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
-from weft.errors import ConfigError, FieldError, TraceError
+from weft.errors import ConfigError, FieldError, TraceError, listed
 from weft.ir.facts import facts_of
 from weft.ir.ops import Program, Signature
 from weft.ir.request import Outcome, Request
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
-CPU_SCHEDULES = ("vertex",)
 
 
 @dataclass(frozen=True)
@@ -120,10 +119,13 @@ def run_program(
 def _schedule(name: str | None) -> str:
     if name is None:
         return "vertex"
-    if name not in CPU_SCHEDULES:
+    from weft.backends.cpu.schedules import SCHEDULES, refusal
+
+    reason = refusal(name)
+    if reason:
         raise ConfigError(
-            f"schedule={name!r} is not possible on a CPU, where threads share work by rows. "
-            f"Expected one of {', '.join(repr(s) for s in CPU_SCHEDULES)}."
+            f"schedule={name!r} is not possible on a CPU: {reason}. Expected one of "
+            f"{listed(SCHEDULES)}."
         )
     return name
 

@@ -292,7 +292,8 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
     block
         Elementwise, feature and random ops on loads and constants, with one result.
     load
-        Takes the attribute of a load and returns its values, vertices along the first axis.
+        Takes the attribute of a load, or ("constant", position) of a lifted constant, and returns
+        its values: vertices along the first axis, or one number for all.
 
     Returns
     -------
@@ -305,8 +306,9 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
             args = [values[operand] for operand in value.args]
             if value.op == "const":
                 result = np.full(1, value.attr, value.dtype)
-            elif value.op == "load":
-                result = np.asarray(load(value.attr)).astype(value.dtype, copy=False)
+            elif value.op in ("load", "constant"):
+                attr = value.attr if value.op == "load" else ("constant", value.attr)
+                result = np.atleast_1d(load(attr)).astype(value.dtype, copy=False)
             elif value.op in ELEMENTWISE:
                 result = arithmetic.elementwise(value, args, axes=1)
             elif value.op in FEATURE:

@@ -148,6 +148,12 @@ class Binder:
         """Return one of the two bitmaps."""
         return self.workspace.get(("bits", which), (self.n + 63) // 64, np.uint64)
 
+    def _row_ends(self) -> Array:
+        return self.workspace.get("row_ends", self.n, np.int64)
+
+    def _row_sums(self) -> Array:
+        return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
+
     def _arc_queue(self) -> Array:
         frontier = self.request.frontier
         if frontier is None:
@@ -175,7 +181,8 @@ class Binder:
     def _scratch(self, dtype: Any) -> Array:
         size = self.rendered.scratch.get(dtype.name, 1)
         kind = np.uint8 if dtype == bool else dtype
-        return self.workspace.get("scratch", self.nt * size, kind)
+        # Truth values and uint8 are both bytes, but places of their own.
+        return self.workspace.get(("scratch", dtype.name), self.nt * size, kind)
 
     def _flags(self) -> Array:
         flags = self.workspace.get("flags", self.n, np.uint8)

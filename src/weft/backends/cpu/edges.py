@@ -6,14 +6,13 @@ from contextlib import ExitStack
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
 from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.schedules import pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import unclobbered, write
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
 
-ROWS = 64  # rows of a share: one word of a bitmap
-FEW_EDGES = 300  # a frontier with fewer edges stays on one thread
 
 
 def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
@@ -103,14 +102,14 @@ def _phase(kernel: Kernel, sweep: Sweep, body: object) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
     if sweep.mode == "deferred":
-        kernel.out.line("touched = 0")
+        kernel.out.line("touches = 0")
     kernel.begin_scalars(sweep)
     body()  # type: ignore[operator]
     kernel.publish_scalars(sweep)
     if sweep.mode == "deferred":
         local = kernel.args.use("local_touched")
         touched = kernel.args.use("touched")
-        kernel.out.line(f"flush({local}, local_base, touched, {touched}, ctl, base + TOUCHED)")
+        kernel.out.line(f"flush({local}, local_base, touches, {touched}, ctl, base + TOUCHED)")
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
@@ -199,6 +198,30 @@ def render_functions(
             update(number, step, renderer, messages)  # type: ignore[operator]
 
 
+def _store_edges(
+    kernel: Kernel, sweep: Sweep, site: Site, renderer: BlockRenderer, messages: list[Operand]
+) -> list[Operand]:
+    """Write the edge state of one arc; return the messages as they were before it."""
+    arrays = {
+        name: kernel.args.use("edge_next" if name in buffered_edges(sweep) else "edge_state", name)
+        for name in renderer.edge_stores
+    }
+    if not arrays:
+        return messages
+    written = set(arrays.values())
+    kept = [
+        unclobbered(renderer, m if isinstance(m, Stretch) else renderer.variable(m), written)
+        for m in messages
+    ]
+    fresh = {
+        name: (value, unclobbered(renderer, operand, written))
+        for name, (value, operand) in renderer.edge_stores.items()
+    }
+    for name, (value, operand) in fresh.items():
+        write(renderer, arrays[name], site.arc(), value, operand)
+    return kept
+
+
 def overlay_pairs(kernel: Kernel, site: Site) -> None:
     """Read key fields of packed pairs from the pairs."""
     for name, (array, width) in kernel.pairs.items():
@@ -215,22 +238,16 @@ def overlay_pairs(kernel: Kernel, site: Site) -> None:
 
 
 def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
+    """Walk the out-edges of the frontier."""
     out, args = kernel.out, kernel.args
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    targets = args.use("targets", "out")
     live = sweep.facts.live
-    out.line("last_item = np.uint64(size - 1)")
-    with kernel.shares("size", ROWS):
-        out.line("u = i if dense else np.uint64(queue_a[i])")
-        with out.block("if not dense:  # the rows ahead, in two stages"):
-            out.line(f"prefetch({offsets}, np.uint64(queue_a[min(i + AHEAD_2, last_item)]))")
-            out.line(f"prefetch({targets}, {offsets}[np.uint64(queue_a[min(i + AHEAD, last_item)])])")
+    with pushed_rows(kernel):
         site = kernel.site("out", "s")
         overlay_pairs(kernel, site)
         renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
-        out.line(f"first = {offsets}[u]")
-        out.line(f"end = {offsets}[u + ONE]")
         out.line("looked += np.int64(end - first)")
         with out.block("for s in range(first, end):"):
             out.line(f"v = np.uint64({targets}[s])")
@@ -281,7 +298,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
     step = sweep.steps[0]
     offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
     writes_bits = not (sweep.mode == "deferred" and not sweep.direct_pull)
-    with kernel.shares("(n + 63) // 64", 4):
+    with whole_rows(kernel, "((n + 63) // 64)", 4, "in", unit=64):
         out.line("word = np.uint64(0)")
         with out.block(
             "for v in range(i << np.uint64(6), min((i + ONE) << np.uint64(6), np.uint64(n))):"

@@ -150,6 +150,58 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
 
 
 @njit(nogil=True)
+def scan_degrees(offsets, queue, dense, begin, end, rows, ends, sums, tid):
+    """Write running sums of the degrees (and rows) of a thread's part of the frontier."""
+    total = 0
+    for i in range(begin, end):
+        u = np.uint64(i) if dense else np.uint64(queue[i])
+        total += np.int64(offsets[u + ONE] - offsets[u]) + rows
+        ends[i] = total
+    sums[tid * STRIDE] = total
+
+
+@njit(nogil=True)
+def shift_degrees(ends, sums, begin, end, tid, nt):
+    """Add what the threads before have summed; return the whole sum."""
+    before = 0
+    total = 0
+    for t in range(nt):
+        if t == tid:
+            before = total
+        total += sums[t * STRIDE]
+    for i in range(begin, end):
+        ends[i] += before
+    return total
+
+
+@njit(nogil=True)
+def row_of(ends, size, place):
+    """Return the row of the frontier in which a place of the laid-out slots lies."""
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] > place:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(nogil=True)
+def balanced_row(offsets, n, part, parts, rows):
+    """Return the first row of a part, of parts with equal numbers of slots (and rows)."""
+    place = (np.int64(offsets[n]) + rows * n) * part // parts
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if np.int64(offsets[middle]) + rows * middle >= place:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(nogil=True)
 def most_frequent(keys, counts, begin, count):
     """Return the most frequent of `count` keys from `begin` on, the smallest on ties.
 

@@ -193,7 +193,7 @@ def _touch(kernel: Kernel) -> str:
     out.line("won = False")
     with out.block(f"if {stamp}[v] != epoch and atomic_xchg({stamp}, v, epoch) != epoch:"):
         out.line("won = True")
-        out.line(f"touched = push({local}, local_base, touched, v, {touched}, ctl, base + TOUCHED)")
+        out.line(f"touches = push({local}, local_base, touches, v, {touched}, ctl, base + TOUCHED)")
     return "won"
 
 
@@ -397,7 +397,7 @@ class Pulled:
                 for name, operand in fresh.items():
                     self._write("next", name, operand)
                 out.line(
-                    f"touched = push({local}, local_base, touched, v, {touched}, ctl, base + TOUCHED)"
+                    f"touches = push({local}, local_base, touches, v, {touched}, ctl, base + TOUCHED)"
                 )
 
     def _combined(self) -> dict[str, Operand]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
 from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.schedules import whole_rows
 from weft.backends.cpu.site import Site
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
@@ -22,7 +23,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
     kernel.begin_scalars(sweep)
-    with kernel.shares("size", GRAIN if not sweep.facts.gathers else 256):
+    way = "out" if sweep.facts.gathers == {"out"} else "in"
+    with whole_rows(kernel, "size", 256, way) if sweep.facts.gathers else kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
         _functions(kernel, sweep, count_only=wake == "all")
     kernel.publish_scalars(sweep)
