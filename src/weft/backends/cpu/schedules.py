@@ -105,7 +105,7 @@ def whole_rows(kernel: Kernel, count: str, grain: int, way: str, unit: int = 1) 
         balanced = f"balanced_row({offsets}, n, {{}}, parts, {rows}) // {unit}"
         spread = f"{count} * {{}} // parts"
         whole = "dense" if unit == 1 else "True"
-        for name, which in (("low", "part"), ("high", "part + 1")):
+        for name, which in (("low", "part"), ("high", "(part + 1)")):
             out.line(f"{name} = {balanced.format(which)} if {whole} else {spread.format(which)}")
         with out.block("if part == parts - 1:"):
             out.line(f"high = {count}")
