@@ -66,7 +66,8 @@ def plan_sweeps(
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
         if sweep.kind == "edge":
-            _plan_edges(sweep, program, kept_old, off, decided)
+            blocked = off | {"async_pairs"} if deterministic else off
+            _plan_edges(sweep, program, kept_old, blocked, decided)
             _plan_directions(sweep, deterministic)
         else:
             far = sweep.facts.far
@@ -120,11 +121,8 @@ def _plan_edges(
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
                 decided.append("async_relaxation" if relaxes else "in_place")
         elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
-            if (
-                read <= {step.into[0]}
-                and _may_relax(step, program, True)
-                and ("async_relaxation" not in off)
-            ):
+            allowed = not (off & {"async_relaxation", "async_pairs"})  # ties are not settled
+            if allowed and read <= {step.into[0]} and _may_relax(step, program, True):
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
                 decided.append("async_relaxation")
     exits = all(
@@ -253,7 +251,10 @@ def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
     if deterministic and not sweep.pull_refused:
         exact = {"min", "max", "or", "and"}
         dtypes = {v.dtype.kind for s in sweep.steps for v in s.body.results}
-        if not ({r.name for r in reductions} <= exact | ({"sum"} if "f" not in dtypes else set())):
+        summed = any(
+            v.op == "reduce_scalar" and v.dtype.kind == "f" for s in sweep.steps for v in s.body.walk()
+        )
+        if summed or not ({r.name for r in reductions} <= exact | ({"sum"} if "f" not in dtypes else set())):
             sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
 
 

@@ -125,6 +125,10 @@ class Binder:
         kind = np.uint8 if dtype == bool else dtype
         return self.workspace.get(("partial", name), 3 * self.nt * STRIDE, kind)
 
+    def _shares(self, name: str, dtype: Any) -> Array:
+        kind = np.uint8 if dtype == bool else dtype
+        return self.workspace.get(("shares", name), 3 * (self.n + 1), kind)
+
     def _stamp(self) -> Array:
         return self.workspace.stamps(self.n, 2**20)
 

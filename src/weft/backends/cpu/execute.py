@@ -125,9 +125,10 @@ def _make(
         and request.options.get("ordering", True)
         and not request.arcs
     )
+    schedule = "vertex" if deterministic else request.options.get("schedule", "vertex")
     options = Options(
         directions,
-        request.options.get("schedule", "vertex"),
+        schedule,
         deterministic,
         ordered,
         kept,

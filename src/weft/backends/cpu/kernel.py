@@ -56,8 +56,10 @@ class Kernel:
     out: Emitter = field(default_factory=Emitter)
     args: Arguments = field(default_factory=Arguments)
     functions: list[str] = field(default_factory=list)
-    partials: dict[str, tuple[Reduction, Any]] = field(default_factory=dict)
+    shared_out: list[tuple[str, Reduction, Any]] = field(default_factory=list)
+    share_bounds: tuple[str, int] = ("size", 1)
     pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
+    sorts: bool = False  # whether queues are sorted, so that sums over them have one order
     counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
 
     def __post_init__(self) -> None:
@@ -146,13 +148,21 @@ class Kernel:
         out.line("size = next_size")
         out.line("edges = next_edges")
         out.line("dense = 0")
+        if self.sorts:
+            with out.block("if tid == 0:"):
+                out.line("queue_a[:size].sort()")
+            self.barrier()
 
     # -- scalars
+    #
+    # A thread keeps a partial result of its own, and all are combined after the barrier. In a
+    # deterministic run there is one for each share of a fixed size instead, combined in order.
 
     def begin_scalars(self, sweep: Sweep) -> None:
         """Start the partial results of the scalars that a sweep reduces into."""
-        for name, reduction, dtype in scalar_reductions(sweep.steps):
-            self.partials[name] = (reduction, dtype)
+        reduced = scalar_reductions(sweep.steps)
+        self.shared_out = reduced if self.options.deterministic else []
+        for name, reduction, dtype in reduced:
             self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
 
     def take_scalars(self, renderer: BlockRenderer) -> None:
@@ -163,19 +173,37 @@ class Kernel:
 
     def publish_scalars(self, sweep: Sweep) -> None:
         """Write a thread's partial results before the barrier."""
+        if self.options.deterministic:
+            return
         for name, _, dtype in scalar_reductions(sweep.steps):
             partial = self.args.use("partial", name, dtype)
             value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
             self.out.line(f"{partial}[((phase % 3) * nt + tid) * STRIDE] = {value}")
 
+    def end_share(self, grain: int) -> None:
+        """Write the partial results of one share, in a deterministic run."""
+        for name, reduction, dtype in self.shared_out:
+            partial = self.args.use("shares", name, dtype)
+            value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
+            place = f"(phase % 3) * ({partial}.size // 3) + low // {grain}"
+            self.out.line(f"{partial}[{place}] = {value}")
+            self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+
     def total_scalars(self, sweep: Sweep) -> None:
         """After the barrier: every thread sums the partial results in the same order."""
         for name, reduction, dtype in scalar_reductions(sweep.steps):
-            partial = self.args.use("partial", name, dtype)
             self.args.use("scalar", name)
             self.out.line(f"value_{name} = {literal(identity_of(reduction, dtype), dtype)}")
-            with self.out.block("for t in range(nt):"):
+            if self.options.deterministic:
+                partial = self.args.use("shares", name, dtype)
+                size, grain = self.share_bounds
+                loop = f"for t in range(({size} + {grain - 1}) // {grain}):"
+                text = f"{partial}[(phase % 3) * ({partial}.size // 3) + t]"
+            else:
+                partial = self.args.use("partial", name, dtype)
+                loop = "for t in range(nt):"
                 text = f"{partial}[((phase % 3) * nt + t) * STRIDE]"
+            with self.out.block(loop):
                 text = f"({text} != 0)" if dtype.kind == "b" else text
                 renderer = self.renderer(self.site(), None, set())
                 combined = renderer.combined(reduction, f"value_{name}", text, dtype)
@@ -196,7 +224,11 @@ class _Shares:
 
     def __enter__(self) -> None:
         out = self.kernel.out
-        out.line(f"portion = share_of({self.size}, {self.grain}, nt)")
+        if self.kernel.shared_out:
+            self.kernel.share_bounds = (self.size, self.grain)
+            out.line(f"portion = {self.grain}")
+        else:
+            out.line(f"portion = share_of({self.size}, {self.grain}, nt)")
         out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, tid)")
         for head in (f"while low < {self.size}:", None):
             if head is None:
@@ -208,6 +240,7 @@ class _Shares:
 
     def __exit__(self, *exc: Any) -> None:
         self._stack.pop().__exit__(None, None, None)
+        self.kernel.end_share(self.grain)
         self.kernel.out.line(f"low = next_item(ctl, base, portion, {self.size}, nt)")
         self._stack.pop().__exit__(None, None, None)
 

@@ -19,6 +19,7 @@ from weft.backends.cpu.kernel import (
     UNTIL,
     Kernel,
     Options,
+    scalar_reductions,
 )
 from weft.backends.cpu.ordered import render_ordered
 from weft.backends.cpu.site import Traits
@@ -48,6 +49,9 @@ def render(
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
     pairs = _find_pairs(kernel, sweeps)
+    kernel.sorts = options.deterministic and any(
+        reduction[2].kind == "f" for reduction in scalar_reductions(list(program.all_steps()))
+    )
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
     kernel.counts_edges = program.mode == "iterate" and any(
         len([d for d in options.directions if not _refused(s, d)]) == 2 for s in edge_sweeps

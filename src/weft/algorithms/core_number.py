@@ -1,0 +1,89 @@
+"""Core numbers.
+
+Method: peeling. The k-core is what is left after vertices with fewer than k neighbours have been
+taken away again and again; the core number of v is the largest k whose core holds v. Vertices of
+degree k or less are taken away, with core number k, until there are none; then k rises to the
+smallest degree that is left.
+
+V. Batagelj, M. Zaversnik: An O(m) algorithm for cores decomposition of networks (2003).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.algorithms.simple import simple
+from weft.config import Config
+from weft.engine.state import full, scalar
+from weft.graph import Graph
+from weft.ir import functions as fn
+from weft.ir import monoids
+from weft.ir.types import vertex_id
+from weft.program import edge, vertex
+
+Array = np.ndarray[Any, Any]
+
+
+@vertex
+def take_away(v: Any, k: Any) -> None:
+    """Settle the core number of v."""
+    v.core = k
+
+
+@edge(
+    into="degree",
+    reduce=monoids.sum,
+    accept=lambda v: v.core < 0,
+    active=lambda v, old, k: v.degree <= k,
+)
+def lose_neighbor(u: Any, v: Any, e: Any) -> Any:
+    """Lower the degree of v, which is still there, by the neighbour u."""
+    return -1
+
+
+@vertex
+def find_lowest(v: Any) -> None:
+    """Set k to the smallest degree that is left."""
+    fn.reduce("k", fn.where(v.core < 0, v.degree, fn.num_vertices()), monoids.min)
+
+
+@vertex(on="all")
+def has_lowest(v: Any, k: Any) -> Any:
+    """Whether v is to be taken away next."""
+    return (v.core < 0) & (v.degree <= k)
+
+
+def core_number(g: Graph, *, config: Config | None = None) -> Array:
+    """Return the core number of every vertex.
+
+    Parameters
+    ----------
+    g
+        A graph. Self-loops are ignored, parallel edges count once, and directed edges are taken to
+        run both ways.
+    config
+        How to run it.
+
+    Returns
+    -------
+    ndarray
+        One integer per vertex: the largest k such that it has k neighbours or more within some
+        subgraph in which all vertices do.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.Graph.from_edges([0, 0, 1, 2, 3], [1, 2, 2, 3, 4], num_vertices=6, directed=False)
+    >>> weft.core_number(g).tolist()
+    [2, 2, 2, 1, 1, 0]
+    """
+    g = simple(g)
+    state = g.state(
+        core=full(-1, vertex_id), degree=lambda v: v.out_degree, k=scalar(0, vertex_id)
+    )
+    g.iterate(
+        [take_away, lose_neighbor], state, [], refill=[find_lowest, has_lowest], config=config
+    )
+    return state.core
