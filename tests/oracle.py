@@ -80,7 +80,7 @@ def add_old_fields(program: Program, state: PlainState) -> None:
                 state.fields.setdefault(f"old.{name}", state.fields[name].copy())
 
 
-def run_interpreted(
+def make_request(
     graph: Any,
     functions: Any,
     state: Any,
@@ -94,14 +94,12 @@ def run_interpreted(
     max_iter: int | None = None,
     trail: bool = False,
     replay: list[np.ndarray] | None = None,
-    shuffle: int | None = None,
-    passes: Any = None,
-) -> Interpreted:
-    """Trace functions and interpret them on a copy of a state.
+    options: dict[str, Any] | None = None,
+) -> tuple[Request, PlainState]:
+    """Trace functions and return a request on a copy of a state, with that copy.
 
     `graph` has `topology` and `edge` (columns by name). `frontier` is a list of vertices (or arcs),
-    None stands for all. `shuffle` is the seed of a random order. `passes` rewrites the program
-    first, as `weft.ir.passes.run_passes` does.
+    None stands for all.
     """
     columns = {name: graph.edge[name] for name in graph.edge}
     plain = as_plain(state, edge_state)
@@ -112,15 +110,57 @@ def run_interpreted(
     )  # fmt: skip
     verify(program)
     add_old_fields(program, plain)
-    if passes is not None:
-        passes(program)
-        verify(program)
+
+    def column(name: str, order: str) -> np.ndarray:
+        return columns[name] if order == "edge" else graph.edge.in_slots(name, order)
+
+    members = None
+    if frontier is not None:
+        members = np.array(sorted(frontier), np.int64 if arcs else graph.topology.index_dtype)
     request = Request(
-        program, graph.topology, plain.fields, plain.edge_fields,
-        lambda name, order: columns[name], plain.scalars,
-        None if frontier is None else np.array(sorted(frontier), np.int64), arcs, max_iter, replay,
+        program, graph.topology, plain.fields, plain.edge_fields, column, plain.scalars, members,
+        arcs, max_iter, replay, dict(options or {}),
     )  # fmt: skip
+    return request, plain
+
+
+def run_interpreted(
+    *arguments: Any, shuffle: int | None = None, passes: Any = None, **options: Any
+) -> Interpreted:
+    """Interpret functions on a copy of a state; the arguments are those of `make_request`.
+
+    `shuffle` is the seed of a random order. `passes` rewrites the program first, as
+    `weft.ir.passes.run_passes` does.
+    """
+    request, plain = make_request(*arguments, **options)
+    if passes is not None:
+        passes(request.program)
+        verify(request.program)
     sizes: list[int] = []
     order = None if shuffle is None else random.Random(shuffle)
     outcome = interpret(request, shuffle=order, trace_sizes=sizes)
-    return Interpreted(plain, outcome, program, sizes)
+    return Interpreted(plain, outcome, request.program, sizes)
+
+
+def run_on(execute: Any, *arguments: Any, **options: Any) -> Interpreted:
+    """Run functions by the `execute(request)` of a backend on a copy of a state."""
+    request, plain = make_request(*arguments, **options)
+    outcome = execute(request)
+    if outcome.frontier is None:
+        outcome.frontier = np.arange(request.topology.num_vertices)
+    return Interpreted(plain, outcome, request.program, [])
+
+
+def assert_same(left: Interpreted, right: Interpreted) -> None:
+    """Compare everything that two runs of one program left behind, bit for bit."""
+    for part in ("fields", "scalars", "edge_fields"):
+        ours, theirs = getattr(left.state, part), getattr(right.state, part)
+        assert ours.keys() == theirs.keys()
+        for name in ours:
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{part}: {name}")
+    assert left.frontier == right.frontier
+    assert left.outcome.steps == right.outcome.steps
+    assert left.program.mode != "iterate" or left.outcome.converged == right.outcome.converged
+    assert [part.tolist() for part in left.outcome.trail] == [
+        part.tolist() for part in right.outcome.trail
+    ]

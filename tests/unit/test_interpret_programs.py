@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expressions
-from oracle import PlainState, run_interpreted
+from oracle import PlainState, assert_same, run_interpreted
 from programs import Case, cases, fixpoints
 from weft.graph import Graph
 from weft.ir.builder import Builder
@@ -17,18 +17,6 @@ from weft.ir.proxies import Vertex
 from weft.program import vertex
 
 
-def same_state(left, right):
-    for part in ("fields", "scalars", "edge_fields"):
-        ours, theirs = getattr(left.state, part), getattr(right.state, part)
-        assert ours.keys() == theirs.keys()
-        for name in ours:
-            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
-    assert left.frontier == right.frontier
-    assert left.outcome.steps == right.outcome.steps
-    assert left.outcome.converged == right.outcome.converged
-    assert left.sizes == right.sizes
-
-
 def run(case: Case, **options):
     arguments = {"mode": case.mode, **case.options(), **options}
     return run_interpreted(case.graph(), case.functions(), case.state(), case.frontier, **arguments)
@@ -37,7 +25,7 @@ def run(case: Case, **options):
 @given(case=cases(), seed=st.integers(0, 9))
 @settings(max_examples=50)
 def test_bounded_programs_do_not_depend_on_order(case, seed):
-    same_state(run(case), run(case, shuffle=seed))
+    assert_same(run(case), run(case, shuffle=seed))
 
 
 @given(case=fixpoints(), seed=st.integers(0, 9))
@@ -46,13 +34,13 @@ def test_fixpoints_are_reached_and_do_not_depend_on_order(case, seed):
     result = run(case)
     assert result.outcome.converged
     assert result.frontier == []
-    same_state(result, run(case, shuffle=seed))
+    assert_same(result, run(case, shuffle=seed))
 
 
 @given(case=cases())
 @settings(max_examples=50)
 def test_passes_keep_the_meaning(case):
-    same_state(run(case), run(case, passes=run_passes))
+    assert_same(run(case), run(case, passes=run_passes))
 
 
 @st.composite

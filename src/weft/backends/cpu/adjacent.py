@@ -84,6 +84,10 @@ def render_gather(value: Value, renderer: BlockRenderer, site: Site) -> list[Ope
     kinds = list(value.results)
     if any(reduction.name == "mode" for reduction, _, _ in groups):
         return _render_mode(value, renderer, site)
+    if direction != "both" and len(groups) == 1:
+        text = _plain_sum(value, renderer, site, direction)
+        if text:
+            return [renderer.variable(text, "a")]
     accumulators = []
     position = 0
     for reduction, count, _ in groups:
@@ -112,6 +116,31 @@ def render_gather(value: Value, renderer: BlockRenderer, site: Site) -> list[Ope
 
         _walk(renderer, site, way, arc)
     return [part for accumulator in accumulators for part in accumulator.parts]
+
+
+def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> str:
+    """Return a call for the sum of a field of u, or of a field times a column; else nothing."""
+    reduction, count, conditional = value.attr[1][0]
+    message = value.blocks[0].results[0]
+    if (reduction.name, count, conditional) != ("sum", 1, False) or message.dtype.kind != "f":
+        return ""
+    factors = list(message.args) if message.op == "mul" else [message]
+    if any(f.op != "load" or f.shape or f.dtype != message.dtype for f in factors):
+        return ""
+    kinds = [f.attr[:2] for f in factors]
+    if kinds == [("column", "e"), ("field", "u")]:
+        factors.reverse()
+    elif kinds not in ([("field", "u")], [("field", "u"), ("column", "e")]):
+        return ""
+    if factors[0].attr[2] in renderer.scope.live:
+        return ""
+    args, row = site.args, site.index["v"]
+    inner = Site(args, site.traits, way, "0", {**site.index, "u": "0"})
+    inner.snapshots = site.snapshots
+    arrays = [str(inner.load(f)).removesuffix("[0]") for f in factors]
+    offsets, targets = args.use("offsets", way), args.use("targets", way)
+    name = "row_sum" if len(factors) == 1 else "row_dot"
+    return f"{name}({', '.join(arrays)}, {targets}, {offsets}[{row}], {offsets}[{row} + ONE])"
 
 
 def _walk(renderer: BlockRenderer, site: Site, way: str, body: Any) -> None:

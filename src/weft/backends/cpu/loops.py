@@ -149,6 +149,26 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
     return begin + i
 
 
+# The order of a row's sum is free (rule 33 fixes it per build), which lets the compiler keep several
+# running sums; a single chain of additions would wait for each one to end.
+@njit(nogil=True, fastmath={"reassoc", "nsz"})
+def row_sum(values, targets, first, end):
+    """Return the sum of the values of a row's far ends."""
+    total = values.dtype.type(0)
+    for s in range(first, end):
+        total += values[np.uint64(targets[s])]
+    return total
+
+
+@njit(nogil=True, fastmath={"reassoc", "nsz"})
+def row_dot(values, weights, targets, first, end):
+    """Return the sum of the values of a row's far ends, each times the weight of its slot."""
+    total = values.dtype.type(0)
+    for s in range(first, end):
+        total += values[np.uint64(targets[s])] * weights[s]
+    return total
+
+
 @njit(nogil=True)
 def scan_degrees(offsets, queue, dense, begin, end, rows, ends, sums, tid):
     """Write running sums of the degrees (and rows) of a thread's part of the frontier."""
