@@ -403,7 +403,7 @@ def test_loops_carry_vectors():
     def powers(v):
         v.a, v.b = weft.for_range(0, 3, lambda i, a, b: (b + i, a), v.a, v.b)
         v.m, v.row = weft.while_loop(
-            lambda m, row: weft.sum(row) < 100,
+            lambda m, row: weft.dot(row, row) < 100,
             lambda m, row: (m * 2 + v.b, m[0] + row + 1),
             v.m, v.row, bound=200,
         )  # fmt: skip

@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 
 @edge(order_free=True)
-def credit(u: Any, v: Any, e: Any) -> None:
+def credit(u: Any, v: Any, e: Any) -> bool:
     """Credit the triangles over an edge to its ends and to the third corner of each."""
 
     def third(w: Any) -> int:
@@ -37,6 +37,7 @@ def credit(u: Any, v: Any, e: Any) -> None:
     found = common(u, v, third, monoids.sum)
     u.triangles.at(u.id).add(found)
     v.triangles.at(v.id).add(found)
+    return False
 
 
 def clustering(g: Graph, *, config: Config | None = None) -> Array:

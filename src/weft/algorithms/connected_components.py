@@ -65,9 +65,10 @@ def sample(k: int) -> Any:
 
 
 @edge(order_free=True)
-def link_all(u: Any, v: Any, e: Any) -> None:
+def link_all(u: Any, v: Any, e: Any) -> bool:
     """Link the two ends of an edge."""
     link(u.parent, u.parent.at(u.id).load(), v.parent.at(v.id).load())
+    return False
 
 
 @vertex(on="all", order_free=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.adjacency import Adjacency
+from weft.adjacency import Adjacency, fitting_dtype
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
@@ -30,9 +30,10 @@ Array = np.ndarray[Any, Any]
 
 
 @edge
-def close(u: Any, v: Any, e: Any) -> None:
-    """Count the vertices that both ends of an edge point to."""
+def close(u: Any, v: Any, e: Any) -> bool:
+    """Count the vertices that both ends of an edge point to; nobody goes on."""
     fn.reduce("triangles", common(u, v, lambda w: 1, monoids.sum), monoids.sum)
+    return False
 
 
 def triangle_count(g: Graph, *, config: Config | None = None) -> int:
@@ -68,6 +69,8 @@ def oriented(g: Graph) -> Graph:
     place = np.empty(g.num_vertices, rows.targets.dtype)  # of each vertex in the order of degrees
     place[np.argsort(g.out_degree, kind="stable")] = np.arange(g.num_vertices)
     kept = np.repeat(place, g.out_degree) < place[rows.targets]
-    before = np.concatenate(([0], np.cumsum(kept)))
-    arcs = Adjacency(before[rows.offsets], rows.targets[kept])
+    before = np.zeros(kept.size + 1, fitting_dtype(kept.size))
+    np.cumsum(kept, out=before[1:])
+    offsets = before[rows.offsets].astype(np.int64)
+    arcs = Adjacency(offsets, np.compress(kept, rows.targets))
     return Graph(Topology.from_sorted(arcs, directed=True, keep="out"))

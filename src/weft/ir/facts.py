@@ -18,6 +18,7 @@ class Facts:
     live: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)  # by into= or assignment
     old: set[str] = field(default_factory=set)
+    far_old: set[str] = field(default_factory=set)  # old values read at u or w
     columns: set[str] = field(default_factory=set)
     edge_read: set[str] = field(default_factory=set)
     edge_written: set[str] = field(default_factory=set)
@@ -51,6 +52,8 @@ class Facts:
             (self.near if attr[1] in ("v", "before") else self.far).add(attr[2])
         elif kind == "old":
             self.old.add(attr[2])
+            if attr[1] not in ("v", "before"):
+                self.far_old.add(attr[2])
         elif kind == "column":
             self.columns.add(attr[2])
         elif kind == "edge_state":

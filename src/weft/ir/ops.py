@@ -242,6 +242,15 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     return 0
 
 
+def neutral_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return what changes no value bit for bit: unlike the identity also not -0.0 and NaN."""
+    if dtype.kind == "f" and reduction.name in ("min", "max"):
+        return float("nan")  # fmin and fmax ignore it
+    if dtype.kind == "f" and reduction.name == "sum":
+        return -0.0
+    return identity_of(reduction, dtype)
+
+
 def payload_identity(dtype: np.dtype[Any]) -> int:
     """Return what the payload of argmin and argmax holds where no message came."""
     return -1 if dtype.kind == "i" else 0

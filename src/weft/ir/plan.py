@@ -44,7 +44,13 @@ class Sweep:
     @property
     def direct_pull(self) -> bool:
         """Whether a pull may write its own vertex at once, since nobody else reads it."""
-        return not (self.buffered & self.facts.far) and not self.snapshots
+        far = self.facts.far | self.facts.far_old
+        return not (self.buffered & far) and not self.snapshots
+
+    @property
+    def buffered_old(self) -> set[str]:
+        """Fields whose old values others read while a vertex function replaces them."""
+        return self.facts.written & self.facts.far_old
 
 
 def plan_sweeps(
@@ -245,7 +251,7 @@ def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
         sweep.push_refused = "argmin and argmax that compare after the step are pulled"
     if sweep.mode == "online" and selecting:
         sweep.pull_refused = "argmin and argmax in place are pushed by compare-and-swap"
-    if any(s.conditional or s.into for s in sweep.steps[1:]):
+    if len(sweep.steps) > 1:
         sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
         sweep.push_refused = ""
     if deterministic and not sweep.pull_refused:

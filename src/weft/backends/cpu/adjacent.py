@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch
+from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.site import Site, Traits
-from weft.ir.ops import Reduction, Value
+from weft.ir.ops import Reduction, Value, neutral_of
 
 
 NO_ARC = Traits(True, "both")  # common neighbours are reached without an arc
@@ -18,8 +19,9 @@ class Accumulator:
     """The running result of one reduction: one variable or stretch of scratch per message."""
 
     def __init__(
-        self, renderer: BlockRenderer, reduction: Reduction, kinds: list[tuple[Any, Any]]
-    ) -> None:
+        self, renderer: BlockRenderer, reduction: Reduction, kinds: list[tuple[Any, Any]],
+        *, neutral: bool = False,
+    ) -> None:  # fmt: skip
         self.renderer = renderer
         self.reduction = reduction
         self.kinds = kinds
@@ -28,6 +30,8 @@ class Accumulator:
         for position, (dtype, shape) in enumerate(kinds):
             payload = reduction.name in ("argmin", "argmax") and position > 0
             identity = renderer.identity(reduction, dtype, payload)
+            if neutral:
+                identity = literal(neutral_of(reduction, dtype), dtype)
             if shape:
                 place = renderer.scratch.space(dtype, shape)
                 with out.block(f"for k in range(np.uint64({int(np.prod(shape))})):"):
@@ -140,7 +144,8 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
     arrays = [str(inner.load(f)).removesuffix("[0]") for f in factors]
     offsets, targets = args.use("offsets", way), args.use("targets", way)
     name = "row_sum" if len(factors) == 1 else "row_dot"
-    return f"{name}({', '.join(arrays)}, {targets}, {offsets}[{row}], {offsets}[{row} + ONE])"
+    bounds = f"{offsets}[{row}], {offsets}[{row} + ONE], arcs < 8 * n"
+    return f"{name}({', '.join(arrays)}, {targets}, {bounds})"
 
 
 def _walk(renderer: BlockRenderer, site: Site, way: str, body: Any) -> None:
@@ -212,16 +217,15 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
     marker = args.use("marker")
     slot, w, last = out.fresh("s"), out.fresh("w"), out.fresh("l")
     with out.block(f"if marked != {a}:"):
+        out.line(f"mark_row({marker}, marker_base, {offsets}, {targets}, marked, {a}, np.uint64(n))")
         out.line(f"marked = {a}")
-        out.line("mark += np.uint32(1)")
-        with out.block(f"for {slot} in range({offsets}[{a}], {offsets}[{a} + ONE]):"):
-            out.line(f"{marker}[marker_base + np.uint64({targets}[{slot}])] = mark")
     accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
     out.line(f"{last} = np.uint64(n)")
     with out.block(f"for {slot} in range({offsets}[{b}], {offsets}[{b} + ONE]):"):
         out.line(f"{w} = np.uint64({targets}[{slot}])")
-        with out.block(f"if {marker}[marker_base + {w}] == mark and {w} != {last}:"):
-            out.line(f"{last} = {w}")
+        out.line(f"hit = is_marked({marker}, marker_base, {w}) & ({w} != {last})")
+        out.line(f"{last} = {w}")
+        with out.block("if hit:"):
             outer = renderer.scope
 
             def load(inner: Value) -> Operand:

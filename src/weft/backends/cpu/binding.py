@@ -10,6 +10,7 @@ import numpy as np
 from weft.backends.cpu.loops import LOCAL, STRIDE
 from weft.backends.cpu.render import Rendered
 from weft.backends.cpu.workspace import Workspace
+from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 
 Array = np.ndarray[Any, Any]
@@ -67,16 +68,27 @@ class Binder:
         np.copyto(buffer, field)
         return buffer
 
+    def _inbox(self, name: str, monoid: str, identity: Any = None) -> Array:
+        """Return what gathers the messages into a field; a commit leaves it as it found it."""
+        field = self._field(name)
+        buffer = self.workspace.get(("inbox", name, monoid), field.size, field.dtype)
+        buffer[:] = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
+        return buffer
+
     def _old(self, name: str) -> Array:
         return flat(self.request.fields["old." + name])
+
+    def _old_next(self, name: str) -> Array:
+        field = self._old(name)
+        return self.workspace.get(("old_next", name), field.size, field.dtype)
 
     def _snapshot(self, name: str) -> Array:
         field = self._field(name)
         return self.workspace.get(("snapshot", name), field.size, field.dtype)
 
-    def _hidden(self, name: str, dtype: Any, size: int) -> Array:
+    def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Array:
         kind = np.uint8 if dtype == bool else dtype
-        return self.workspace.get(("hidden", name), self.n * size, kind)
+        return self.workspace.get(("hidden", name, which), self.n * size, kind)
 
     def _column(self, name: str, direction: str) -> Array:
         return flat(self.request.column(name, direction))
@@ -129,8 +141,8 @@ class Binder:
         kind = np.uint8 if dtype == bool else dtype
         return self.workspace.get(("shares", name), 3 * (self.n + 1), kind)
 
-    def _stamp(self) -> Array:
-        return self.workspace.stamps(self.n, 2**20)
+    def _stamp(self, function: int = 0) -> Array:
+        return self.workspace.stamps(self.n, 2**20, function)
 
     def _local(self) -> Array:
         return self.workspace.get("local", self.nt * LOCAL, self._index())
@@ -171,10 +183,9 @@ class Binder:
         return unsigned(np.ascontiguousarray(self.topology.endpoints()[1]))
 
     def _marker(self) -> Array:
-        marker = self.workspace.get("marker", self.nt * (self.n + 1), np.uint32)
-        counts = marker[self.n :: self.n + 1]
-        if counts.size != self.nt or counts.max() > 2**31:
-            marker[:] = 0
+        words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
+        marker = self.workspace.get("marker", self.nt * words, np.uint32)
+        marker[:] = 0
         return marker
 
     def _keys(self, dtype: Any) -> Array:

@@ -315,7 +315,7 @@ class _Run:
         binder._trail_ends()[: ends.size] = ends
         binder.pairs.clear()
         names = list(self.compiled.rendered.bindings.values())
-        kept = {"next", "pair", "edge_next", "flags"}
+        kept = {"next", "inbox", "pair", "edge_next", "flags"}
         fresh = [None if b[0] in kept else binder._bind(*b) for b in names]
         return [
             old if new is None else new for new, old in zip(fresh, self._arguments, strict=True)

@@ -59,6 +59,8 @@ class Kernel:
     shared_out: list[tuple[str, Reduction, Any]] = field(default_factory=list)
     share_bounds: tuple[str, int] = ("size", 1)
     pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
+    carries_hoisted: bool = False  # whether a superstep writes the next one's hidden fields
+    discards: bool = False  # whether nobody sees the output of the sweep being rendered
     sorts: bool = False  # whether queues are sorted, so that sums over them have one order
     counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
 
@@ -106,6 +108,9 @@ class Kernel:
     def emit(self, vertex: str, *, count_only: bool = False, degree: str = "") -> None:
         """Put a vertex into the next frontier; `degree` is its out-degree where that is known."""
         out = self.out
+        if self.discards:
+            out.line("pass")
+            return
         if count_only:
             out.line("changed += 1")
             return

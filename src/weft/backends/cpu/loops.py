@@ -131,6 +131,28 @@ def set_bits(bits, queue, size, tid, nt):
 
 
 @njit(nogil=True)
+def mark_row(marker, base, offsets, targets, old, row, n):
+    """Set the bits of a row's far ends in a thread's own bitmap, in place of those of `old`.
+
+    A row of n stands for none.
+    """
+    if old < n:
+        for s in range(offsets[old], offsets[old + ONE]):
+            marker[base + (np.uint64(targets[s]) >> np.uint64(5))] = 0
+    if row < n:
+        for s in range(offsets[row], offsets[row + ONE]):
+            w = np.uint64(targets[s])
+            marker[base + (w >> np.uint64(5))] |= np.uint32(1) << np.uint32(w & np.uint64(31))
+
+
+@njit(nogil=True)
+def is_marked(marker, base, w):
+    """Return whether the bit of a vertex is set in a thread's own bitmap."""
+    word = marker[base + (w >> np.uint64(5))]
+    return (word >> np.uint32(w & np.uint64(31))) & np.uint32(1) != 0
+
+
+@njit(nogil=True)
 def checked(ctl, place, n, function, vertex):
     """Return an index, or 0 after a fault if it is out of range."""
     if place < 0 or place >= n:
@@ -150,20 +172,38 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
 
 
 # The order of a row's sum is free (rule 33 fixes it per build), which lets the compiler keep several
-# running sums; a single chain of additions would wait for each one to end.
+# running sums; a single chain of additions would wait for each one to end. Where rows are `short`
+# one is summed without a loop: the processor would guess its length wrong, which costs more than
+# four loads.
 @njit(nogil=True, fastmath={"reassoc", "nsz"})
-def row_sum(values, targets, first, end):
+def row_sum(values, targets, first, end, short):
     """Return the sum of the values of a row's far ends."""
-    total = values.dtype.type(0)
+    zero = values.dtype.type(0)
+    count = end - first
+    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(targets.size):
+        total = zero
+        for k in range(np.uint64(4)):  # unrolled, since its length is known
+            value = values[np.uint64(targets[first + k])]
+            total += value if count > k else zero
+        return total
+    total = zero
     for s in range(first, end):
         total += values[np.uint64(targets[s])]
     return total
 
 
 @njit(nogil=True, fastmath={"reassoc", "nsz"})
-def row_dot(values, weights, targets, first, end):
+def row_dot(values, weights, targets, first, end, short):
     """Return the sum of the values of a row's far ends, each times the weight of its slot."""
-    total = values.dtype.type(0)
+    zero = values.dtype.type(0)
+    count = end - first
+    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(targets.size):
+        total = zero
+        for k in range(np.uint64(4)):  # unrolled, since its length is known
+            product = values[np.uint64(targets[first + k])] * weights[first + k]
+            total += product if count > k else zero
+        return total
+    total = zero
     for s in range(first, end):
         total += values[np.uint64(targets[s])] * weights[s]
     return total

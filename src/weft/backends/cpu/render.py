@@ -23,7 +23,12 @@ from weft.backends.cpu.kernel import (
 )
 from weft.backends.cpu.ordered import render_ordered
 from weft.backends.cpu.site import Traits
-from weft.backends.cpu.vertices import render_vertex_sweep, take_snapshots
+from weft.backends.cpu.vertices import (
+    fill_hoisted,
+    may_carry,
+    render_vertex_sweep,
+    take_snapshots,
+)
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep
 
@@ -117,8 +122,7 @@ def _prologue(kernel: Kernel) -> None:
             )
             out.line(f"value_{binding[1]} = {text}")
     if "marker" in args.bindings:
-        out.line("marker_base = np.uint64(tid) * (np.uint64(n) + np.uint64(1))")
-        out.line("mark = marker[marker_base + np.uint64(n)]")
+        out.line("marker_base = np.uint64(tid * (marker.size // nt))")
         out.line("marked = np.uint64(n)")
     if any(binding[0] == "keys" for binding in args.bindings.values()):
         name = next(n for n, b in args.bindings.items() if b[0] == "keys")
@@ -139,7 +143,9 @@ def _epilogue(kernel: Kernel) -> None:
             if binding[0] == "scalar":
                 out.line(f"{name}[0] = value_{binding[1]}")
     if "marker" in args.bindings:
-        out.line("marker[marker_base + np.uint64(n)] = mark")
+        offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+        row = f"{offsets}, {targets}, marked, np.uint64(n), np.uint64(n)"
+        out.line(f"mark_row(marker, marker_base, {row})")
 
 
 def record(kernel: Kernel, number: int, direction: str) -> None:
@@ -169,6 +175,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         if sweep.kind == "vertex" and sweep.steps[0].everywhere:
             out.line("size, dense, edges, mapped = n, 1, arcs, 0")
         out.line("entered = size")
+        kernel.discards = not last and sweeps[number + 1].steps[0].everywhere
         if sweep.kind == "edge":
             out.line("looked_all = 0")
             render_edge_sweep(kernel, sweep)
@@ -181,6 +188,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
                 wake = sweep.last.wake
             render_vertex_sweep(kernel, sweep, wake=wake)
             direction = "2"
+        kernel.discards = False
         record(kernel, first_number + number, direction)
         out.line("work += looked_all + entered")
 
@@ -197,6 +205,9 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
         out.line("step += 1")
         return
     out.line(f"status = {RUNNING}")
+    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    if kernel.carries_hoisted:
+        fill_hoisted(kernel, sweeps[0])
     with out.block("while True:"):
         with out.block("if size == 0:"):
             if refill:

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
-from weft.backends.cpu.expressions import combine
+from weft.backends.cpu.expressions import combine, literal
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.vertices import write
-from weft.ir.ops import Reduction, Step, Value
+from weft.ir.ops import Reduction, Step, Value, neutral_of
 from weft.ir.plan import Sweep
 
 _SET_BIT = "word |= ONE << (v & np.uint64(63))"
@@ -34,6 +34,8 @@ def size_of(shape: tuple[int, ...]) -> int:
 
 def emit_once(kernel: Kernel, vertex: str = "v") -> None:
     """Put a vertex into the next frontier unless somebody did so in this phase."""
+    if kernel.discards:
+        return
     stamp = kernel.args.use("stamp")
     with kernel.out.block(
         f"if {stamp}[{vertex}] != epoch and atomic_xchg({stamp}, {vertex}, epoch) != epoch:"
@@ -59,8 +61,8 @@ def push_update(
         improve(kernel, step, renderer, messages)
         with kernel.out.block("if hit:"):
             emit_once(kernel)
-    elif step.into:
-        _deferred(kernel, step, renderer, messages)
+    else:
+        _deferred(kernel, number, step, renderer, messages)
 
 
 def _claim(
@@ -185,26 +187,43 @@ def swap_pair(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: lis
                     out.line("break")
 
 
-def _touch(kernel: Kernel) -> str:
-    """Put v on the list of vertices that got a message; return a test whether it was the first."""
+def _stamp(kernel: Kernel, number: int) -> str:
+    """Return the stamps of the vertices that a function of a sweep sent to."""
+    return kernel.args.use("stamp", number) if number else kernel.args.use("stamp")
+
+
+def _touch(kernel: Kernel, number: int) -> str:
+    """Note that a function sent to v; return a test whether this was its first message there.
+
+    What the first function of a fold sends to is the list of vertices that got a message at all.
+    """
     out, args = kernel.out, kernel.args
-    stamp = args.use("stamp")
+    stamp = _stamp(kernel, number)
     local, touched = args.use("local_touched"), args.use("touched")
     out.line("won = False")
     with out.block(f"if {stamp}[v] != epoch and atomic_xchg({stamp}, v, epoch) != epoch:"):
         out.line("won = True")
-        out.line(f"touches = push({local}, local_base, touches, v, {touched}, ctl, base + TOUCHED)")
+        if number == 0:
+            target = f"{touched}, ctl, base + TOUCHED"
+            out.line(f"touches = push({local}, local_base, touches, v, {target})")
     return "won"
 
 
-def _deferred(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
-    """Into the second buffer by atomics; `any` is written by whoever touched v first."""
-    out, args = kernel.out, kernel.args
-    won = _touch(kernel)
+def _inbox(kernel: Kernel, reduction: Reduction, name: str) -> str:
+    """Return the array that gathers the messages into a field: neutral between two sweeps."""
+    return kernel.args.use("inbox", name, reduction.name, reduction.identity)
+
+
+def _deferred(
+    kernel: Kernel, number: int, step: Step, renderer: BlockRenderer, messages: list[Operand]
+) -> None:
+    """Into the inboxes by atomics; `any` is written by whoever touched v first."""
+    out = kernel.out
+    won = _touch(kernel, number)
     for reduction, names, positions in groups_of(step):
         for name, position in zip(names, positions, strict=True):
             dtype, shape = kernel.types[name]
-            array = args.use("next", name)
+            array = _inbox(kernel, reduction, name)
             message = messages[position]
             value = step.body.results[position]
             if reduction.name == "any":
@@ -248,24 +267,61 @@ def atomic_combine(
 
 
 def commit(kernel: Kernel, sweep: Sweep) -> None:
-    """After the barrier: compare what the touched vertices got, copy it, queue the changed."""
+    """After the barrier: combine what the touched vertices got, queue those that it changed."""
     out, args = kernel.out, kernel.args
     touched = args.use("touched")
     kernel.begin_phase()
     kernel.begin_queue()
     with kernel.shares("touched_size", 1024):
         out.line(f"v = np.uint64({touched}[i])")
-        names = list(dict.fromkeys(name for step in sweep.steps for name in step.into))
-        fresh = {name: _placed(kernel, "next", name) for name in names}
+        fresh: dict[str, Operand] = {}
+        for number, step in enumerate(sweep.steps):
+            for reduction, names, _ in groups_of(step):
+                for name in names:
+                    present = fresh.get(name, _placed(kernel, "field", name))
+                    fresh[name] = _delivered(kernel, number, reduction, name, present)
         _settle(kernel, sweep, fresh)
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
 
 
-def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
+def _delivered(
+    kernel: Kernel, number: int, reduction: Reduction, name: str, present: Operand
+) -> Operand:
+    """Return a field's value with the messages of its inbox, which is emptied."""
+    out = kernel.out
     dtype, shape = kernel.types[name]
-    array = kernel.args.use(kind, name)
+    array = _inbox(kernel, reduction, name)
+    got = _at_v(array, dtype, shape)
+    if reduction.selecting and number == 0:
+        return got
+    renderer = kernel.renderer(kernel.site(), None, set())
+    neutral = stored(literal(neutral_of(reduction, dtype), dtype), dtype)
+    sent = f"{_stamp(kernel, number)}[v] == epoch"
+    with ExitStack() as stack:
+        place, target, new, old = "v", "", str(got), str(present)
+        if isinstance(got, Stretch) and isinstance(present, Stretch):
+            stack.enter_context(out.block(f"for k in range(np.uint64({size_of(shape)})):"))
+            place, new, old = f"v * np.uint64({size_of(shape)}) + k", got.at("k"), present.at("k")
+            result: Operand = kernel.scratch.space(dtype, shape)
+            assert isinstance(result, Stretch)
+            target = f"{result.array}[{result.base} + k]"
+        else:
+            result = target = out.fresh("b")
+        if reduction.selecting:
+            out.line(f"{target} = ({new} if {sent} else {old})")
+        else:
+            out.line(f"{target} = {renderer.combined(reduction, old, new, dtype)}")
+            out.line(f"{array}[{place}] = {neutral}")
+    return result
+
+
+def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
+    return _at_v(kernel.args.use(kind, name), *kernel.types[name])
+
+
+def _at_v(array: str, dtype: Any, shape: tuple[int, ...]) -> Operand:
     if shape:
         return Stretch(array, f"v * np.uint64({size_of(shape)})", shape, dtype)
     return f"({array}[v] != 0)" if dtype.kind == "b" else f"{array}[v]"
@@ -300,6 +356,8 @@ def _settle(
         output = kernel.block_value(last.active, after, last)
     else:
         output = " or ".join(tests[name] for name in last.into) or "True"
+    if len(sweep.steps) > 1:
+        output = f"{_stamp(kernel, len(sweep.steps) - 1)}[v] == epoch and ({output})"
     with out.block(f"if {output}:"):
         kernel.emit("v", degree=_row_degree(kernel) if pulled else "")
         if pulled:
@@ -344,7 +402,8 @@ class Pulled:
         self.groups = []
         for reduction, names, positions in groups_of(self.step):
             kinds = [kernel.types[name] for name in names]
-            accumulator = Accumulator(renderer, reduction, kinds)
+            neutral = not reduction.selecting
+            accumulator = Accumulator(renderer, reduction, kinds, neutral=neutral)
             if reduction.name in ("argmin", "argmax"):
                 out.line(f"{accumulator.parts[0]} = {_placed(kernel, 'field', names[0])}")
             self.groups.append((reduction, names, positions, accumulator))
@@ -385,20 +444,19 @@ class Pulled:
             if self.sweep.mode == "effects":
                 self._queue()
                 return
-            fresh = self._combined()
             if self.sweep.mode == "once":
-                for name, operand in fresh.items():
-                    self._write("field", name, operand)
+                for name, operand in self._combined().items():
+                    self._write(kernel.args.use("field", name), name, operand)
                 self._queue()
             elif self.sweep.mode == "online" or self.sweep.direct_pull:
-                _settle(kernel, self.sweep, fresh, pulled=True)
+                _settle(kernel, self.sweep, self._combined(), pulled=True)
             else:
                 local, touched = kernel.args.use("local_touched"), kernel.args.use("touched")
-                for name, operand in fresh.items():
-                    self._write("next", name, operand)
-                out.line(
-                    f"touches = push({local}, local_base, touches, v, {touched}, ctl, base + TOUCHED)"
-                )
+                for reduction, names, _, accumulator in self.groups:
+                    for name, part in zip(names, accumulator.parts, strict=True):
+                        self._write(_inbox(kernel, reduction, name), name, part)
+                target = f"{touched}, ctl, base + TOUCHED"
+                out.line(f"touches = push({local}, local_base, touches, v, {target})")
 
     def _combined(self) -> dict[str, Operand]:
         """Return the new values: old value and messages, or the chosen message."""
@@ -422,11 +480,11 @@ class Pulled:
                     fresh[name] = renderer.variable(text, "b")
         return fresh
 
-    def _write(self, kind: str, name: str, operand: Operand) -> None:
+    def _write(self, array: str, name: str, operand: Operand) -> None:
         dtype, shape = self.kernel.types[name]
         renderer = self.kernel.renderer(self.site, self.step, set())
         value = Value("param", (), 0, dtype, shape)
-        write(renderer, self.kernel.args.use(kind, name), "v", value, operand)
+        write(renderer, array, "v", value, operand)
 
     def _queue(self) -> None:
         self.kernel.emit("v", degree=_row_degree(self.kernel))

@@ -6,6 +6,7 @@ from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, s
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.schedules import whole_rows
 from weft.backends.cpu.site import Site
+from weft.ir.facts import block_facts
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
 
@@ -19,7 +20,9 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     counts, "neighbors" where those that gather from them are woken.
     """
     out = kernel.out
-    _hoist(kernel, sweep)
+    carried = kernel.carries_hoisted
+    if not carried:
+        fill_hoisted(kernel, sweep)
     kernel.begin_phase()
     kernel.begin_queue()
     kernel.begin_scalars(sweep)
@@ -27,13 +30,17 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     with whole_rows(kernel, "size", 256, way) if sweep.facts.gathers else kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
         _functions(kernel, sweep, count_only=wake == "all")
+        if carried:
+            _write_hoisted(kernel, sweep, "v", "next")
     kernel.publish_scalars(sweep)
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
     kernel.total_scalars(sweep)
-    if sweep.buffered:
-        copy_buffers(kernel, sorted(sweep.buffered))
+    if carried:
+        for now, following in _hoisted_arrays(kernel, sweep):
+            out.line(f"{now}, {following} = {following}, {now}")
+    _copy_back(kernel, sweep)
     if wake == "all":
         out.line("size = n if changed > 0 else 0")
         out.line("dense = 1")
@@ -45,21 +52,50 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
         _wake_neighbors(kernel, sweep)
 
 
-def _hoist(kernel: Kernel, sweep: Sweep) -> None:
+def fill_hoisted(kernel: Kernel, sweep: Sweep) -> None:
     """Fill the hidden fields of hoisted source expressions, over all vertices."""
-    hoisted = [(step, name, block) for step in sweep.steps for name, block in step.hoisted]
-    if not hoisted:
+    if not any(step.hoisted for step in sweep.steps):
         return
     kernel.begin_phase()
     with kernel.shares("n", GRAIN):
-        site = kernel.site(u="i")
-        for step, name, block in hoisted:
-            renderer = kernel.renderer(site, step, set(), vertex="i")
+        _write_hoisted(kernel, sweep, "i")
+    kernel.barrier()
+
+
+def _write_hoisted(kernel: Kernel, sweep: Sweep, place: str, *which: str) -> None:
+    """Compute the hoisted expressions of one vertex from its present fields."""
+    site = kernel.site(u=place)
+    for step in sweep.steps:
+        for name, block in step.hoisted:
+            renderer = kernel.renderer(site, step, set(), vertex=place)
             (result,) = renderer.block(block)
             root = block.results[0]
-            array = kernel.args.use("hidden", name, root.dtype, root.size)
-            write(renderer, array, "i", root, result)
-    kernel.barrier()
+            array = kernel.args.use("hidden", name, root.dtype, root.size, *which)
+            write(renderer, array, place, root, result)
+
+
+def _hoisted_arrays(kernel: Kernel, sweep: Sweep) -> list[tuple[str, str]]:
+    """Return the arrays of the hidden fields, of this superstep and of the next."""
+    use = kernel.args.use
+    roots = [(name, b.results[0]) for step in sweep.steps for name, b in step.hoisted]
+    return [
+        (use("hidden", n, r.dtype, r.size), use("hidden", n, r.dtype, r.size, "next"))
+        for n, r in roots
+    ]
+
+
+def may_carry(kernel: Kernel, sweeps: list[Sweep]) -> bool:
+    """Whether the hidden fields of the next superstep can be written by this one.
+
+    That saves a sweep of its own: all vertices run in every superstep, and the expressions use
+    nothing that changes in between but the fields of the vertex.
+    """
+    if len(sweeps) != 1 or kernel.program.mode != "iterate" or kernel.program.refill:
+        return False
+    step = sweeps[0].last
+    facts = block_facts(*(block for _, block in step.hoisted))
+    steady = not (facts.scalars & sweeps[0].facts.reduced) and "superstep" not in facts.loads
+    return bool(step.hoisted) and steady and not facts.old and len(sweeps[0].steps) == 1
 
 
 def take_snapshots(kernel: Kernel, names: list[str]) -> None:
@@ -88,14 +124,23 @@ def _copy_element(kernel: Kernel, name: str, source: str, target: str, place: st
         out.line(f"{target}[{index}] = {source}[{index}]")
 
 
-def copy_buffers(kernel: Kernel, names: list[str]) -> None:
+def _buffers(kernel: Kernel, sweep: Sweep) -> list[tuple[str, str, str]]:
+    """Return the second buffers of a sweep: the field's name, the buffer and what it is for."""
+    use = kernel.args.use
+    fields = [(name, use("next", name), use("field", name)) for name in sorted(sweep.buffered)]
+    kept = sweep.buffered_old & kernel.options.kept_old
+    return fields + [(name, use("old_next", name), use("old", name)) for name in sorted(kept)]
+
+
+def _copy_back(kernel: Kernel, sweep: Sweep) -> None:
     """Copy the second buffers of the vertices of the frontier back, in a phase of its own."""
-    out = kernel.out
+    out, buffers = kernel.out, _buffers(kernel, sweep)
+    if not buffers:
+        return
     kernel.begin_phase()
     with kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
-        for name in names:
-            source, target = kernel.args.use("next", name), kernel.args.use("field", name)
+        for name, source, target in buffers:
             _copy_element(kernel, name, source, target, "v")
     kernel.barrier()
 
@@ -122,6 +167,10 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
     output = "False"
     if len(sweep.steps) > 1:
         out.line("output = False")
+    # What is not assigned, since a function of a fold does not run or nothing changed, stays.
+    for name, buffer, target in _buffers(kernel, sweep):
+        if len(sweep.steps) > 1 or buffer.startswith("old"):
+            _copy_element(kernel, name, target, buffer, "v")
     for number, step in enumerate(sweep.steps):
         last = number == len(sweep.steps) - 1
         renderer = kernel.renderer(site, step, sweep.facts.live)
@@ -213,7 +262,7 @@ def _store(
     for name, value, operand in fresh:
         array = arrays[name]
         if name in kernel.options.kept_old:
-            _keep_old(kernel, renderer, name, value, operand, site)
+            _keep_old(kernel, sweep, renderer, name, value, operand, site)
         write(renderer, array, "v", value, operand)
         own[name] = (value, operand)
         if step is not sweep.last:
@@ -234,14 +283,17 @@ def _own_operand(array: str, value: Value) -> Operand:
 
 
 def _keep_old(
-    kernel: Kernel, renderer: BlockRenderer, name: str, value: Value, operand: Operand, site: Site
-) -> None:
+    kernel: Kernel, sweep: Sweep, renderer: BlockRenderer, name: str, value: Value,
+    operand: Operand, site: Site,
+) -> None:  # fmt: skip
     test = changed_test(kernel, renderer, name, value, operand, site)
     present = site.known.get(("field", "v", name))
     if present is None:
         present = _own_operand(kernel.args.use("field", name), value)
     with kernel.out.block(f"if {test}:"):
-        write(renderer, kernel.args.use("old", name), "v", value, present)
+        array = kernel.args.use("old_next" if name in sweep.buffered_old else "old", name)
+        write(renderer, array, "v", value, present)
+    site.known[("old", "v", name)] = _own_operand(array, value)
 
 
 def _wake_neighbors(kernel: Kernel, sweep: Sweep) -> None:

@@ -32,11 +32,13 @@ class Workspace:
             self._arrays[name, kind] = held
         return held[:size]
 
-    def stamps(self, n: int, steps: int) -> Array:
-        """Return the stamps of vertices; all are older than the next epoch."""
-        stamp = self.get("stamp", n, np.int32)
+    def stamps(self, n: int, steps: int, number: int = 0) -> Array:
+        """Return one of the arrays of stamps of vertices; all are older than the next epoch."""
+        stamp = self.get(("stamp", number), n, np.int32)
         if self.epoch > 2**31 - 1 - steps:
-            self._arrays["stamp", np.dtype(np.int32)][:] = 0
+            for (name, _), array in self._arrays.items():
+                if name[0] == "stamp":
+                    array[:] = 0
             self.epoch = 0
         return stamp
 
