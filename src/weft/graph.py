@@ -13,7 +13,7 @@ from weft.columns import EdgeColumns, VertexColumns
 from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight
 from weft.errors import ConfigError, DeviceError, unknown
 from weft.matrices import adjacency_matrix, matrix_entries, upper_triangle
-from weft.running import Running
+from weft.running import Running, scratch_bytes
 from weft.topology import Keep, Topology
 
 
@@ -380,8 +380,12 @@ class Graph(Running):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all arrays that the graph holds now, copies made for speed included."""
-        return self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
+        """Bytes of all arrays that the graph holds now.
+
+        Copies made for speed and the scratch memory of runs are included, states are not.
+        """
+        held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
+        return held + scratch_bytes(self._topology)
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -222,3 +223,9 @@ class Running:
 
     def _frontier_of(self, items: Array | None) -> Frontier:
         return Frontier(items, self._topology.num_vertices)
+
+
+def scratch_bytes(topology: Topology) -> int:
+    """Return the bytes that finished runs keep for the next ones on a topology."""
+    workspace = sys.modules.get("weft.backends.cpu.workspace")
+    return workspace.held_bytes(topology) if workspace is not None else 0

@@ -35,16 +35,11 @@ def fold_constants(program: Program) -> bool:
     fired = False
     for block in program_blocks(program):
         for value in block.walk():
-            if value.op in ELEMENTWISE and value.args and not value.shape:
-                if all(a.op == "const" for a in value.args):
-                    value.attr = evaluate_constant(value)
-                    value.op, value.args = "const", ()
-                    fired = True
-            elif value.op == "select" and value.args[0].op == "const":
-                chosen = value.args[1 if value.args[0].attr else 2]
-                if chosen.shape == value.shape:
-                    _replace(block, {id(value): chosen})
-                    fired = True
+            scalar = value.op in ELEMENTWISE and value.args and not value.shape
+            if scalar and all(a.op == "const" for a in value.args):
+                value.attr = evaluate_constant(value)
+                value.op, value.args = "const", ()
+                fired = True
     return fired
 
 
@@ -178,12 +173,8 @@ def _drop(block: Block, live: set[str]) -> bool:
         fired = True
     for value in block.body:
         for inner in value.blocks:
-            fired |= _drop_inner(inner, live)
+            fired |= _drop(inner, live)
     return fired
-
-
-def _drop_inner(block: Block, live: set[str]) -> bool:
-    return _drop(block, live)
 
 
 def hoist_sources(program: Program) -> bool:

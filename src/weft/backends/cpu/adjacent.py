@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch
 from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.site import Site, Traits
-from weft.ir.ops import Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
 
 
 NO_ARC = Traits(True, "both")  # common neighbours are reached without an arc
@@ -41,6 +42,23 @@ class Accumulator:
                 name = out.fresh("a")
                 out.line(f"{name} = {identity}")
                 self.parts.append(name)
+
+        self.chunks = ""
+        if reduction.name == "sum" and kinds[0] == (FLOAT32, ()):
+            self.chunks = out.fresh("a")  # sums of whole chunks: a long row keeps its precision
+            out.line(f"{self.chunks} = np.float32(0.0)")
+
+    def end_slot(self, slot: str) -> None:
+        """Start a new chunk of a float32 sum after every 256th slot."""
+        if self.chunks:
+            with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
+                self.renderer.out.line(f"{self.chunks} += {self.parts[0]}")
+                self.renderer.out.line(f"{self.parts[0]} = np.float32(0.0)")
+
+    def end_row(self) -> None:
+        """Add the chunks of a float32 sum."""
+        if self.chunks:
+            self.renderer.out.line(f"{self.parts[0]} += {self.chunks}")
 
     def take(self, messages: list[Operand]) -> None:
         """Combine one arc's messages into the running result."""
@@ -118,7 +136,10 @@ def render_gather(value: Value, renderer: BlockRenderer, site: Site) -> list[Ope
                     if exits:
                         out.line("break")
 
-        _walk(renderer, site, way, arc)
+        _walk(renderer, site, way, arc, accumulators)
+    for accumulator in accumulators:
+        accumulator.renderer = renderer
+        accumulator.end_row()
     return [part for accumulator in accumulators for part in accumulator.parts]
 
 
@@ -148,7 +169,9 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
     return f"{name}({', '.join(arrays)}, {targets}, {bounds})"
 
 
-def _walk(renderer: BlockRenderer, site: Site, way: str, body: Any) -> None:
+def _walk(
+    renderer: BlockRenderer, site: Site, way: str, body: Any, accumulators: Sequence[Accumulator] = ()
+) -> None:
     """Render a loop over the row of v in one direction."""
     out = renderer.out
     slot, far = out.fresh("s"), out.fresh("u")
@@ -169,6 +192,8 @@ def _walk(renderer: BlockRenderer, site: Site, way: str, body: Any) -> None:
         nested.known = dict(renderer.known)
         nested.parts = renderer.parts
         body(nested)
+        for accumulator in accumulators:
+            accumulator.end_slot(slot)
 
 
 def _render_mode(value: Value, renderer: BlockRenderer, site: Site) -> list[Operand]:
@@ -215,17 +240,18 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
     a, b = (renderer.checked(arg) for arg in value.args)
     offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
     marker = args.use("marker")
-    slot, w, last = out.fresh("s"), out.fresh("w"), out.fresh("l")
+    slot, w, last, hit = (out.fresh(letter) for letter in "swlh")
     with out.block(f"if marked != {a}:"):
-        out.line(f"mark_row({marker}, marker_base, {offsets}, {targets}, marked, {a}, np.uint64(n))")
+        rows = f"{offsets}, {targets}, marked, {a}, np.uint64(n)"
+        out.line(f"mark_row({marker}, marker_base, {rows})")
         out.line(f"marked = {a}")
     accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
     out.line(f"{last} = np.uint64(n)")
     with out.block(f"for {slot} in range({offsets}[{b}], {offsets}[{b} + ONE]):"):
         out.line(f"{w} = np.uint64({targets}[{slot}])")
-        out.line(f"hit = is_marked({marker}, marker_base, {w}) & ({w} != {last})")
+        out.line(f"{hit} = is_marked({marker}, marker_base, {w}) & ({w} != {last})")
         out.line(f"{last} = {w}")
-        with out.block("if hit:"):
+        with out.block(f"if {hit}:"):
             outer = renderer.scope
 
             def load(inner: Value) -> Operand:

@@ -321,6 +321,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                         "if dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63))):"
                     ):
                         render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
+                    pulled.end_slot("s")
                     out.line("s += ONE")
                 out.line("looked += np.int64(s - first)")
                 pulled.end()

@@ -188,10 +188,9 @@ def execute(request: Request) -> Outcome:
     small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
     nt = 1 if small else int(request.options.get("threads") or num_threads())
     workspace = workspaces.take(topology)
-    try:
-        return _Run(request, compiled, constants, workspace, nt).drive()
-    finally:
-        workspaces.give_back(topology, workspace)
+    outcome = _Run(request, compiled, constants, workspace, nt).drive()
+    workspaces.give_back(topology, workspace)  # after an error its contents cannot be trusted
+    return outcome
 
 
 class _Run:
@@ -299,7 +298,6 @@ class _Run:
             LOOP_BOUND: "a weft.while_loop ran into its bound",
             SINGULAR: "a matrix was singular",
         }[cause]
-        self.workspace.epoch = max(self.workspace.epoch, self.saved("epoch")) + 2**20
         raise FaultError(
             f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "
             f"the state's contents are unspecified."

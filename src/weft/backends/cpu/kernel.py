@@ -135,7 +135,7 @@ class Kernel:
             with out.block(f"if {name} > 0:"):
                 out.line(f"atomic_add(ctl, base + {cell}, {name})")
         with out.block("if tid == 0:"):
-            out.line("ctl[base + STOPPED] = ctl[STOP]")
+            out.line("ctl[base + STOPPED] = ctl[STOP] + ctl[FAULT]")
 
     def read_counters(self) -> None:
         """After the barrier: read what all threads collected, before another phase begins."""

@@ -105,7 +105,7 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     out.line("atomic_add(ctl, base + LOOKED, looked)")
     out.line("atomic_add(ctl, base + CHANGED, changed)")
     with out.block("if tid == 0:"):
-        out.line("ctl[base + STOPPED] = ctl[STOP]")
+        out.line("ctl[base + STOPPED] = ctl[STOP] + ctl[FAULT]")
     kernel.barrier()
     out.line("size = ctl[base + TAIL]")
     out.line("far_size += ctl[base + FAR]")

@@ -437,9 +437,17 @@ class Pulled:
             out.line("s += ONE")
             out.line("break")
 
+    def end_slot(self, slot: str) -> None:
+        """Close what a slot closes."""
+        for group in self.groups:
+            group[3].end_slot(slot)
+
     def end(self) -> None:
         """Write v, or its second buffer, and queue it."""
         kernel, out = self.kernel, self.kernel.out
+        for group in self.groups:
+            group[3].renderer = kernel.renderer(self.site, self.step, set())
+            group[3].end_row()
         with out.block("if got:"):
             if self.sweep.mode == "effects":
                 self._queue()
