@@ -63,7 +63,7 @@ class Config:
     ordering: bool = True
     delta: float | None = None
     threads: int | None = None
-    passes_off: frozenset[str] = field(default_factory=frozenset)
+    passes_off: frozenset[str] | str = field(default_factory=frozenset)
     deterministic: bool = False
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Config:
             raise ConfigError(unknown("schedule", self.schedule, SCHEDULES))
         off = (self.passes_off,) if isinstance(self.passes_off, str) else self.passes_off
         object.__setattr__(self, "passes_off", frozenset(off))
-        for name in self.passes_off:
+        for name in frozenset(off):
             if name not in PASSES:
                 raise ConfigError(unknown("passes_off", name, PASSES))
         if self.delta is not None and not self.delta > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -80,6 +80,34 @@ def _check_on(on: str | None) -> str | None:
     if on not in (None, "all"):
         raise TraceError(unknown("on", on, ["all"]))
     return on
+
+
+@overload
+def edge(
+    function: Function,
+    *,
+    into: str | Sequence[str] | None = None,
+    reduce: Monoid | tuple[Monoid, ...] | None = None,
+    accept: Function | None = None,
+    active: Function | None = None,
+    priority: Function | None = None,
+    on: str | None = None,
+    order_free: bool = False,
+) -> EdgeFunction: ...
+
+
+@overload
+def edge(
+    function: None = None,
+    *,
+    into: str | Sequence[str] | None = None,
+    reduce: Monoid | tuple[Monoid, ...] | None = None,
+    accept: Function | None = None,
+    active: Function | None = None,
+    priority: Function | None = None,
+    on: str | None = None,
+    order_free: bool = False,
+) -> Callable[[Function], EdgeFunction]: ...
 
 
 def edge(
@@ -162,6 +190,28 @@ def edge(
         )  # fmt: skip
 
     return decorate if function is None else decorate(function)
+
+
+@overload
+def vertex(
+    function: Function,
+    *,
+    wake: str | None = None,
+    active: Function | None = None,
+    on: str | None = None,
+    order_free: bool = False,
+) -> VertexFunction: ...
+
+
+@overload
+def vertex(
+    function: None = None,
+    *,
+    wake: str | None = None,
+    active: Function | None = None,
+    on: str | None = None,
+    order_free: bool = False,
+) -> Callable[[Function], VertexFunction]: ...
 
 
 def vertex(

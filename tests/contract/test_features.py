@@ -19,7 +19,7 @@ def graph(*, directed=True, keep="both"):
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, N - 3, 150), rng.integers(0, N - 3, 150)
     g = weft.Graph.from_edges(
-        src, dst, rng.integers(1, 5, 150).astype(float), num_vertices=N, directed=directed, keep=keep
+        src, dst, whole(150, float, 9, 1), num_vertices=N, directed=directed, keep=keep
     )
     g.edge["near"] = rng.integers(-4, 5, (g.num_edges, 3)).astype(float)
     g.edge["flags"] = rng.integers(0, 2, (g.num_edges, 2)).astype(bool)
@@ -142,9 +142,9 @@ def truths(v):
 def test_ops_on_truth_values():
     fields = {name: whole((N, 3), bool, i) for i, name in enumerate("ab")}
     fields["m"] = whole((N, 3, 3), bool, 7)
-    flags = {"met": (), "some": (), "all": (), "least": (), "most": (), "third": (), "reached": (3,),
-             "line": (3,), "made": (3,), "both": (3, 3), "twice": (3, 3), "mixed": (3, 3),
-             "identity": (3, 3)}  # fmt: skip
+    flags = dict.fromkeys(("met", "some", "all", "least", "most", "third"), ())
+    flags |= dict.fromkeys(("reached", "line", "made"), (3,))
+    flags |= dict.fromkeys(("both", "twice", "mixed", "identity"), (3, 3))
     fields |= {name: np.zeros((N, *shape), bool) for name, shape in flags.items()}
     fields |= {"count": np.zeros(N, int), "place": np.zeros(N, int), "where": np.arange(N) % 3}
     compare(graph(), truths, fields)
@@ -277,10 +277,12 @@ MESSAGES = {
 
 
 def message_fields(names):
-    fields = {name: whole((N, *MESSAGES[name][1]), MESSAGES[name][2], i, 0, 7)
-              for i, name in enumerate(names)}  # fmt: skip
-    return fields | {"sent_" + name: whole(a.shape, a.dtype, i + 20, -3 if a.dtype.kind != "u" else 0)
-                     for i, (name, a) in enumerate(fields.items())}  # fmt: skip
+    fields = {}
+    for seed, name in enumerate(names):
+        _, shape, dtype = MESSAGES[name]
+        fields[name] = whole((N, *shape), dtype, seed, 0, 7)
+        fields["sent_" + name] = whole((N, *shape), dtype, seed + 20, 0 if dtype[0] == "u" else -3)
+    return fields
 
 
 def sender(names):
@@ -302,7 +304,9 @@ def test_messages_of_features(names):
 def test_messages_of_features_over_supersteps():
     """Both directions take turns, and messages read the fields that they go into."""
 
-    @weft.edge(into=("added", "least"), reduce=(weft.sum, weft.min), accept=lambda v: v.least[0] > -9)
+    @weft.edge(
+        into=("added", "least"), reduce=(weft.sum, weft.min), accept=lambda v: v.least[0] > -9
+    )
     def pass_on(u, v, e):
         return weft.send((u.added * 0.5, u.least - e.weight), when=u.added[1] > u.added[2])
 

@@ -1,7 +1,6 @@
-"""Simple undirected graphs, for algorithms that are defined on these alone.
+"""Simple graphs, for algorithms that are defined on these alone.
 
-A graph is simple if it has no self-loops and no parallel edges. Directed edges are taken to run
-both ways.
+A graph is simple if it has no self-loops and no parallel edges.
 """
 
 from __future__ import annotations
@@ -17,41 +16,44 @@ from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
-# What was found for a topology: its simple graph, or None if it is simple itself.
-_known: weakref.WeakKeyDictionary[Topology, Graph | None] = weakref.WeakKeyDictionary()
+# What was found for a topology, undirected or not; None where it is the simple one itself.
+_known: weakref.WeakKeyDictionary[Topology, dict[bool, Graph | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def simple(g: Graph) -> Graph:
-    """Return the simple undirected graph of g, without columns; g itself if it is one.
+def simple(g: Graph, *, directed: bool = False) -> Graph:
+    """Return the simple graph of g, without columns; g itself if it is simple.
 
-    The result is kept for as long as the structure of g is.
+    Directed edges are taken to run both ways, unless `directed` says that they keep their
+    direction. The result is kept for as long as the structure of g is.
     """
     topology = g.topology
+    directed = directed and g.directed
     with _lock:
-        if topology not in _known:
-            found = None if not g.directed and is_simple(topology) else _simplified(topology)
-            _known[topology] = found
-        return _known[topology] or g
+        known = _known.setdefault(topology, {})
+        if directed not in known:
+            itself = directed == g.directed and is_simple(topology)
+            known[directed] = None if itself else _simplified(topology, directed)
+        return known[directed] or g
 
 
 def is_simple(topology: Topology) -> bool:
     """Whether a structure has neither self-loops nor parallel arcs."""
     rows = topology.adjacency(topology.primary_direction)
     targets = rows.targets
-    equal = np.flatnonzero(targets[1:] == targets[:-1])  # also where a row ends and the next begins
-    if not np.isin(equal + 1, rows.offsets, assume_unique=False).all():
-        return False
-    return not np.any(targets == rows.rows())
+    follows = np.flatnonzero(targets[1:] == targets[:-1]) + 1  # the same target as the slot before
+    begins = np.zeros(targets.size + 1, bool)
+    begins[rows.offsets] = True
+    return bool(begins[follows].all()) and not np.any(targets == rows.rows())
 
 
-def _simplified(topology: Topology) -> Graph:
+def _simplified(topology: Topology, directed: bool) -> Graph:
     src, dst = topology.edge_endpoints()
     return Graph.from_edges(
         src,
         dst,
         num_vertices=topology.num_vertices,
-        directed=False,
+        directed=directed,
         duplicates="first",
         self_loops="drop",
         index_dtype=topology.index_dtype,

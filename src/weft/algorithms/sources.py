@@ -9,6 +9,8 @@ import numpy as np
 from weft.errors import GraphError
 from weft.graph import Graph
 
+Array = np.ndarray[Any, Any]
+
 
 def check_source(g: Graph, source: Any) -> int:
     """Return a source as an int, or say that it does not exist."""
@@ -19,3 +21,26 @@ def check_source(g: Graph, source: Any) -> int:
         expected = f"Expected 0 to {n - 1}." if n else "The graph has no vertices."
         raise GraphError(f"source={source} does not exist in a graph of {n} vertices. {expected}")
     return int(source)
+
+
+def check_sources(g: Graph, sources: Any, seed: int) -> Array:
+    """Return distinct sources: all for None, a sample for a number, or the given ones."""
+    n = g.num_vertices
+    if sources is None:
+        return np.arange(n)
+    if isinstance(sources, int | np.integer) and not isinstance(sources, bool):
+        if not 1 <= sources <= n:
+            raise GraphError(
+                f"sources={sources} is not the size of a sample. Expected 1 to {n}, an array of "
+                f"vertices, or None for all."
+            )
+        return np.sort(np.random.default_rng(seed).choice(n, int(sources), replace=False))
+    chosen = np.asarray(sources)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
+        raise GraphError(
+            f"sources={sources!r} is not a list of vertices. Expected one integer at least, a "
+            f"number for a sample of that size, or None for all."
+        )
+    for source in (int(chosen.min()), int(chosen.max())):
+        check_source(g, source)
+    return np.unique(chosen)

@@ -81,9 +81,9 @@ def run_program(
     """Run a traced program on the CPU."""
     fields = dict(state.fields)
     facts = [facts_of(step) for step in program.all_steps()]
-    for name, column in vertex_columns.items():
+    for name, values in vertex_columns.items():
         if name not in fields:
-            fields[name] = column
+            fields[name] = values
             if any(name in f.written for f in facts):
                 raise FieldError(
                     f"{name!r} is a column of the graph and cannot be written by a program. Declare "

@@ -46,7 +46,7 @@ def current() -> Builder:
             "this operation belongs inside a traced function (weft.edge, weft.vertex, v.gather), "
             "but none is being traced. Call it there, or use NumPy on plain arrays."
         )
-    return builder  # type: ignore[no-any-return]
+    return builder
 
 
 class Builder:

@@ -162,6 +162,7 @@ class OldVertex(_Proxy):
     """Fields of a vertex as they were before their last change."""
 
     __slots__ = ("_who",)
+    _who: str
 
     def __init__(self, who: str) -> None:
         object.__setattr__(self, "_who", who)
@@ -181,6 +182,8 @@ class Vertex(_Proxy):
     """A vertex: u (source), v (own) or w (a common neighbour)."""
 
     __slots__ = ("_own", "_who")
+    _own: bool
+    _who: str
 
     def __init__(self, who: str, own: bool = False) -> None:
         object.__setattr__(self, "_who", who)

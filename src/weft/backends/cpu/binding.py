@@ -12,6 +12,7 @@ from weft.backends.cpu.render import Rendered
 from weft.backends.cpu.workspace import Workspace
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
+from weft.topology import Direction
 
 Array = np.ndarray[Any, Any]
 
@@ -102,23 +103,23 @@ class Binder:
         np.copyto(buffer, field)
         return buffer
 
-    def _offsets(self, direction: str) -> Array:
+    def _offsets(self, direction: Direction) -> Array:
         return unsigned(self.topology.adjacency(direction).offsets)
 
-    def _targets(self, direction: str) -> Array:
+    def _targets(self, direction: Direction) -> Array:
         return unsigned(self.topology.adjacency(direction).targets)
 
-    def _arcs(self, direction: str) -> Array:
+    def _arcs(self, direction: Direction) -> Array:
         arcs = self.topology.arcs(direction)
         assert arcs is not None
         return unsigned(arcs)
 
-    def _edges(self, direction: str) -> Array:
+    def _edges(self, direction: Direction) -> Array:
         edges = self.topology.edges(direction)
         assert edges is not None
         return unsigned(edges)
 
-    def _edge_ids(self, direction: str) -> Array:
+    def _edge_ids(self, direction: Direction) -> Array:
         edges = self.topology.edges(direction)
         if edges is None:
             edges = np.arange(self.topology.num_arcs, dtype=np.int64)

@@ -28,6 +28,7 @@ from weft.ir.ops import (
 )
 
 _LEAVES = ("const", "constant", "param")
+PAD = 128  # elements: two cache lines at least
 
 
 @dataclass(frozen=True)
@@ -375,6 +376,10 @@ class Scratch:
     def __init__(self, args: Arguments) -> None:
         self.args = args
         self.sizes: dict[str, int] = {}
+
+    def strides(self) -> dict[str, int]:
+        """Return the elements from one thread's memory to the next: no two share a cache line."""
+        return {name: -(-size // PAD) * PAD + PAD for name, size in self.sizes.items()}
 
     def take(self, value: Value) -> Stretch:
         """Return a place for a value's features."""

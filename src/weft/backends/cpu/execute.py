@@ -112,7 +112,7 @@ def _make(
     program, topology = request.program, request.topology
     fired = run_passes(program, off)
     deterministic = bool(request.options.get("deterministic"))
-    arguments = {"kept_old": kept, "deterministic": deterministic, "off": off}
+    arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
     for sweep in [*sweeps, *refill]:
@@ -226,7 +226,7 @@ class _Run:
         if program.mode == "replay":
             assert request.trail is not None
             limit = len(request.trail)
-        report = request.options.get("report")
+        report: Any = request.options.get("report")
         clock = None
         if report is not None:
             from weft.backends.cpu.clock import Clock

@@ -80,7 +80,7 @@ def render(
     ]
     source = IMPORTS + "\n\n" + "\n".join([*head, *body.lines, *lines]) + "\n"
     return Rendered(
-        source, dict(kernel.args.bindings), dict(kernel.scratch.sizes), kernel.functions, pairs
+        source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions, pairs
     )
 
 
@@ -113,7 +113,7 @@ def _prologue(kernel: Kernel) -> None:
     out.line("base = counters(ctl, phase, 1)")
     if "local" in args.bindings or "local_touched" in args.bindings:
         out.line("local_base = tid * LOCAL")
-    for name, size in kernel.scratch.sizes.items():
+    for name, size in kernel.scratch.strides().items():
         out.line(f"base_{name} = tid * {size}")
     for name, binding in list(args.bindings.items()):
         if binding[0] == "scalar":
