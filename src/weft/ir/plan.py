@@ -12,6 +12,7 @@ effects   no messages: edge state and live fields only
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from weft.ir.facts import Facts, block_facts, facts_of
 from weft.ir.ops import Program, Step, Value
@@ -59,9 +60,13 @@ def plan_sweeps(
     *,
     kept_old: frozenset[str] = frozenset(),
     deterministic: bool = False,
+    wide_pairs: bool = True,
     off: frozenset[str] = frozenset(),
 ) -> tuple[list[Sweep], list[str]]:
-    """Group steps into sweeps and decide how each is carried out; return what was decided."""
+    """Group steps into sweeps and decide how each is carried out; return what was decided.
+
+    A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    """
     sweeps: list[Sweep] = []
     for step in steps:
         if step.folded and sweeps and sweeps[-1].kind == step.kind:
@@ -72,8 +77,8 @@ def plan_sweeps(
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
         if sweep.kind == "edge":
-            blocked = off | {"async_pairs"} if deterministic else off
-            _plan_edges(sweep, program, kept_old, blocked, decided)
+            bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
+            _plan_edges(sweep, program, kept_old, off, decided, bytes_)
             _plan_directions(sweep, deterministic)
         else:
             far = sweep.facts.far
@@ -98,7 +103,12 @@ def _facts(sweep: Sweep) -> Facts:
 
 
 def _plan_edges(
-    sweep: Sweep, program: Program, kept: frozenset[str], off: frozenset[str], decided: list[str]
+    sweep: Sweep,
+    program: Program,
+    kept: frozenset[str],
+    off: frozenset[str],
+    decided: list[str],
+    pair_bytes: int,
 ) -> None:
     step = sweep.steps[0]
     if not any(s.into for s in sweep.steps):
@@ -127,7 +137,8 @@ def _plan_edges(
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
                 decided.append("async_relaxation" if relaxes else "in_place")
         elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
-            allowed = not (off & {"async_relaxation", "async_pairs"})  # ties are not settled
+            half = max(dtype.itemsize for dtype, _ in _into_types(step, program))
+            allowed = half <= pair_bytes and "async_relaxation" not in off
             if allowed and read <= {step.into[0]} and _may_relax(step, program, True):
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
                 decided.append("async_relaxation")
@@ -140,7 +151,7 @@ def _plan_edges(
         decided.append("early_exit")
 
 
-def _into_types(step: Step, program: Program) -> list[tuple[object, tuple[int, ...]]]:
+def _into_types(step: Step, program: Program) -> list[tuple[Any, tuple[int, ...]]]:
     known = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
     return [known[name] for name in step.into]
 

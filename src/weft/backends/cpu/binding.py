@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from weft.backends.cpu.loops import LOCAL, STRIDE
+from weft.backends.cpu.pairs import pack, unpack
 from weft.backends.cpu.render import Rendered
 from weft.backends.cpu.workspace import Workspace
 from weft.ir.ops import Reduction, neutral_of
@@ -46,7 +46,7 @@ class Binder:
         self.nt = nt
         self.topology = request.topology
         self.n = request.topology.num_vertices
-        self.pairs: list[tuple[Array, str, str, int]] = []
+        self.pairs: list[tuple[Array, int, tuple[Array, Array]]] = []
         self.trail_size = max(self.n, 1)
         self.trail_steps = 1024
 
@@ -237,32 +237,12 @@ class Binder:
 
     def _pair(self, key: str, payload: str, width: int) -> Array:
         pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)
-        self.pairs.append((pair, key, payload, width))
-        for half, values in zip(_halves(pair, width), (key, payload), strict=True):
-            source = self.request.fields[values]
-            if source.dtype.itemsize == half.dtype.itemsize:
-                half[:] = source.view(half.dtype)
-            else:
-                half[:] = source.astype(
-                    f"{'i' if source.dtype.kind == 'i' else 'u'}{half.dtype.itemsize}"
-                ).view(half.dtype)
+        fields = (self.request.fields[key], self.request.fields[payload])
+        pack(pair, width, fields)
+        self.pairs.append((pair, width, fields))
         return pair
 
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
-        for pair, key, payload, width in self.pairs:
-            for half, name in zip(_halves(pair, width), (key, payload), strict=True):
-                field = self.request.fields[name]
-                if field.dtype.itemsize == half.dtype.itemsize:
-                    field.view(half.dtype)[:] = half
-                else:
-                    field[:] = half.astype(field.dtype)
-
-
-def _halves(pair: Array, width: int) -> tuple[Array, Array]:
-    """Return the keys and the payloads inside packed pairs."""
-    if width == 128:
-        return pair[0::2], pair[1::2]
-    words = pair.view(np.uint32).reshape(-1, 2)
-    low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
-    return words[:, high], words[:, low]
+        for pair, width, fields in self.pairs:
+            unpack(pair, width, fields)

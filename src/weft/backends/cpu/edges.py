@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
 from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.pairs import overlay_pairs
 from weft.backends.cpu.schedules import pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
@@ -220,21 +221,6 @@ def _store_edges(
     for name, (value, operand) in fresh.items():
         write(renderer, arrays[name], site.arc(), value, operand)
     return kept
-
-
-def overlay_pairs(kernel: Kernel, site: Site) -> None:
-    """Read key fields of packed pairs from the pairs."""
-    for name, (array, width) in kernel.pairs.items():
-        dtype, _ = kernel.types[name]
-        for who in ("u", "v"):
-            place = site.index[who]
-            if width == 64:
-                bits = f"to_uint32({array}[{place}] >> np.uint64(32))"
-                text = f"as_{dtype.name}({bits})" if dtype.name != "uint32" else bits
-            else:
-                bits = f"{array}[{place} << ONE]"
-                text = f"as_{dtype.name}({bits})" if dtype.name != "uint64" else bits
-            site.known[("field", who, name)] = text
 
 
 def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:

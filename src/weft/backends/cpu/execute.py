@@ -11,6 +11,7 @@ import numpy as np
 from weft.backends.cpu import workspace as workspaces
 from weft.backends.cpu.binding import Binder
 from weft.backends.cpu.cache import load_module
+from weft.backends.cpu.cas128 import has_cas128
 from weft.backends.cpu.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
 from weft.backends.cpu.gang import num_threads, run
 from weft.backends.cpu.kernel import (
@@ -113,6 +114,7 @@ def _make(
     fired = run_passes(program, off)
     deterministic = bool(request.options.get("deterministic"))
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
+    arguments["wide_pairs"] = has_cas128()
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
     for sweep in [*sweeps, *refill]:

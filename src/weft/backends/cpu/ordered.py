@@ -10,9 +10,10 @@ by load: doubled after a bucket with too little work to share, halved after one 
 from __future__ import annotations
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand
-from weft.backends.cpu.edges import overlay_pairs, render_functions, render_row
+from weft.backends.cpu.edges import render_functions, render_row
 from weft.backends.cpu.expressions import cast
 from weft.backends.cpu.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
+from weft.backends.cpu.pairs import overlay_pairs
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import improve
 from weft.ir.ops import FLOAT64, Step

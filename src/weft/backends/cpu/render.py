@@ -22,6 +22,7 @@ from weft.backends.cpu.kernel import (
     scalar_reductions,
 )
 from weft.backends.cpu.ordered import render_ordered
+from weft.backends.cpu.pairs import find_pairs
 from weft.backends.cpu.site import Traits
 from weft.backends.cpu.vertices import (
     fill_hoisted,
@@ -44,7 +45,6 @@ class Rendered:
     bindings: dict[str, tuple[Any, ...]]
     scratch: dict[str, int]  # dtype name -> elements per thread
     functions: list[str]
-    pairs: dict[str, tuple[str, str, int]]  # parameter -> (key field, payload field, width)
 
 
 def render(
@@ -53,7 +53,7 @@ def render(
     """Render the kernel of a program."""
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
-    pairs = _find_pairs(kernel, sweeps)
+    find_pairs(kernel, sweeps)
     kernel.sorts = options.deterministic and any(
         reduction[2].kind == "f" for reduction in scalar_reductions(list(program.all_steps()))
     )
@@ -80,25 +80,8 @@ def render(
     ]
     source = IMPORTS + "\n\n" + "\n".join([*head, *body.lines, *lines]) + "\n"
     return Rendered(
-        source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions, pairs
+        source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions
     )
-
-
-def _find_pairs(kernel: Kernel, sweeps: list[Sweep]) -> dict[str, tuple[str, str, int]]:
-    """Name the arrays of packed pairs of in-place argmin and argmax."""
-    found = {}
-    for sweep in sweeps:
-        step = sweep.steps[0]
-        if sweep.mode == "online" and step.reductions[0].selecting:
-            key, payload = step.into
-            sizes = [kernel.types[name][0].itemsize for name in (key, payload)]
-            width = 64 if max(sizes) <= 4 and sizes[0] == 4 else 128
-            if width == 128 and sizes[0] != 8:
-                width = 128
-            name = kernel.args.use("pair", key, payload, width)
-            kernel.pairs[key] = (name, width)
-            found[name] = (key, payload, width)
-    return found
 
 
 def _prologue(kernel: Kernel) -> None:

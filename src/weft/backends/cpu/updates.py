@@ -8,6 +8,7 @@ from typing import Any
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
 from weft.backends.cpu.expressions import combine, literal
 from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.pairs import swap_pair
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.vertices import write
 from weft.ir.ops import Reduction, Step, Value, neutral_of
@@ -134,62 +135,6 @@ class _RawByte:
 
 
 _Raw: Any = _RawByte()
-
-
-def pair_bits(text: str, dtype: Any, width: int) -> str:
-    """Return a key or payload as the bits of half a pair."""
-    half = width // 2
-    if dtype.itemsize * 8 == half:
-        return text if dtype.name == f"uint{half}" else f"as_uint{half}({text})"
-    return f"to_uint{half}({text})"
-
-
-def swap_pair(kernel: Kernel, step: Step, renderer: BlockRenderer, messages: list[Operand]) -> None:
-    """Render the compare-and-swap of key and payload; sets `hit` where the key improved."""
-    out = kernel.out
-    (array, width) = kernel.pairs[step.into[0]]
-    key_type, payload_type = kernel.types[step.into[0]][0], kernel.types[step.into[1]][0]
-    sign = "<" if step.reductions[0].name == "argmin" else ">"
-    key = renderer.variable(str(messages[0]), "m")
-    out.line("hit = False")
-    if width == 64:
-        out.line(f"seen = {array}[v]")
-        bits = "to_uint32(seen >> np.uint64(32))"
-    else:
-        out.line(f"seen = {array}[v << ONE]")
-        bits = "seen"
-    plain = key_type.name in ("uint32", "uint64")
-    held = bits if plain else f"as_{key_type.name}({bits})"
-    with out.block(f"if {key} {sign} {held}:"):
-        key_bits = pair_bits(key, key_type, width)
-        payload_bits = pair_bits(str(messages[1]), payload_type, width)
-        if width == 64:
-            out.line(
-                f"fresh = (np.uint64({key_bits}) << np.uint64(32)) | np.uint64({payload_bits})"
-            )
-        else:
-            out.line(f"seen_payload = {array}[(v << ONE) + ONE]")
-            out.line(f"fresh_key = np.uint64({key_bits})")
-            out.line(f"fresh_payload = np.uint64({payload_bits})")
-        with out.block(f"while {key} {sign} {held}:"):
-            if width == 64:
-                out.line(f"back = atomic_cas({array}, v, seen, fresh)")
-                with out.block("if back == seen:"):
-                    out.line("hit = True")
-                    out.line("break")
-                out.line("seen = back")
-            else:
-                out.line(
-                    f"hit, seen, seen_payload = cas128({array}, v, seen, seen_payload, fresh_key, "
-                    f"fresh_payload)"
-                )
-                with out.block("if hit:"):
-                    out.line("break")
-
-
-def _stamp(kernel: Kernel, number: int) -> str:
-    """Return the stamps of the vertices that a function of a sweep sent to."""
-    return kernel.args.use("stamp", number) if number else kernel.args.use("stamp")
 
 
 def _touch(kernel: Kernel, number: int) -> str:
