@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from weft.algorithms.sssp import sssp
     from weft.algorithms.triangles import triangle_count
     from weft.config import Config
-    from weft.engine.explain import explain
     from weft.engine.frontier import Frontier
     from weft.engine.profile import profile
     from weft.engine.run import Run
     from weft.engine.state import State, full, scalar
     from weft.errors import WeftError
+    from weft.explaining import explain
     from weft.graph import Graph
     from weft.ir.functions import (
         acos, asin, atan, atan2, bitcast, cast, cbrt, ceil, clz, cos, cosh, degree, dot, exp, exp2,
@@ -61,7 +61,7 @@ _HOMES = {
     "weft.engine.frontier": "Frontier",
     "weft.engine.run": "Run",
     "weft.engine.profile": "profile",
-    "weft.engine.explain": "explain",
+    "weft.explaining": "explain",
     "weft.errors": "WeftError",
     "weft.algorithms.bfs": "bfs",
     "weft.algorithms.sssp": "sssp",

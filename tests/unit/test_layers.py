@@ -19,7 +19,7 @@ LAYERS = (
     ("schedules",),
     ("engine",),
     ("program", "acc", "maps", "operators", "graphblas"),
-    ("graph", "columns", "edgelist", "explain", "matrices", "io", "generators", "labels", "running"),
+    ("graph", "columns", "edgelist", "explaining", "matrices", "io", "generators", "labels", "running"),
     ("algorithms", "learning"),
     ("networkx",),
     ("cli", "demo", "__init__", "__main__"),

@@ -223,21 +223,19 @@ ROLES = {
 
 
 # Not refused yet, not refused at the user's line, or refused though there is a traced form.
-PENDING = frozenset(
-    " ".join(
-        """
-round to digits; np.array; np.array of several; array index; np.where; np.sum; np.clip; np.dot;
-vertex + 1; vertex == id; vertex < id; array * vertex; changed by a vector; returned vector;
-shapes; bits of float features; unknown dtype; gather by a name; while_loop on a vector; scalar
-by a name; nothing returned; dtype of a message; shape of a message; number of messages; into a
-field not there; bits of floats; sum of truths; argmin of vectors; condition of a vector;
-messages without into; tuple without into; vector without into; u == v; edge + 1; into a live
-field; user monoid of a vector; identity that does not fit; accept of nothing; accept of a
-vector; accept that writes; accept that reduces; accept without v; accept of no scalar; active
-without old; priority of a vector; round; floor; live cell in and out of a loop
-""".split()
-    ).split("; ")
-)
+PENDING = {
+    "round to digits", "np.array", "np.array of several", "array index", "np.where", "np.sum",
+    "np.clip", "np.dot", "vertex + 1", "vertex == id", "vertex < id", "array * vertex",
+    "changed by a vector", "returned vector", "shapes", "bits of float features", "unknown dtype",
+    "gather by a name", "while_loop on a vector", "scalar by a name", "nothing returned",
+    "dtype of a message", "shape of a message", "number of messages", "into a field not there",
+    "bits of floats", "sum of truths", "argmin of vectors", "condition of a vector",
+    "messages without into", "tuple without into", "vector without into", "u == v", "edge + 1",
+    "into a live field", "user monoid of a vector", "identity that does not fit",
+    "accept of nothing", "accept of a vector", "accept that writes", "accept that reduces",
+    "accept without v", "accept of no scalar", "active without old", "priority of a vector",
+    "round", "floor", "live cell in and out of a loop",
+}  # fmt: skip
 pending = pytest.mark.xfail(strict=True, reason="tracing does not do this yet")
 
 

@@ -65,7 +65,7 @@ def signature_of(
     )
 
 
-def run_program(
+def make_request(
     program: Program,
     topology: Topology,
     state: State,
@@ -77,8 +77,8 @@ def run_program(
     *,
     max_iter: int | None = None,
     trail: list[Array] | None = None,
-) -> Outcome:
-    """Run a traced program on the CPU."""
+) -> Request:
+    """Put together what a backend is asked to do; old values are kept from now on."""
     fields = dict(state.fields)
     facts = [facts_of(step) for step in program.all_steps()]
     for name, values in vertex_columns.items():
@@ -103,11 +103,16 @@ def run_program(
     options = config.options()
     options["schedule"] = _schedule(config.schedule)
     options["report"] = _reporter(program, config)
-    request = Request(
+    return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
         state.scalars, None if frontier.is_all else frontier.items, frontier.arcs, max_iter, trail,
         options,
     )  # fmt: skip
+
+
+def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) -> Outcome:
+    """Run a traced program on the CPU; takes what `make_request` takes."""
+    request = make_request(program, topology, *parts, **more)
     if topology.num_vertices == 0:
         empty = np.zeros(0, topology.index_dtype)
         return Outcome(0, True, empty, [])

@@ -145,14 +145,15 @@ def improves(name: str, key: Any, best: Any) -> bool:
 
 
 def most_frequent(messages: Sequence[Any]) -> Any:
-    """Return the most frequent message, the smallest one on ties."""
+    """Return the most frequent message, the smallest one on ties; NaNs are one, the greatest."""
     counts: dict[Any, int] = {}
     for message in messages:
         number = message.item()
+        number = number if number == number else np.nan
         counts[number] = counts.get(number, 0) + 1
     best = max(counts.values())
-    winner = min(number for number, count in counts.items() if count == best)
-    return messages[0].dtype.type(winner)
+    winners = [number for number, count in counts.items() if count == best]
+    return messages[0].dtype.type(min(winners, key=lambda x: (x != x, x)))
 
 
 # -- features of one value

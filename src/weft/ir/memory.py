@@ -76,7 +76,7 @@ class Memory:
         for arc in sorted(range(count), key=lambda a: (self.source[a], a)):
             self.in_row[self.target[arc]].append(arc)
         self.rank = [0] * count
-        for row in self.out_row:
+        for row in self.in_row if self.topology.keep == "in" else self.out_row:
             for position, arc in enumerate(row):
                 self.rank[arc] = position
 

@@ -36,6 +36,7 @@ class Sweep:
     push_refused: str = ""  # why it cannot be pushed
     pull_refused: str = ""
     fold_start: bool = True  # the first sweep of a fold, or of a plain step
+    in_order: bool = False  # if it is pushed, one thread does it, from the smallest edge on
 
     @property
     def last(self) -> Step:
@@ -258,21 +259,27 @@ def _nondecreasing(value: Value, name: str) -> bool:
 def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
     reductions = [r for s in sweep.steps for r in s.reductions]
     selecting = any(r.name in ("argmin", "argmax") for r in reductions)
-    if sweep.mode == "deferred" and selecting:
-        sweep.push_refused = "argmin and argmax that compare after the step are pulled"
     if sweep.mode == "online" and selecting:
         sweep.pull_refused = "argmin and argmax in place are pushed by compare-and-swap"
     if len(sweep.steps) > 1:
         sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
-        sweep.push_refused = ""
-    if deterministic and not sweep.pull_refused:
-        exact = {"min", "max", "or", "and"}
-        dtypes = {v.dtype.kind for s in sweep.steps for v in s.body.results}
-        summed = any(
-            v.op == "reduce_scalar" and v.dtype.kind == "f" for s in sweep.steps for v in s.body.walk()
-        )
-        if summed or not ({r.name for r in reductions} <= exact | ({"sum"} if "f" not in dtypes else set())):
-            sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
+    sweep.in_order = deterministic and _depends_on_order(sweep)
+    if sweep.in_order and not sweep.pull_refused:
+        sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
+
+
+def _depends_on_order(sweep: Sweep) -> bool:
+    """Whether the order of messages can be seen in the bits of a result."""
+    for step in sweep.steps:
+        if any(v.op == "reduce_scalar" and v.dtype.kind == "f" for v in step.body.walk()):
+            return True
+        floats = any(v.dtype.kind == "f" for v in step.body.results)
+        exact = {"or", "and"} if floats else {"min", "max", "or", "and", "sum", "prod"}
+        if sweep.relaxes:  # min and max: the order decides about the sign of zeros only
+            exact |= {"min", "max"}
+        if not {r.name for r in step.reductions} <= exact:
+            return True
+    return False
 
 
 def _plan_snapshots(sweeps: list[Sweep]) -> None:
@@ -282,5 +289,6 @@ def _plan_snapshots(sweeps: list[Sweep]) -> None:
         if sweep.fold_start:
             written = set()
         elif not any(step.relaxed for step in sweep.steps):
-            sweep.snapshots = sweep.facts.far & written
+            hoisted = block_facts(*(b for step in sweep.steps for _, b in step.hoisted))
+            sweep.snapshots = (sweep.facts.far | hoisted.far) & written
         written |= sweep.facts.written

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch, cast_loaded, stored
 from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.site import Site, Traits
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
-
 
 NO_ARC = Traits(True, "both")  # common neighbours are reached without an arc
 
@@ -43,40 +43,60 @@ class Accumulator:
                 out.line(f"{name} = {identity}")
                 self.parts.append(name)
 
+        self.edge = ""  # the variable that holds the edge that was chosen
         self.chunks = ""
         if reduction.name == "sum" and kinds[0] == (FLOAT32, ()):
             self.chunks = out.fresh("a")  # sums of whole chunks: a long row keeps its precision
-            out.line(f"{self.chunks} = np.float32(0.0)")
+            self.nothing = identity
+            out.line(f"{self.chunks} = {identity}")
+
+    def count_edges(self) -> None:
+        """Let the smallest edge id decide where several messages could be chosen."""
+        self.edge = self.renderer.out.fresh("e")
+        self.renderer.out.line(f"{self.edge} = -1")
 
     def end_slot(self, slot: str) -> None:
         """Start a new chunk of a float32 sum after every 256th slot."""
         if self.chunks:
             with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
                 self.renderer.out.line(f"{self.chunks} += {self.parts[0]}")
-                self.renderer.out.line(f"{self.parts[0]} = np.float32(0.0)")
+                self.renderer.out.line(f"{self.parts[0]} = {self.nothing}")
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
         if self.chunks:
             self.renderer.out.line(f"{self.parts[0]} += {self.chunks}")
 
-    def take(self, messages: list[Operand]) -> None:
-        """Combine one arc's messages into the running result."""
-        out, name = self.renderer.out, self.reduction.name
-        if name == "any":
-            for part, message, (_, shape) in zip(self.parts, messages, self.kinds, strict=True):
-                self._assign(part, message, shape)
-        elif name in ("argmin", "argmax"):
-            sign = "<" if name == "argmin" else ">"
+    def take(self, messages: list[Operand], edge: Callable[[], str] | None = None) -> None:
+        """Combine one arc's messages into the running result; `edge` names the arc's edge id."""
+        name = self.reduction.name
+        if name == "any" and not self.edge:
+            self._assign_all(messages)
+        elif self.reduction.selecting:
             held = [
                 self.renderer.hold(m, d) for m, (d, _) in zip(messages, self.kinds, strict=True)
             ]
-            with out.block(f"if {held[0]} {sign} {self.parts[0]}:"):
-                for part, message, (_, shape) in zip(self.parts, held, self.kinds, strict=True):
-                    self._assign(part, message, shape)
+            test = f"{held[0]} {'<' if name == 'argmin' else '>'} {self.parts[0]}"
+            if self.edge:
+                assert edge is not None
+                number = self.renderer.variable(f"np.int64({edge()})", "e")
+                earlier = f"{number} < {self.edge}"
+                test = (
+                    f"{self.edge} < 0 or {earlier}"
+                    if name == "any"
+                    else f"{test} or ({held[0]} == {self.parts[0]} and {earlier})"
+                )
+            with self.renderer.out.block(f"if {test}:"):
+                self._assign_all(held)
+                if self.edge:
+                    self.renderer.out.line(f"{self.edge} = {number}")
         else:
             part, message, (dtype, shape) = self.parts[0], messages[0], self.kinds[0]
             self._combine(part, message, dtype, shape)
+
+    def _assign_all(self, messages: list[Operand]) -> None:
+        for part, message, (_, shape) in zip(self.parts, messages, self.kinds, strict=True):
+            self._assign(part, message, shape)
 
     def _assign(self, part: Operand, message: Operand, shape: Any) -> None:
         out = self.renderer.out
@@ -99,40 +119,73 @@ class Accumulator:
             out.line(f"{part} = {text}")
 
 
-def render_gather(value: Value, renderer: BlockRenderer, site: Site) -> list[Operand]:
+class Collector:
+    """The messages of `weft.mode`: kept in the thread's own buffer, counted after the row."""
+
+    def __init__(self, renderer: BlockRenderer, dtype: Any, number: int) -> None:
+        self.renderer = renderer
+        self.dtype = dtype
+        self.keys = renderer.args.use("keys", dtype, number)
+        self.count, self.result = renderer.out.fresh("c"), renderer.out.fresh("a")
+        self.parts: list[Operand] = [self.result]
+        renderer.out.line(f"{self.count} = 0")
+
+    def take(self, messages: list[Operand], edge: object = None) -> None:
+        """Keep one arc's message."""
+        text = stored(str(messages[0]), self.dtype)
+        self.renderer.out.line(f"{self.keys}[keys_base + {self.count}] = {text}")
+        self.renderer.out.line(f"{self.count} += 1")
+
+    def end_slot(self, slot: str) -> None:
+        """A slot closes nothing."""
+
+    def end_row(self) -> None:
+        """Count what was kept."""
+        out = self.renderer.out
+        out.line(f"{self.result} = {self.renderer.identity(Reduction('mode'), self.dtype)}")
+        with out.block(f"if {self.count} > 0:"):
+            text = f"most_frequent({self.keys}, keys_base, {self.count})"
+            out.line(f"{self.result} = {cast_loaded(text, self.dtype)}")
+
+
+def render_gather(
+    value: Value, renderer: BlockRenderer, site: Site, deterministic: bool = False
+) -> list[Operand]:
     """Render the loop of a gather of v; return the operands of its results."""
     direction, groups = value.attr
     out = renderer.out
     kinds = list(value.results)
-    if any(reduction.name == "mode" for reduction, _, _ in groups):
-        return _render_mode(value, renderer, site)
     if direction != "both" and len(groups) == 1:
         text = _plain_sum(value, renderer, site, direction)
         if text:
             return [renderer.variable(text, "a")]
-    accumulators = []
+    accumulators: list[Accumulator | Collector] = []
     position = 0
     for reduction, count, _ in groups:
-        accumulators.append(Accumulator(renderer, reduction, kinds[position : position + count]))
+        if reduction.name == "mode":
+            accumulators.append(Collector(renderer, kinds[position][0], len(accumulators)))
+        else:
+            taken = kinds[position : position + count]
+            accumulators.append(Accumulator(renderer, reduction, taken))
         position += count
+        if deterministic and direction == "both" and isinstance(accumulators[-1], Accumulator):
+            if reduction.selecting:
+                accumulators[-1].count_edges()
     exits = all(r.name == "any" for r, _, _ in groups) and len(groups) == 1
     for way in ("in", "out") if direction == "both" else (direction,):
 
-        def arc(inner: BlockRenderer) -> None:
+        def arc(inner: BlockRenderer, place: Site) -> None:
             results = inner.block(value.blocks[0])
             at = 0
             for accumulator, (_, count, conditional) in zip(accumulators, groups, strict=True):
                 messages = results[at : at + count]
                 at += count
                 accumulator.renderer = inner
-                if conditional:
-                    with out.block(f"if {results[at]}:"):
-                        accumulator.take(messages)
-                        if exits:
-                            out.line("break")
-                    at += 1
-                else:
-                    accumulator.take(messages)
+                with ExitStack() as stack:
+                    if conditional:
+                        stack.enter_context(out.block(f"if {results[at]}:"))
+                        at += 1
+                    accumulator.take(messages, place.edge)
                     if exits:
                         out.line("break")
 
@@ -170,8 +223,9 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
 
 
 def _walk(
-    renderer: BlockRenderer, site: Site, way: str, body: Any, accumulators: Sequence[Accumulator] = ()
-) -> None:
+    renderer: BlockRenderer, site: Site, way: str, body: Any,
+    accumulators: Sequence[Accumulator | Collector],
+) -> None:  # fmt: skip
     """Render a loop over the row of v in one direction."""
     out = renderer.out
     slot, far = out.fresh("s"), out.fresh("u")
@@ -182,6 +236,7 @@ def _walk(
         inner = Site(site.args, site.traits, way, slot, {**site.index, "u": far})
         inner.known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
         inner.snapshots = site.snapshots
+        inner.turned = way == "out"
         scope = Scope(
             inner.load,
             live=renderer.scope.live,
@@ -191,47 +246,9 @@ def _walk(
         nested = BlockRenderer(out, renderer.args, renderer.scratch, scope)
         nested.known = dict(renderer.known)
         nested.parts = renderer.parts
-        body(nested)
+        body(nested, inner)
         for accumulator in accumulators:
             accumulator.end_slot(slot)
-
-
-def _render_mode(value: Value, renderer: BlockRenderer, site: Site) -> list[Operand]:
-    """Collect the messages of a row in the thread's own buffer and count them."""
-    direction, groups = value.attr
-    out, args = renderer.out, renderer.args
-    results: list[Operand] = []
-    position = 0
-    for index, (reduction, _, conditional) in enumerate(groups):
-        dtype, _shape = value.results[index]
-        if reduction.name != "mode":
-            raise NotImplementedError("weft.mode stands alone in its gather")
-        keys = args.use("keys", dtype)
-        count = out.fresh("c")
-        out.line(f"{count} = 0")
-        for way in ("in", "out") if direction == "both" else (direction,):
-
-            def arc(inner: BlockRenderer, at: int = position, when: bool = conditional) -> None:
-                operands = inner.block(value.blocks[0])
-
-                def keep() -> None:
-                    out.line(f"{keys}[keys_base + {count}] = {operands[at]}")
-                    out.line(f"{count} += 1")
-
-                if when:
-                    with out.block(f"if {operands[at + 1]}:"):
-                        keep()
-                else:
-                    keep()
-
-            _walk(renderer, site, way, arc)
-        position += 2 if conditional else 1
-        name = out.fresh("a")
-        out.line(f"{name} = {renderer.identity(reduction, dtype)}")
-        with out.block(f"if {count} > 0:"):
-            out.line(f"{name} = most_frequent({keys}, {keys}, keys_base, {count})")
-        results.append(name)
-    return results
 
 
 def render_common(renderer: BlockRenderer, value: Value) -> Operand:

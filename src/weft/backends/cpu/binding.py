@@ -69,10 +69,10 @@ class Binder:
         np.copyto(buffer, field)
         return buffer
 
-    def _inbox(self, name: str, monoid: str, identity: Any = None) -> Array:
+    def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Array:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field = self._field(name)
-        buffer = self.workspace.get(("inbox", name, monoid), field.size, field.dtype)
+        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
         buffer[:] = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
         return buffer
 
@@ -140,10 +140,16 @@ class Binder:
 
     def _shares(self, name: str, dtype: Any) -> Array:
         kind = np.uint8 if dtype == bool else dtype
-        return self.workspace.get(("shares", name), 3 * (self.n + 1), kind)
+        shares = max(self.n, self.topology.num_arcs // 64) + 1
+        return self.workspace.get(("shares", name), 3 * shares, kind)
 
     def _stamp(self, function: int = 0) -> Array:
         return self.workspace.stamps(self.n, 2**20, function)
+
+    def _locks(self) -> Array:
+        locks = self.workspace.get("locks", self.n, np.uint8)
+        locks[:] = 0
+        return locks
 
     def _local(self) -> Array:
         return self.workspace.get("local", self.nt * LOCAL, self._index())
@@ -189,10 +195,11 @@ class Binder:
         marker[:] = 0
         return marker
 
-    def _keys(self, dtype: Any) -> Array:
+    def _keys(self, dtype: Any, number: int) -> Array:
         degrees = [self._degree("in"), self._degree("out")]
         longest = sum(int(d.max()) for d in degrees) if self.n else 0
-        return self.workspace.get("keys", self.nt * max(longest, 1), dtype)
+        kind = np.uint8 if dtype == bool else dtype
+        return self.workspace.get(("keys", number), self.nt * max(longest, 1), kind)
 
     def _scratch(self, dtype: Any) -> Array:
         size = self.rendered.scratch.get(dtype.name, 1)

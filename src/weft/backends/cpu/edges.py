@@ -16,8 +16,11 @@ from weft.ir.plan import Sweep
 
 
 
-def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
-    """Render the phases of a sweep over edges; both directions if both are possible."""
+def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> None:
+    """Render the phases of a sweep over edges; both directions if both are possible.
+
+    With `arcs` the frontier may be one of arcs: then `dense` is 2.
+    """
     out = kernel.out
     directions = [d for d in kernel.options.directions if not refused(sweep, d)]
     push, pull = "push" in directions, "pull" in directions
@@ -27,7 +30,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
     if pull and push:
         _choose(kernel, sweep)
     out.line("epoch += 1")
-    first = "step == 0" if kernel.options.arcs else ""
+    first = "dense == 2" if arcs and not sweep.steps[0].everywhere else ""
     if first:
         with out.block(f"if {first}:"):
             _phase(kernel, sweep, lambda: _sweep_arcs(kernel, sweep))
@@ -49,7 +52,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep) -> None:
             if condition:
                 stack.enter_context(out.block(f"if {condition}:"))
             _map_frontier(kernel)
-            _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep))
+            _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
             _finish(kernel, sweep, commits=commits_pull, pulled=True)
 
 
@@ -99,13 +102,15 @@ def _map_frontier(kernel: Kernel) -> None:
         kernel.barrier()
 
 
-def _phase(kernel: Kernel, sweep: Sweep, body: object) -> None:
+def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
     if sweep.mode == "deferred":
         kernel.out.line("touches = 0")
     kernel.begin_scalars(sweep)
+    kernel.serial = sweep.in_order and not pulled
     body()  # type: ignore[operator]
+    kernel.serial = False
     kernel.publish_scalars(sweep)
     if sweep.mode == "deferred":
         local = kernel.args.use("local_touched")
@@ -189,7 +194,7 @@ def render_functions(
                 stack.enter_context(out.block(f"if {test}:"))
             renderer.prepare(step.body)
             renderer.run(step.body.body)
-            kernel.take_scalars(renderer)
+            kernel.take_scalars(renderer, sweep, number)
             messages = [renderer.operand(r) for r in step.body.results]
             messages = _store_edges(kernel, sweep, site, renderer, messages)
             when = None
@@ -220,6 +225,11 @@ def _store_edges(
     }
     for name, (value, operand) in fresh.items():
         write(renderer, arrays[name], site.arc(), value, operand)
+        if name in buffered_edges(sweep):  # later functions of a fold see what was assigned
+            known = site.element(value, arrays[name], site.arc())
+            site.known["edge_state", "e", name] = known
+        elif name in kernel.buffered_edges:  # another sweep copies its whole buffer back
+            write(renderer, kernel.args.use("edge_next", name), site.arc(), value, operand)
     return kept
 
 
@@ -298,6 +308,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                 pulled = Pulled(kernel, sweep, site)
                 pulled.begin()
                 renderers = [kernel.renderer(site, s, sweep.facts.live) for s in sweep.steps]
+                out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_2, np.uint64(n))])")
                 out.line(f"first = {offsets}[v]")
                 out.line(f"end = {offsets}[v + ONE]")
                 out.line("s = first")

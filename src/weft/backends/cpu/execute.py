@@ -80,6 +80,7 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
         bool(request.options.get("deterministic")), request.options.get("ordering", True), kept,
         request.arcs, off,
     )  # fmt: skip
+    fired: list[str] = []  # the second attempt finds the program rewritten by the first
     for once in (True, False):
         full = (key, shape, once)
         with _lock:
@@ -87,7 +88,8 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
             if compiled is None:
                 if not _is_lifted(program):
                     lift_constants(keyer.constants)
-                compiled = _make(request, directions, kept, off if once else off | {"write_once"})
+                blocked = off if once else off | {"write_once"}
+                compiled = _make(request, directions, kept, blocked, fired)
                 _compiled[full] = compiled
         if not once or _starts_rightly(request, compiled, constants):
             return compiled, constants
@@ -108,10 +110,11 @@ def _directions(request: Request) -> tuple[str, ...]:
 
 
 def _make(
-    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str]
-) -> Compiled:
+    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str],
+    fired: list[str],
+) -> Compiled:  # fmt: skip
     program, topology = request.program, request.topology
-    fired = run_passes(program, off)
+    fired += run_passes(program, off)
     deterministic = bool(request.options.get("deterministic"))
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
@@ -138,7 +141,8 @@ def _make(
     )
     traits = Traits(topology.directed, topology.keep)
     rendered = render(program, sweeps, refill, traits, options)
-    return Compiled(rendered, program, [*sweeps, *refill], [*fired, *decided, *more])
+    made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
+    return Compiled(rendered, program, [*sweeps, *refill], list(dict.fromkeys(made)))
 
 
 def _check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
@@ -285,7 +289,7 @@ class _Run:
             count = topology.num_arcs if request.frontier is None else len(request.frontier)
             self.save("size", count)
             self.save("edges", count)
-            self.save("dense", 0)
+            self.save("dense", 2)
         self.save("share", 100)
         self.save("epoch", self.workspace.epoch)
 
@@ -293,7 +297,8 @@ class _Run:
         cause = int(self.ctl[FAULT])
         if cause == 0:
             return
-        function = self.compiled.rendered.functions[int(self.ctl[FAULT_FUNCTION])]
+        # Programs of one form share a kernel, whatever their functions are called.
+        function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
         vertex = int(self.ctl[FAULT_VERTEX])
         what = {
             INDEX_RANGE: "an index was out of range",
@@ -325,11 +330,13 @@ class _Run:
         steps = self.saved("step")
         size = self.saved("size")
         frontier = None
-        if not self.saved("dense") or size == 0:
+        if self.saved("dense") == 2:  # arcs that no superstep has taken
+            frontier = self.request.frontier
+        elif not self.saved("dense") or size == 0:
             frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
         trail = []
         if self.request.program.trail:
             ends = self.binder._trail_ends()[: steps + 1]
             all_ = self.binder._trail()
-            trail = [all_[ends[k] : ends[k + 1]].copy() for k in range(steps)]
+            trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
         return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)

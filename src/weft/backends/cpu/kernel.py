@@ -61,6 +61,8 @@ class Kernel:
     pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
     carries_hoisted: bool = False  # whether a superstep writes the next one's hidden fields
     discards: bool = False  # whether nobody sees the output of the sweep being rendered
+    buffered_edges: set[str] = field(default_factory=set)  # edge state that some sweep buffers
+    serial: bool = False  # whether one thread does the whole of the phase being rendered
     sorts: bool = False  # whether queues are sorted, so that sums over them have one order
     counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
 
@@ -79,7 +81,8 @@ class Kernel:
         self, site: Site, step: Step | None, live: set[str], vertex: str = "v"
     ) -> BlockRenderer:
         """Return a renderer of a function at a site."""
-        number = self.functions.index(step.name) if step and step.name in self.functions else 0
+        numbers = [n for n, known in enumerate(self.program.all_steps()) if known is step]
+        number = numbers[0] if numbers else 0
         from weft.backends.cpu.adjacent import render_gather
 
         scope = Scope(
@@ -87,7 +90,9 @@ class Kernel:
             live=live,
             function=number,
             vertex=vertex,
-            gather=lambda value, renderer: render_gather(value, renderer, site),
+            gather=lambda value, renderer: render_gather(
+                value, renderer, site, self.options.deterministic
+            ),
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 
@@ -170,9 +175,12 @@ class Kernel:
         for name, reduction, dtype in reduced:
             self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
 
-    def take_scalars(self, renderer: BlockRenderer) -> None:
-        """Combine what a function reduced at one item."""
+    def take_scalars(self, renderer: BlockRenderer, sweep: Sweep, number: int) -> None:
+        """Combine what a function reduced at one item; of a fold's functions the last one counts."""
+        later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
         for name, reduction, operand, dtype in renderer.reduced:
+            if name in later:
+                continue
             text = renderer.combined(reduction, f"part_{name}", str(operand), dtype)
             self.out.line(f"part_{name} = {text}")
 
@@ -213,6 +221,7 @@ class Kernel:
                 renderer = self.renderer(self.site(), None, set())
                 combined = renderer.combined(reduction, f"value_{name}", text, dtype)
                 self.out.line(f"value_{name} = {combined}")
+        self.shared_out = []
 
     def block_value(self, block: Block, site: Site, step: Step | None = None) -> str:
         """Render a block with one scalar result where it stands."""
@@ -231,10 +240,14 @@ class _Shares:
         out = self.kernel.out
         if self.kernel.shared_out:
             self.kernel.share_bounds = (self.size, self.grain)
+        if self.kernel.shared_out or self.kernel.serial:
             out.line(f"portion = {self.grain}")
         else:
             out.line(f"portion = share_of({self.size}, {self.grain}, nt)")
-        out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, tid)")
+        if self.kernel.serial:
+            out.line(f"low = 0 if tid == 0 else {self.size}")
+        else:
+            out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, tid)")
         for head in (f"while low < {self.size}:", None):
             if head is None:
                 out.line(f"high = min(low + portion, {self.size})")
@@ -246,7 +259,8 @@ class _Shares:
     def __exit__(self, *exc: Any) -> None:
         self._stack.pop().__exit__(None, None, None)
         self.kernel.end_share(self.grain)
-        self.kernel.out.line(f"low = next_item(ctl, base, portion, {self.size}, nt)")
+        following = f"next_item(ctl, base, portion, {self.size}, nt)"
+        self.kernel.out.line(f"low = {'low + portion' if self.kernel.serial else following}")
         self._stack.pop().__exit__(None, None, None)
 
 

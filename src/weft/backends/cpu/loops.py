@@ -262,17 +262,17 @@ def balanced_row(offsets, n, part, parts, rows):
 
 
 @njit(nogil=True)
-def most_frequent(keys, counts, begin, count):
+def most_frequent(keys, begin, count):
     """Return the most frequent of `count` keys from `begin` on, the smallest on ties.
 
-    Keys are sorted in place by heap sort; `counts` is not used by short rows.
+    The keys are sorted in place. NaNs are one key, greater than all others.
     """
     end = begin + count
     if count <= 32:
         for i in range(begin + 1, end):
             key = keys[i]
             j = i
-            while j > begin and keys[j - 1] > key:
+            while j > begin and (keys[j - 1] > key or (keys[j - 1] != keys[j - 1] and key == key)):
                 keys[j] = keys[j - 1]
                 j -= 1
             keys[j] = key
@@ -283,7 +283,8 @@ def most_frequent(keys, counts, begin, count):
     i = begin
     while i < end:
         j = i + 1
-        while j < end and keys[j] == keys[i]:
+        nan = keys[i] != keys[i]
+        while j < end and (keys[j] == keys[i] or (nan and keys[j] != keys[j])):
             j += 1
         if j - i > most:
             most = j - i

@@ -201,15 +201,15 @@ def _extremum(name, a, b, symbol):
     def codegen(context, builder, sig, args):
         left, right = args
         if isinstance(kind, types.Float):
-            take = builder.or_(
-                builder.fcmp_ordered(symbol, left, right),
-                builder.fcmp_unordered("uno", right, right),
+            # Of equal numbers the first: a minimum of 0.0 and -0.0 must not change what was there.
+            replace = builder.or_(
+                builder.fcmp_ordered(symbol, right, left),
+                builder.fcmp_unordered("uno", left, left),
             )
-        else:
-            signed = isinstance(kind, types.Integer) and kind.signed
-            compare = builder.icmp_signed if signed else builder.icmp_unsigned
-            take = compare(symbol, left, right)
-        return builder.select(take, left, right)
+            return builder.select(replace, right, left)
+        signed = isinstance(kind, types.Integer) and kind.signed
+        compare = builder.icmp_signed if signed else builder.icmp_unsigned
+        return builder.select(compare(symbol, left, right), left, right)
 
     return kind(kind, kind), codegen
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cpu.edges import render_edge_sweep
+from weft.backends.cpu.edges import buffered_edges, render_edge_sweep
 from weft.backends.cpu.kernel import (
     EMPTY,
     IMPORTS,
@@ -54,10 +54,12 @@ def render(
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
     find_pairs(kernel, sweeps)
-    kernel.sorts = options.deterministic and any(
-        reduction[2].kind == "f" for reduction in scalar_reductions(list(program.all_steps()))
+    kernel.sorts = options.deterministic and (
+        any(dtype.kind == "f" for _, _, dtype in scalar_reductions(list(program.all_steps())))
+        or any(s.in_order and s.pull_refused for s in [*sweeps, *refill])
     )
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
+    kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and any(
         len([d for d in options.directions if not _refused(s, d)]) == 2 for s in edge_sweeps
     )
@@ -161,7 +163,8 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         kernel.discards = not last and sweeps[number + 1].steps[0].everywhere
         if sweep.kind == "edge":
             out.line("looked_all = 0")
-            render_edge_sweep(kernel, sweep)
+            arcs = kernel.options.arcs and first_number + number == 0
+            render_edge_sweep(kernel, sweep, arcs=arcs)
             both = [d for d in kernel.options.directions if not _refused(sweep, d)]
             direction = "pulling" if len(both) == 2 else str(int(both == ["pull"]))
         else:
@@ -234,9 +237,11 @@ def _keep_trail(kernel: Kernel) -> None:
         out.line(
             f"{trail}[np.uint64(trail_size) + i] = np.int64(i) if dense else np.int64(queue_a[i])"
         )
+    kernel.barrier()
     out.line("trail_size += size")
     with out.block("if tid == 0:"):
         out.line(f"{ends}[step + 1] = trail_size")
+    kernel.barrier()  # the next phase clears counters that some may still read
 
 
 def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:

@@ -37,6 +37,7 @@ class Site:
     index: dict[str, str] = field(default_factory=lambda: {"u": "u", "v": "v", "w": "w"})
     known: dict[tuple[Any, ...], Operand] = field(default_factory=dict)
     snapshots: frozenset[str] = frozenset()
+    turned: bool = False  # the arc runs from v to u: a gather over out-edges
 
     def load(self, value: Value) -> Operand:
         """Return the operand of a load."""
@@ -47,12 +48,12 @@ class Site:
         if kind in ("field", "old"):
             return self._field(value, kind, attr[1], attr[2])
         if kind == "column":
-            return self._element(
+            return self.element(
                 value, self.args.use("column", attr[2], self.direction), self._place()
             )
         if kind == "edge_state":
             place = self.arc() if attr[1] == "e" else f"np.uint64({self._reverse()})"
-            return self._element(value, self.args.use("edge_state", attr[2]), place)
+            return self.element(value, self.args.use("edge_state", attr[2]), place)
         if kind == "id":
             return f"np.int64({self.index[attr[1]]})"
         if kind in ("out_degree", "in_degree"):
@@ -76,9 +77,10 @@ class Site:
             array = self.args.use("snapshot", name)
         else:
             array = self.args.use(kind, name)
-        return self._element(value, array, self.index[who])
+        return self.element(value, array, self.index[who])
 
-    def _element(self, value: Value, array: str, place: str) -> Operand:
+    def element(self, value: Value, array: str, place: str) -> Operand:
+        """Return what an array holds at a place."""
         if value.shape:
             return Stretch(array, f"{place} * np.uint64({value.size})", value.shape, value.dtype)
         return cast_loaded(f"{array}[{place}]", value.dtype)
@@ -107,6 +109,6 @@ class Site:
 
     def _rank(self) -> str:
         row = "in" if self.traits.keep == "in" else "out"
-        owner = "v" if row == "in" else "u"
+        owner = "v" if (row == "in") != self.turned else "u"
         offsets = self.args.use("offsets", row)
         return f"(np.int64({self.arc()}) - np.int64({offsets}[{self.index[owner]}]))"

@@ -84,10 +84,12 @@ def _claim(
 
 
 def _improves(name: str, message: str, old: str, dtype: Any) -> str:
+    # A number takes the place of a NaN.
+    filled = f" or ({old} != {old} and {message} == {message})" if dtype.kind == "f" else ""
     if name == "min":
-        return f"{message} < {old}" + (f" or {old} != {old}" if dtype.kind == "f" else "")
+        return f"{message} < {old}{filled}"
     if name == "max":
-        return f"{message} > {old}" + (f" or {old} != {old}" if dtype.kind == "f" else "")
+        return f"{message} > {old}{filled}"
     return f"{combine(name, old, message, dtype)} != {old}"
 
 
@@ -137,6 +139,11 @@ class _RawByte:
 _Raw: Any = _RawByte()
 
 
+def _stamp(kernel: Kernel, number: int) -> str:
+    """Return the stamps of the vertices that a function of a sweep sent to."""
+    return kernel.args.use("stamp", number) if number else kernel.args.use("stamp")
+
+
 def _touch(kernel: Kernel, number: int) -> str:
     """Note that a function sent to v; return a test whether this was its first message there.
 
@@ -154,9 +161,13 @@ def _touch(kernel: Kernel, number: int) -> str:
     return "won"
 
 
-def _inbox(kernel: Kernel, reduction: Reduction, name: str) -> str:
-    """Return the array that gathers the messages into a field: neutral between two sweeps."""
-    return kernel.args.use("inbox", name, reduction.name, reduction.identity)
+def _inbox(kernel: Kernel, reduction: Reduction, name: str, number: int = 0) -> str:
+    """Return the array that gathers the messages into a field: neutral between two sweeps.
+
+    Functions of a fold that choose a message, or combine in a way of their own, share none.
+    """
+    apart = number if reduction.selecting or reduction.name == "user" else 0
+    return kernel.args.use("inbox", name, reduction.name, reduction.identity, apart)
 
 
 def _deferred(
@@ -166,9 +177,12 @@ def _deferred(
     out = kernel.out
     won = _touch(kernel, number)
     for reduction, names, positions in groups_of(step):
+        if reduction.name in ("argmin", "argmax"):
+            _compete(kernel, number, reduction, step, renderer, messages)
+            continue
         for name, position in zip(names, positions, strict=True):
             dtype, shape = kernel.types[name]
-            array = _inbox(kernel, reduction, name)
+            array = _inbox(kernel, reduction, name, number)
             message = messages[position]
             value = step.body.results[position]
             if reduction.name == "any":
@@ -183,6 +197,26 @@ def _deferred(
                     place = f"v * np.uint64({size}) + k"
                     message = message.at("k") if isinstance(message, Stretch) else message
                 atomic_combine(kernel, renderer, reduction, array, place, str(message), dtype)
+
+
+def _compete(
+    kernel: Kernel, number: int, reduction: Reduction, step: Step, renderer: BlockRenderer,
+    messages: list[Operand],
+) -> None:  # fmt: skip
+    """Put key and payloads into the inboxes if the key is better; a lock of v keeps them one."""
+    out, locks = kernel.out, kernel.args.use("locks")
+    sign = "<" if reduction.name == "argmin" else ">"
+    key = renderer.variable(str(messages[0]), "m")
+    test = f"if {key} {sign} {_inbox(kernel, reduction, step.into[0], number)}[v]:"
+    with out.block(test):
+        with out.block(f"while sync_or({locks}, v, np.uint8(1)) != 0:"):
+            out.line("pause()")
+        with out.block(test):
+            for name, value, operand in zip(
+                step.into, step.body.results, [key, *messages[1:]], strict=False
+            ):
+                write(renderer, _inbox(kernel, reduction, name, number), "v", value, operand)
+        out.line(f"sync_and({locks}, v, np.uint8(0))")
 
 
 def atomic_combine(
@@ -222,8 +256,11 @@ def commit(kernel: Kernel, sweep: Sweep) -> None:
         fresh: dict[str, Operand] = {}
         for number, step in enumerate(sweep.steps):
             for reduction, names, _ in groups_of(step):
-                for name in names:
-                    present = fresh.get(name, _placed(kernel, "field", name))
+                held = {name: fresh.get(name, _placed(kernel, "field", name)) for name in names}
+                if reduction.name in ("argmin", "argmax"):
+                    fresh |= _better(kernel, number, reduction, held)
+                    continue
+                for name, present in held.items():
                     fresh[name] = _delivered(kernel, number, reduction, name, present)
         _settle(kernel, sweep, fresh)
     kernel.end_queue()
@@ -237,7 +274,7 @@ def _delivered(
     """Return a field's value with the messages of its inbox, which is emptied."""
     out = kernel.out
     dtype, shape = kernel.types[name]
-    array = _inbox(kernel, reduction, name)
+    array = _inbox(kernel, reduction, name, number)
     got = _at_v(array, dtype, shape)
     if reduction.selecting and number == 0:
         return got
@@ -259,6 +296,28 @@ def _delivered(
         else:
             out.line(f"{target} = {renderer.combined(reduction, old, new, dtype)}")
             out.line(f"{array}[{place}] = {neutral}")
+    return result
+
+
+def _better(
+    kernel: Kernel, number: int, reduction: Reduction, held: dict[str, Operand]
+) -> dict[str, Operand]:
+    """Return key and payloads: those of the inboxes, which are emptied, if their key is better."""
+    out = kernel.out
+    better = out.fresh("w")
+    result: dict[str, Operand] = {}
+    for name, present in held.items():
+        dtype, shape = kernel.types[name]
+        array = _inbox(kernel, reduction, name, number)
+        got = _at_v(array, dtype, shape)
+        fresh = out.fresh("b")
+        if not result:
+            sign = "<" if reduction.name == "argmin" else ">"
+            out.line(f"{better} = {got} {sign} {present}")
+        out.line(f"{fresh} = {got} if {better} else {present}")
+        if not result:
+            out.line(f"{array}[v] = {stored(literal(neutral_of(reduction, dtype), dtype), dtype)}")
+        result[name] = fresh
     return result
 
 
@@ -350,7 +409,9 @@ class Pulled:
             neutral = not reduction.selecting
             accumulator = Accumulator(renderer, reduction, kinds, neutral=neutral)
             if reduction.name in ("argmin", "argmax"):
-                out.line(f"{accumulator.parts[0]} = {_placed(kernel, 'field', names[0])}")
+                whole = names if self.step.active is not None else names[:1]
+                for name, part in zip(whole, accumulator.parts, strict=False):
+                    out.line(f"{part} = {_placed(kernel, 'field', name)}")
             self.groups.append((reduction, names, positions, accumulator))
             self.accumulated.update(zip(names, accumulator.parts, strict=True))
 
@@ -376,7 +437,8 @@ class Pulled:
                     out.line("got = True")
             else:
                 accumulator.take(parts)
-        if not any(r.name in ("argmin", "argmax") for r in self.step.reductions):
+        chosen = any(r.name in ("argmin", "argmax") for r in self.step.reductions)
+        if not chosen or self.step.active is not None:
             out.line("got = True")
         if self.sweep.early_exit:
             out.line("s += ONE")

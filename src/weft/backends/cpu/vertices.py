@@ -37,10 +37,13 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.barrier()
     kernel.read_counters()
     kernel.total_scalars(sweep)
-    if carried:
-        for now, following in _hoisted_arrays(kernel, sweep):
-            out.line(f"{now}, {following} = {following}, {now}")
     _copy_back(kernel, sweep)
+    if carried:
+        with out.block("if dense:"):
+            for now, following in _hoisted_arrays(kernel, sweep):
+                out.line(f"{now}, {following} = {following}, {now}")
+        with out.block("else:  # the first frontier: not every vertex has written its own"):
+            fill_hoisted(kernel, sweep)
     if wake == "all":
         out.line("size = n if changed > 0 else 0")
         out.line("dense = 1")
@@ -65,6 +68,10 @@ def fill_hoisted(kernel: Kernel, sweep: Sweep) -> None:
 def _write_hoisted(kernel: Kernel, sweep: Sweep, place: str, *which: str) -> None:
     """Compute the hoisted expressions of one vertex from its present fields."""
     site = kernel.site(u=place)
+    site.snapshots = frozenset(sweep.snapshots)
+    for name in sweep.buffered if which else ():
+        value = Value("param", (), 0, *kernel.types[name])
+        site.known["field", "u", name] = _own_operand(kernel.args.use("next", name), value)
     for step in sweep.steps:
         for name, block in step.hoisted:
             renderer = kernel.renderer(site, step, set(), vertex=place)
@@ -176,7 +183,7 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
         renderer = kernel.renderer(site, step, sweep.facts.live)
         renderer.prepare(step.body)
         renderer.run(step.body.body)
-        kernel.take_scalars(renderer)
+        kernel.take_scalars(renderer, sweep, number)
         output = _output(kernel, sweep, step, renderer, site)
         if step.conditional:  # before the fields that it may read are written
             when = renderer.variable(str(renderer.operand(step.body.results[-1])))

@@ -1,0 +1,230 @@
+"""explain: what becomes of a program, from the IR to the source that is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from weft.config import Config, check_config
+from weft.engine.run import make_request
+from weft.engine.state import State
+from weft.errors import ConfigError, FieldError, TraceError, unknown
+from weft.graph import Graph
+from weft.ir.show import show
+from weft.program import trace_program
+
+if TYPE_CHECKING:
+    from weft.ir.plan import Sweep
+
+MODES = {
+    "once": "written in place by the first message, which settles the vertex",
+    "online": "updated in place; changes are noticed one by one",
+    "deferred": "messages are gathered in a second buffer and compared after the sweep",
+    "effects": "no messages: edge state and live fields only",
+    "vertex": "one function call per vertex of the frontier",
+}
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """How one sweep of a program is carried out.
+
+    Attributes
+    ----------
+    functions
+        The functions that go over the edges or vertices together.
+    kind
+        ``"edge"`` or ``"vertex"``.
+    mode
+        ``"once"``, ``"online"``, ``"deferred"``, ``"effects"`` or ``"vertex"``.
+    buffered
+        Fields that are written to a second buffer first.
+    refused
+        Directions that are not possible, each with the reason.
+    notes
+        Further decisions, such as an early exit.
+    refill
+        Whether the sweep belongs to ``refill=``.
+    """
+
+    functions: tuple[str, ...]
+    kind: str
+    mode: str
+    buffered: tuple[str, ...]
+    refused: dict[str, str]
+    notes: tuple[str, ...]
+    refill: bool
+
+    def __str__(self) -> str:
+        role = " of refill" if self.refill else ""
+        lines = [f"{', '.join(self.functions)}: {self.kind} sweep{role}, mode {self.mode}"]
+        lines.append(f"  {MODES[self.mode]}")
+        if self.buffered:
+            lines.append(f"  second buffers: {', '.join(self.buffered)}")
+        lines += [f"  {note}" for note in self.notes]
+        if self.kind == "edge":
+            lines += [
+                f"  {direction}: {'no, ' + self.refused[direction] if reason else 'yes'}"
+                for direction, reason in {"push": "", "pull": "", **self.refused}.items()
+            ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `weft.explain` found; printed, it tells all of it.
+
+    Attributes
+    ----------
+    ir
+        The IR as it was traced.
+    passes
+        The rewrites that fired, then the decisions that were made.
+    rewritten
+        The IR after the rewrites, with constants lifted into arguments.
+    sweeps
+        How each sweep is carried out.
+    source
+        The generated Numba module.
+    """
+
+    ir: str
+    passes: tuple[str, ...]
+    rewritten: str
+    sweeps: tuple[SweepSummary, ...]
+    source: str
+
+    def __str__(self) -> str:
+        parts = {
+            "IR as traced": self.ir,
+            "passes and decisions": ", ".join(self.passes) or "none",
+            "IR after the passes": self.rewritten,
+            "sweeps": "\n".join(map(str, self.sweeps)),
+            "generated source": self.source,
+        }
+        return "\n\n".join(f"-- {title}\n\n{text.rstrip()}" for title, text in parts.items()) + "\n"
+
+    __repr__ = __str__
+
+
+def explain(
+    functions: Any,
+    g: Graph,
+    state: State | None = None,
+    frontier: Any = None,
+    *,
+    edge_state: State | None = None,
+    mode: str = "iterate",
+    until: Callable[..., Any] | None = None,
+    max_iter: int | None = None,
+    refill: Any = (),
+    trail: bool = False,
+    direction: str | None = None,
+    config: Config | None = None,
+) -> Explanation:
+    """Show what a program becomes: its IR, the passes that fired, the generated source.
+
+    Takes what ``g.iterate`` takes and decides as it would, but neither compiles nor runs anything.
+
+    Parameters
+    ----------
+    functions
+        A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them.
+    g
+        The graph.
+    state
+        The state that the functions would run on: it gives the dtypes and shapes of the fields.
+    frontier
+        The first frontier; some decisions depend on it.
+    mode
+        ``"iterate"``, or ``"run"`` for a single superstep.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+    ... def discover(u, v, e):
+    ...     return u.level + 1
+    >>> g = weft.generators.path(4)
+    >>> state = g.state(level=weft.full(-1, weft.int32))
+    >>> state.level[0] = 0
+    >>> told = weft.explain(discover, g, state, [0])
+    >>> told.passes
+    ('dead_fields', 'write_once', 'early_exit')
+    >>> print(told.sweeps[0])
+    discover: edge sweep, mode once
+      written in place by the first message, which settles the vertex
+      a pull stops at the first message
+      push: yes
+      pull: yes
+    >>> "def kernel(" in told.source
+    True
+    """
+    if not isinstance(g, Graph):
+        raise TraceError(f"weft.explain needs a graph after the functions, but got {g!r}.")
+    if not isinstance(state, State):
+        raise FieldError(
+            f"weft.explain needs the state that the functions would run on, for the dtypes of its "
+            f"fields, but got {state!r}. Pass one made by g.state(...)."
+        )
+    if mode not in ("iterate", "run"):
+        raise ConfigError(unknown("mode", mode, ("iterate", "run")))
+    from weft.backends.cpu.execute import compile_program
+
+    program = trace_program(
+        functions, g._signature(state, edge_state), mode, until=until, refill=refill,
+        bounded=max_iter is not None, trail=trail,
+    )  # fmt: skip
+    traced = show(program)
+    checked = check_config(config)
+    if direction is not None:
+        checked = replace(checked, direction=direction)
+    columns = {name: g.vertex.storage(name) for name in g.vertex}
+    copy = State(dict(state.fields), state.scalars)  # old values are not to be kept from now on
+    copy.old.update(state.old)
+    request = make_request(
+        program, g.topology, copy, edge_state, columns, g.edge, g.frontier(frontier), checked
+    )
+    compiled, _ = compile_program(request)
+    refills = compiled.program.refill
+    return Explanation(
+        traced,
+        tuple(compiled.fired),
+        show(compiled.program),
+        tuple(
+            _summary(sweep, g.topology.keep, checked.direction, sweep.steps[0] in refills)
+            for sweep in compiled.sweeps
+        ),
+        compiled.rendered.source,
+    )
+
+
+def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary:
+    refused = {}
+    for direction, stored in (("push", "out"), ("pull", "in")):
+        own = sweep.push_refused if direction == "push" else sweep.pull_refused
+        if own:
+            refused[direction] = own
+        elif keep not in ("both", stored):
+            refused[direction] = f"the graph does not keep its {stored}-edges"
+        elif wanted not in ("auto", direction):
+            refused[direction] = f"direction={wanted!r} was asked for"
+    notes = []
+    if sweep.early_exit:
+        notes.append("a pull stops at the first message")
+    if sweep.relaxes:
+        notes.append("messages may be built from values of the same superstep (monotone)")
+    if sweep.snapshots:
+        notes.append(f"others see {', '.join(sorted(sweep.snapshots))} as when the fold began")
+    for step in sweep.steps:
+        notes += [f"computed once per vertex: {name}" for name, _ in step.hoisted]
+    return SweepSummary(
+        tuple(step.name for step in sweep.steps),
+        sweep.kind,
+        sweep.mode,
+        tuple(sorted(sweep.buffered)),
+        refused if sweep.kind == "edge" else {},
+        tuple(notes),
+        refill,
+    )
