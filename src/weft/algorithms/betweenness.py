@@ -28,9 +28,7 @@ from weft.program import edge, vertex
 Array = np.ndarray[Any, Any]
 
 
-@edge(
-    into=("level", "paths"), reduce=(monoids.max, monoids.sum), accept=lambda v: v.level < 0
-)
+@edge(into=("level", "paths"), reduce=(monoids.max, monoids.sum), accept=lambda v: v.level < 0)
 def reach(u: Any, v: Any, e: Any) -> Any:
     """Put v on the next level and add up the shortest paths that lead to it."""
     return u.level + 1, u.paths

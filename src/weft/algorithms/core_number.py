@@ -80,9 +80,7 @@ def core_number(g: Graph, *, config: Config | None = None) -> Array:
     [2, 2, 2, 1, 1, 0]
     """
     g = simple(g)
-    state = g.state(
-        core=full(-1, vertex_id), degree=lambda v: v.out_degree, k=scalar(0, vertex_id)
-    )
+    state = g.state(core=full(-1, vertex_id), degree=lambda v: v.out_degree, k=scalar(0, vertex_id))
     g.iterate(
         [take_away, lose_neighbor], state, [], refill=[find_lowest, has_lowest], config=config
     )

@@ -121,9 +121,7 @@ def pagerank(
         **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
     )
     step = refresh(weighted, personalization is not None, dtype)
-    run = g.iterate(
-        step, state, until=lambda error: error <= tol, max_iter=max_iter, config=config
-    )
+    run = g.iterate(step, state, until=lambda error: error <= tol, max_iter=max_iter, config=config)
     if not run.converged and on_unconverged == "raise":
         raise ConvergenceError(
             f"PageRank did not converge: the error is {state.error:.3g} after {run.steps} "

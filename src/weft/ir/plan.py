@@ -16,6 +16,7 @@ from typing import Any
 
 from weft.ir.facts import Facts, block_facts, facts_of
 from weft.ir.ops import Program, Step, Value
+from weft.ir.types import fits
 
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
 
@@ -175,9 +176,7 @@ def _write_once(step: Step) -> str:
     test = step.accept.results[0]
     if test.op not in ("lt", "eq") or len(test.args) != 2:
         return ""
-    load, bound = test.args
-    while load.op == "cast":
-        load = load.args[0]
+    load, bound = _uncast(test.args[0]), test.args[1]
     if load.op != "load" or load.attr[:2] != ("field", "v") or bound.op != "const":
         return ""
     name = load.attr[2]
@@ -187,9 +186,20 @@ def _write_once(step: Step) -> str:
     return _not_accepted(message, name, test.op, bound.attr)
 
 
-def _not_accepted(message: Value, name: str, op: str, bound: float) -> str:
-    while message.op == "cast":
-        message = message.args[0]
+def _uncast(value: Value) -> Value:
+    """Return what a value was cast from, if every value is kept (counts fit 32 bits)."""
+    while value.op == "cast":
+        source = value.args[0]
+        wide = source.weak and value.dtype.kind != "b" and value.dtype.itemsize >= 4
+        if not wide and not fits(source.dtype, value.dtype):
+            break
+        value = source
+    return value
+
+
+def _not_accepted(message: Value, name: str, op: str, bound: float, adds: int = 4) -> str:
+    """Return the proof for one message; at most `adds` small numbers are added in it."""
+    message = _uncast(message)
     if message.op == "load":
         if message.attr[0] in ("id", "superstep", "edge_id", "rank"):
             return "always" if bound <= 0 and (op == "lt" or bound < 0) else ""
@@ -197,9 +207,9 @@ def _not_accepted(message: Value, name: str, op: str, bound: float) -> str:
             return "frontier"
     if message.op == "add":
         for a, b in (message.args, message.args[::-1]):
-            step = b.args[0] if b.op == "cast" else b
-            if step.op == "const" and step.attr >= 0:
-                inner = _not_accepted(a, name, op, bound)
+            step = _uncast(b)
+            if step.op == "const" and 0 <= step.attr <= 2 and adds:
+                inner = _not_accepted(a, name, op, bound, adds - 1)
                 if op == "lt" or inner == "always":
                     return inner
     if message.op == "const" and op == "lt":
@@ -248,7 +258,9 @@ def _nondecreasing(value: Value, name: str) -> bool:
     if value.op == "load":
         return True
     if value.op == "cast":
-        return value.dtype.kind == value.args[0].dtype.kind and _nondecreasing(value.args[0], name)
+        floats = value.dtype.kind == value.args[0].dtype.kind == "f"
+        kept = floats or fits(value.args[0].dtype, value.dtype)
+        return kept and _nondecreasing(value.args[0], name)
     if value.op in _NONDECREASING:
         return all(_nondecreasing(a, name) for a in value.args)
     if value.op == "sub":
@@ -264,6 +276,8 @@ def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
     if len(sweep.steps) > 1:
         sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
     sweep.in_order = deterministic and _depends_on_order(sweep)
+    if deterministic and sweep.mode == "once" and sweep.facts.far & set(sweep.last.into):
+        sweep.check_frontier = True  # a source that is claimed itself would show the order
     if sweep.in_order and not sweep.pull_refused:
         sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
 
@@ -288,7 +302,7 @@ def _plan_snapshots(sweeps: list[Sweep]) -> None:
     for sweep in sweeps:
         if sweep.fold_start:
             written = set()
-        elif not any(step.relaxed for step in sweep.steps):
+        elif sweep.kind == "vertex" and not any(step.relaxed for step in sweep.steps):
             hoisted = block_facts(*(b for step in sweep.steps for _, b in step.hoisted))
             sweep.snapshots = (sweep.facts.far | hoisted.far) & written
         written |= sweep.facts.written

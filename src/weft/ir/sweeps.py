@@ -10,7 +10,7 @@ fold together with the vertex run after it. Within a sweep
 - scalars read as when the run of edge or vertex functions began, and are set at its end.
 
 An edge run that follows a vertex run of the same fold begins a new sweep: its sources have just
-been written.
+been written. A vertex run after that still sees other vertices as they were when the fold began.
 """
 
 from __future__ import annotations
@@ -73,10 +73,15 @@ class Sweeper:
 
     def run(self, steps: Sequence[Step], frontier: Members) -> Members:
         """Run steps one after another; return what the last one puts out."""
+        fold_began = self.memory.begin
         for sweep in cut_into_sweeps(steps):
             self.memory.begin_sweep()
+            if not sweep[0].folded:
+                fold_began = self.memory.begin
             for kind, run in (("edge", self._run_edges), ("vertex", self._run_vertices)):
                 functions = [step for step in sweep if step.kind == kind]
+                if kind == "vertex":
+                    self.memory.begin = fold_began
                 if functions:
                     self.memory.start_scalars(functions)
                     for step in functions:

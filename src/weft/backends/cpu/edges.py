@@ -30,8 +30,9 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
     if pull and push:
         _choose(kernel, sweep)
     out.line("epoch += 1")
-    first = "dense == 2" if arcs and not sweep.steps[0].everywhere else ""
+    first = "by_arcs" if arcs and not sweep.steps[0].everywhere else ""
     if first:
+        out.line("by_arcs = dense == 2")
         with out.block(f"if {first}:"):
             _phase(kernel, sweep, lambda: _sweep_arcs(kernel, sweep))
             _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)

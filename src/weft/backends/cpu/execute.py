@@ -13,6 +13,7 @@ from weft.backends.cpu.binding import Binder
 from weft.backends.cpu.cache import load_module
 from weft.backends.cpu.cas128 import has_cas128
 from weft.backends.cpu.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
+from weft.backends.cpu.edges import claim_field
 from weft.backends.cpu.gang import num_threads, run
 from weft.backends.cpu.kernel import (
     EMPTY,
@@ -35,6 +36,7 @@ from weft.ir.request import Outcome, Request
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
+MOST_ADDED = 8  # to a field of u by one message of a write-once step
 RECORDS = 1 << 13  # supersteps that a profile remembers
 
 _SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
@@ -174,7 +176,8 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
         return False
     accept = sweep.steps[0].accept
     assert accept is not None
-    chosen = slice(None) if request.frontier is None else request.frontier
+    everywhere = request.frontier is None or sweep.steps[0].everywhere
+    chosen = slice(None) if everywhere else request.frontier
 
     def load(attr: Any) -> Any:
         if attr[0] == "field":
@@ -183,8 +186,14 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
             return constants[attr[1]]
         return None
 
-    accepted = evaluate_arrays(accept, load)
-    return not np.any(accepted)
+    if np.any(evaluate_arrays(accept, load)):
+        return False
+    # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
+    claimed = request.fields[claim_field(sweep.steps[0])]
+    if claimed.dtype.kind == "f":
+        return True
+    room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed[chosen], initial=0))
+    return room >= MOST_ADDED * (request.topology.num_vertices + 1)
 
 
 def execute(request: Request) -> Outcome:

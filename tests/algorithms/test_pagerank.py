@@ -1,0 +1,140 @@
+"""PageRank against NetworkX."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from graphs import AWKWARD, graphs
+from networks import medium, multigraph, values_of, wide
+from weft.errors import ConfigError, ConvergenceError, GraphError
+
+
+def expected_rank(g, *, weighted=False, damping=0.85, personalization=None):
+    weight = "weight" if weighted else None
+    if personalization is not None:
+        personalization = dict(enumerate(personalization))
+    return values_of(
+        nx.pagerank(
+            multigraph(g), damping, personalization, max_iter=1000, tol=1e-13, weight=weight
+        )
+    )
+
+
+def check(g, rank, **options):
+    assert rank.shape == (g.num_vertices,)
+    if g.num_vertices:
+        assert abs(rank.sum() - 1) < 1e-9
+        np.testing.assert_allclose(rank, expected_rank(g, **options), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_graphs(name):
+    g = AWKWARD[name]()
+    check(g, weft.pagerank(g, tol=1e-8, max_iter=200))
+
+
+@given(graphs(index_dtype=None, weights=None))
+@settings(max_examples=40)
+def test_random_graphs(g):
+    check(g, weft.pagerank(g, tol=1e-8, max_iter=200))
+
+
+@given(graphs(index_dtype=None, weights="int", directed=True))
+@settings(max_examples=30)
+def test_weights(g):
+    check(g, weft.pagerank(g, tol=1e-8, max_iter=200, weighted=True), weighted=True)
+
+
+def test_weights_of_undirected_edges_count_both_ways():
+    g = AWKWARD["parallel edges undirected"]()
+    check(g, weft.pagerank(g, weighted=True), weighted=True)
+
+
+def test_weighted_without_weights_is_plain():
+    g = AWKWARD["two cliques"]()
+    np.testing.assert_allclose(weft.pagerank(g, weighted=True), weft.pagerank(g), rtol=1e-12)
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_personalization(data):
+    g = data.draw(graphs(min_vertices=1, index_dtype=None, weights=None, directed=True))
+    n = g.num_vertices
+    values = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n).filter(sum))
+    rank = weft.pagerank(g, tol=1e-8, max_iter=200, personalization=values)
+    check(g, rank, personalization=values)
+
+
+def test_personalization_by_dictionary():
+    g = AWKWARD["social"]()
+    values = np.zeros(g.num_vertices)
+    values[[3, 7]] = 1, 2
+    by_name = weft.pagerank(g, personalization={3: 0.5, 7: 1.0})
+    np.testing.assert_array_equal(by_name, weft.pagerank(g, personalization=values))
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.99])
+def test_damping(damping):
+    g = AWKWARD["disconnected"]()
+    check(g, weft.pagerank(g, damping, tol=1e-9, max_iter=3000), damping=damping)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_several_threads(directed):
+    g = medium(directed)
+    check(g, weft.pagerank(g, config=weft.Config(threads=3)))
+
+
+def test_deterministic():
+    g = medium(True)
+    runs = [weft.pagerank(g, config=weft.Config(deterministic=True, threads=t)) for t in (1, 2, 4)]
+    check(g, runs[0])
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run, runs[0])
+
+
+def test_float32():
+    g = medium(True)
+    rank = weft.pagerank(g, dtype=np.float32)
+    assert rank.dtype == np.float32
+    assert abs(rank.sum(dtype=np.float64) - 1) < 1e-5
+    np.testing.assert_allclose(rank, expected_rank(g), atol=1e-6)
+
+
+def test_wide_ids():
+    g = wide(AWKWARD["social"]())
+    check(g, weft.pagerank(g))
+
+
+def test_not_converged():
+    g = AWKWARD["social"]()
+    with pytest.raises(
+        ConvergenceError, match=r"the error is .* after 3 iterations.*tol=1e-06; raise max_iter"
+    ):
+        weft.pagerank(g, max_iter=3)
+    rank = weft.pagerank(g, max_iter=3, on_unconverged="return")
+    assert abs(rank.sum() - 1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"damping": 1.5}, ConfigError, r"damping=1.5 is not a probability"),
+        ({"tol": -1}, ConfigError, r"tol=-1 is not a tolerance"),
+        ({"tol": np.nan}, ConfigError, r"tol=nan is not a tolerance"),
+        ({"max_iter": -2}, ConfigError, r"max_iter=-2"),
+        ({"dtype": np.int32}, ConfigError, r"cannot hold ranks. Expected float64 or float32"),
+        ({"on_unconverged": "rise"}, ConfigError, r"Did you mean 'raise'"),
+        ({"personalization": [1, 2]}, GraphError, r"shape \(2,\). Expected \(6,\)"),
+        ({"personalization": [0] * 6}, GraphError, r"somewhere positive"),
+        ({"personalization": [1, 1, 1, 1, 1, -1]}, GraphError, r"smallest value is -1"),
+        ({"personalization": {9: 1}}, GraphError, r"names the vertex 9. Expected integers from 0"),
+        ({"weighted": True}, GraphError, r"the weight of edge 2 \(1 -> 3\) is -2.0. Expected fin"),
+    ],
+)
+def test_errors(options, error, message):
+    with pytest.raises(error, match=message):
+        weft.pagerank(AWKWARD["weights negative"](), **options)
