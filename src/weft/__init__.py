@@ -29,14 +29,74 @@ if TYPE_CHECKING:
     from weft.explaining import explain
     from weft.graph import Graph
     from weft.ir.functions import (
-        acos, asin, atan, atan2, bitcast, cast, cbrt, ceil, clz, cos, cosh, degree, dot, exp, exp2,
-        expm1, eye, floor, for_range, hypot, inverse, isfinite, isinf, isnan, log, log1p, log2,
-        log10, matmul, matvec, maximum, minimum, neighbor, neighbor_edge, normalize, num_vertices,
-        outer, popcount, random, random_bits, reduce, round, sign, sin, sinh, solve, sqrt, stack,
-        superstep, tan, tanh, transpose, trunc, where, while_loop,
+        acos,
+        asin,
+        atan,
+        atan2,
+        bitcast,
+        cast,
+        cbrt,
+        ceil,
+        clz,
+        cos,
+        cosh,
+        degree,
+        dot,
+        exp,
+        exp2,
+        expm1,
+        eye,
+        floor,
+        for_range,
+        hypot,
+        inverse,
+        isfinite,
+        isinf,
+        isnan,
+        log,
+        log1p,
+        log2,
+        log10,
+        matmul,
+        matvec,
+        maximum,
+        minimum,
+        neighbor,
+        neighbor_edge,
+        normalize,
+        num_vertices,
+        outer,
+        popcount,
+        random,
+        random_bits,
+        reduce,
+        round,
+        sign,
+        sin,
+        sinh,
+        solve,
+        sqrt,
+        stack,
+        superstep,
+        tan,
+        tanh,
+        transpose,
+        trunc,
+        where,
+        while_loop,
     )  # fmt: skip
     from weft.ir.monoids import (
-        and_, any, argmax, argmin, max, min, mode, monoid, or_, prod, sum,
+        and_,
+        any,
+        argmax,
+        argmin,
+        max,
+        min,
+        mode,
+        monoid,
+        or_,
+        prod,
+        sum,
     )  # fmt: skip
     from weft.ir.proxies import common, send
     from weft.ir.types import vertex_id
@@ -76,10 +136,11 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = ("acc", "errors", "generators")
 _DTYPES = (
-    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"
-).split()  # fmt: skip
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+    "float64",
+)  # fmt: skip
 
-__all__ = ["__version__", *_HOME, *_MODULES, *_DTYPES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME, *_MODULES, *_DTYPES]
 
 
 def __getattr__(name: str) -> Any:

@@ -54,7 +54,7 @@ class Config:
     >>> weft.Config(direction="sideways")
     Traceback (most recent call last):
     ...
-    weft.errors.ConfigError: direction='sideways' is not known. Expected one of 'auto', 'push', 'pull'.
+    weft.errors.ConfigError: direction='sideways' is not known. Expected one of ...
     """
 
     direction: str = "auto"

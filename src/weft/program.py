@@ -177,11 +177,8 @@ def edge(
         raise TraceError(f"{len(reduce)} monoids for {len(names)} fields. Expected one for each.")
     if isinstance(reduce, tuple) and any(m.name in ("argmin", "argmax") for m in reduce):
         raise TraceError("argmin and argmax take the whole tuple: pass the monoid, not a tuple.")
-    if not isinstance(reduce, tuple) and reduce is not None:
-        if reduce.name in ("argmin", "argmax") and len(names) < 2:
-            raise TraceError(
-                f"{reduce!r} needs two fields at least: the key and what goes with it."
-            )
+    if isinstance(reduce, Monoid) and reduce.name in ("argmin", "argmax") and len(names) < 2:
+        raise TraceError(f"{reduce!r} needs two fields at least: the key and what goes with it.")
 
     def decorate(f: Function) -> EdgeFunction:
         return EdgeFunction(
@@ -297,14 +294,14 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
             arguments.append(defaults[position - required])
         else:
             raise fail(
-                f"{_name(function)} asks for {name!r}, which is not a scalar of the state. Expected "
-                f"one of {listed(builder.scalars) or 'none'}; declare it with "
+                f"{_name(function)} asks for {name!r}, which is not a scalar of the state. "
+                f"Expected one of {listed(builder.scalars) or 'none'}; declare it with "
                 f"g.state({name}=weft.scalar(...)).{nearest(name, builder.scalars)}"
             )
     return arguments
 
 
-def _call(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
+def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount < len(proxies) and not code.co_flags & 0x04:
         raise fail(
@@ -317,7 +314,7 @@ def _call(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any
 def _condition(function: Function, signature: Signature, who: tuple[Any, ...], what: str) -> Block:
     """Trace accept, active, priority or until: one scalar result, no effects."""
     with Builder(signature, what) as builder:
-        returned = _call(function, who, builder)
+        returned = call_function(function, who, builder)
         if returned is None:
             raise fail(f"{what} returned nothing. Expected a value.")
         result = node(returned)
@@ -332,7 +329,8 @@ def _condition(function: Function, signature: Signature, who: tuple[Any, ...], w
 def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
     with Builder(signature, f.__name__) as builder:
         builder.kind = "edge"
-        returned = _call(f.function, (Vertex("u"), Vertex("v"), Edge(own=True)), builder)
+        edge_ends = (Vertex("u"), Vertex("v"), Edge(own=True))
+        returned = call_function(f.function, edge_ends, builder)
         step = Step("edge", f.__name__, builder.blocks[0])
         if f.into:
             messages, when = messages_of(returned, f.__name__)
@@ -388,7 +386,7 @@ def _fit_messages(
 
 def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
     with Builder(signature, f.__name__) as builder:
-        returned = _call(f.function, (Vertex("v", own=True),), builder)
+        returned = call_function(f.function, (Vertex("v", own=True),), builder)
         step = Step("vertex", f.__name__, builder.blocks[0])
         if returned is not None:
             condition = builder.condition(node(returned))
@@ -431,7 +429,11 @@ def trace_steps(functions: Any, signature: Signature) -> tuple[Step, ...]:
 
 
 class ThresholdStats:
-    """What `next_threshold(old, stats)` may look at: `stats.min`, `stats.waiting`, `stats.edges`."""
+    """What `next_threshold(old, stats)` may look at.
+
+    `stats.min` is the least waiting priority, `stats.waiting` the number of waiting vertices and
+    `stats.edges` the number of edges that the last superstep looked at.
+    """
 
     def __init__(self, builder: Builder) -> None:
         self.min = Expr(builder.emit("load", (), ("threshold", "min"), FLOAT64))

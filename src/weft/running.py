@@ -43,8 +43,7 @@ class Running:
         --------
         >>> import weft
         >>> g = weft.generators.star(3)
-        >>> state = g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
-        >>> state
+        >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
         State(rank: float64, degree: int32, error=0.0)
         """
         columns = {name: self._vertex.storage(name) for name in self._vertex}
@@ -188,8 +187,8 @@ class Running:
             for name, array in held.fields.items() if held is not None else ():
                 if len(array) != length:
                     raise FieldError(
-                        f"field {name!r} has {len(array)} rows, but this graph needs {length}. Make "
-                        f"the state with g.{maker}(...) of the graph that runs the program."
+                        f"field {name!r} has {len(array)} rows, but this graph needs {length}. "
+                        f"Make the state with g.{maker}(...) of the graph that runs the program."
                     )
         return signature_of(self._topology, state, edge_state, self._vertex, self._edge)
 

@@ -97,8 +97,8 @@ def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
         )  # fmt: skip
         if not run.converged:
             raise GraphError(
-                f"a cycle of negative weight can be reached from source={source}, so that shortest "
-                f"paths do not exist. Remove the cycle, or start elsewhere."
+                f"a cycle of negative weight can be reached from source={source}, so that "
+                f"shortest paths do not exist. Remove the cycle, or start elsewhere."
             )
     if dtype.kind == "f":
         return SSSP(state.dist, state.parent)
@@ -130,8 +130,8 @@ def _distance_dtype(g: Graph, weight: Array | None, low: float, high: float) -> 
         return np.dtype(np.int32)
     if longest >= 2**62:
         raise GraphError(
-            f"weights up to {max(abs(int(low)), abs(int(high)))} could overflow 64-bit distances on "
-            f"{g.num_vertices} vertices. Use floating-point weights."
+            f"weights up to {max(abs(int(low)), abs(int(high)))} could overflow 64-bit distances "
+            f"on {g.num_vertices} vertices. Use floating-point weights."
         )
     return np.dtype(np.int64)
 

@@ -86,8 +86,8 @@ def make_request(
             fields[name] = values
             if any(name in f.written for f in facts):
                 raise FieldError(
-                    f"{name!r} is a column of the graph and cannot be written by a program. Declare "
-                    f"a field of that name in g.state(...)."
+                    f"{name!r} is a column of the graph and cannot be written by a program. "
+                    f"Declare a field of that name in g.state(...)."
                 )
     for name in sorted(set().union(*(f.old for f in facts))):
         if name not in state.old:
@@ -138,16 +138,16 @@ def _schedule(name: str | None) -> str:
 def _check_roles(program: Program, facts: list[Any], frontier: Frontier, config: Config) -> None:
     if frontier.arcs and program.steps[0].kind != "edge":
         raise TraceError(
-            f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a vertex "
-            f"function. Use g.frontier(...)."
+            f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a "
+            f"vertex function. Use g.frontier(...)."
         )
     if config.deterministic:
         for step, fact in zip(program.all_steps(), facts, strict=True):
             if fact.live and not step.order_free:
                 raise ConfigError(
                     f"deterministic=True cannot hold for {step.name!r}: it touches "
-                    f"{sorted(fact.live)} through .at(i), in no fixed order. Mark it order_free=True "
-                    f"if its result does not depend on the order."
+                    f"{sorted(fact.live)} through .at(i), in no fixed order. Mark it "
+                    f"order_free=True if its result does not depend on the order."
                 )
 
 

@@ -114,7 +114,7 @@ class Builder:
             dtype = types.check_dtype(value.dtype, "a constant")
             return self.emit("const", attr=value.item(), dtype=dtype)
         if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2:
-            parts = [self.const(part if value.ndim == 2 else part) for part in value]
+            parts = [self.const(part) for part in value]
             return self.stack(parts)
         raise fail(
             f"a value of type {type(value).__name__} cannot be used in a traced function. "
@@ -236,8 +236,8 @@ class Builder:
             raise fail(f"{what} has shape {shape}, but got a value of shape {value.shape}.")
         if not value.weak and not types.fits(value.dtype, dtype):
             raise fail(
-                f"{what} is {dtype}, but got {value.dtype}, which it cannot hold. Declare the field "
-                f"wider, or narrow the value yourself with weft.cast(x, weft.{dtype.name})."
+                f"{what} is {dtype}, but got {value.dtype}, which it cannot hold. Declare the "
+                f"field wider, or narrow the value yourself with weft.cast(x, weft.{dtype.name})."
             )
         if value.weak and value.dtype.kind == "f" and dtype.kind != "f":
             raise fail(

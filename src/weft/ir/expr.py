@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.ir import builder as tracing
 from weft.ir.builder import fail
-from weft.ir.ops import Value
+from weft.ir.ops import ARITHMETIC, BITWISE, COMPARISON, Value
 
 # NumPy's functions that may be called on an expression, and the op each one becomes.
 _UFUNCS = {
@@ -26,8 +26,7 @@ _UFUNCS = {
     "tanh": "tanh", "floor": "floor", "ceil": "ceil", "rint": "round", "trunc": "trunc",
     "sign": "sign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
 }  # fmt: skip
-_BINARY = {"lt", "le", "gt", "ge", "eq", "ne", "add", "sub", "mul", "div", "floordiv", "mod", "pow",
-           "minimum", "maximum", "hypot", "atan2", "bit_and", "bit_or", "bit_xor", "shl", "shr"}  # fmt: skip
+_BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON))
 
 
 def node(x: Any) -> Value:
@@ -218,9 +217,9 @@ class Expr:
 
     def __bool__(self) -> NoReturn:
         raise fail(
-            "the truth of a traced value is known only when the program runs, so `if`, `and`, `or`, "
-            "`not` and `while` cannot decide on it. Use weft.where(condition, a, b), the operators "
-            "& | ~, or weft.while_loop."
+            "the truth of a traced value is known only when the program runs, so `if`, `and`, "
+            "`or`, `not` and `while` cannot decide on it. Use weft.where(condition, a, b), the "
+            "operators & | ~, or weft.while_loop."
         )
 
     def __iter__(self) -> NoReturn:

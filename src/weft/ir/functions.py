@@ -383,8 +383,9 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     dtype = builder.scalars.get(name)
     if dtype is None:
         raise fail(
-            f"the state has no scalar {name!r}. Expected one of {listed(builder.scalars) or 'none'}; "
-            f"declare it with g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"
+            f"the state has no scalar {name!r}. Expected one of "
+            f"{listed(builder.scalars) or 'none'}; declare it with "
+            f"g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"
         )
     if monoid.name in ("any", "argmin", "argmax", "mode"):
         raise fail(f"{monoid!r} cannot reduce into a scalar. Use sum, prod, min, max, or_ or and_.")

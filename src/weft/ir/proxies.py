@@ -86,7 +86,7 @@ class LiveCell(Expr):
 
     def __init__(self, field: str, i: Any) -> None:
         builder = tracing.current()
-        dtype, shape = builder.fields[field]
+        _, shape = builder.fields[field]
         if shape:
             raise fail(f"field {field!r} has shape {shape}; .at(i) works on scalar fields.")
         builder.live.add(field)
@@ -211,13 +211,14 @@ class Vertex(_Proxy):
         if not self._own:
             role = "the source" if self._who == "u" else "this vertex"
             raise fail(
-                f"{self._who}.{name} cannot be assigned: {role} is read only here. A vertex function "
-                f"assigns the fields of v; an edge function returns a message for v (into=)."
+                f"{self._who}.{name} cannot be assigned: {role} is read only here. A vertex "
+                f"function assigns the fields of v; an edge function returns a message for v "
+                f"(into=)."
             )
         if builder.nested:
             raise fail(
-                f"v.{name} is assigned inside a loop or a gather. Carry the value through the loop's "
-                f"state and assign it after the loop."
+                f"v.{name} is assigned inside a loop or a gather. Carry the value through the "
+                f"loop's state and assign it after the loop."
             )
         if name == "changed" and name not in builder.fields:
             builder.emit("set_changed", (builder.condition(node(value)),))

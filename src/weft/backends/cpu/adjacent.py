@@ -168,9 +168,10 @@ def render_gather(
             taken = kinds[position : position + count]
             accumulators.append(Accumulator(renderer, reduction, taken))
         position += count
-        if deterministic and direction == "both" and isinstance(accumulators[-1], Accumulator):
-            if reduction.selecting:
-                accumulators[-1].count_edges()
+        last = accumulators[-1]
+        tied = deterministic and direction == "both" and reduction.selecting
+        if tied and isinstance(last, Accumulator):
+            last.count_edges()
     exits = all(r.name == "any" for r, _, _ in groups) and len(groups) == 1
     for way in ("in", "out") if direction == "both" else (direction,):
 

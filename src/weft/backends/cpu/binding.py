@@ -28,6 +28,11 @@ def flat(array: Array) -> Array:
     return array.view(np.uint8) if array.dtype == bool else array
 
 
+def _element(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of array elements that hold values of a dtype."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
 class Binder:
     """Makes the arguments of one run."""
 
@@ -88,7 +93,7 @@ class Binder:
         return self.workspace.get(("snapshot", name), field.size, field.dtype)
 
     def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Array:
-        kind = np.uint8 if dtype == bool else dtype
+        kind = _element(dtype)
         return self.workspace.get(("hidden", name, which), self.n * size, kind)
 
     def _column(self, name: str, direction: str) -> Array:
@@ -135,11 +140,11 @@ class Binder:
         return flat(self.request.scalars[name])
 
     def _partial(self, name: str, dtype: Any) -> Array:
-        kind = np.uint8 if dtype == bool else dtype
+        kind = _element(dtype)
         return self.workspace.get(("partial", name), 3 * self.nt * STRIDE, kind)
 
     def _shares(self, name: str, dtype: Any) -> Array:
-        kind = np.uint8 if dtype == bool else dtype
+        kind = _element(dtype)
         shares = max(self.n, self.topology.num_arcs // 64) + 1
         return self.workspace.get(("shares", name), 3 * shares, kind)
 
@@ -198,12 +203,12 @@ class Binder:
     def _keys(self, dtype: Any, number: int) -> Array:
         degrees = [self._degree("in"), self._degree("out")]
         longest = sum(int(d.max()) for d in degrees) if self.n else 0
-        kind = np.uint8 if dtype == bool else dtype
+        kind = _element(dtype)
         return self.workspace.get(("keys", number), self.nt * max(longest, 1), kind)
 
     def _scratch(self, dtype: Any) -> Array:
         size = self.rendered.scratch.get(dtype.name, 1)
-        kind = np.uint8 if dtype == bool else dtype
+        kind = _element(dtype)
         # Truth values and uint8 are both bytes, but places of their own.
         return self.workspace.get(("scratch", dtype.name), self.nt * size, kind)
 

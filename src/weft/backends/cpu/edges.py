@@ -15,7 +15,6 @@ from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
 
 
-
 def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> None:
     """Render the phases of a sweep over edges; both directions if both are possible.
 
@@ -159,9 +158,7 @@ def _row_values(step: Step, row: str, live: set[str]) -> list[Value]:
             )
             if alone and is_movable(value, live):
                 inside[id(value)] = value
-        elif value.op in ("const", "constant"):
-            inside[id(value)] = value
-        elif (
+        elif value.op in ("const", "constant") or (
             is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
         ):
             inside[id(value)] = value

@@ -176,7 +176,7 @@ class Kernel:
             self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
 
     def take_scalars(self, renderer: BlockRenderer, sweep: Sweep, number: int) -> None:
-        """Combine what a function reduced at one item; of a fold's functions the last one counts."""
+        """Combine what a function reduced at one item; of a fold the last function counts."""
         later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
         for name, reduction, operand, dtype in renderer.reduced:
             if name in later:

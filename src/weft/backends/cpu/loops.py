@@ -171,7 +171,7 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
     return begin + i
 
 
-# The order of a row's sum is free (rule 33 fixes it per build), which lets the compiler keep several
+# The order of a row's sum is free (it is fixed per build), which lets the compiler keep several
 # running sums; a single chain of additions would wait for each one to end. Where rows are `short`
 # one is summed without a loop: the processor would guess its length wrong, which costs more than
 # four loads.

@@ -3,8 +3,10 @@
 A vertex that was improved goes to the near queue if its priority is below the threshold, else to
 the far list; flags keep it from being in either twice (bit 0: in the near queue, bit 1: on the far
 list). Threads go on with their own near vertices without a barrier while these are few. When no
-near work is left the threshold rises by `delta` and the far list is split anew. `delta` is steered
-by load: doubled after a bucket with too little work to share, halved after one with a lot.
+near work is left the threshold rises by `delta` and the far list is split anew; where that brings
+nothing near, it rises above the least priority that waits. `delta` is steered by load: doubled
+after a bucket with too little work to share, halved after one with a lot. A priority of NaN is
+always near. A threshold of NaN makes everything near.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         args.use("far", which)
     out.line("threshold = steering[0]")
     out.line("delta = steering[1]")
-    out.line("processed = 0")
+    out.line("processed = looked_all = 0")
+    out.line("floor = -np.inf")
     out.line(f"status = {RUNNING}")
     with out.block("while True:"):
         with out.block("while size == 0 and far_size > 0:"):
@@ -124,12 +127,13 @@ def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) ->
     out.line(
         f"rank = {_priority(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
     )
-    with out.block("if rank < threshold:"):
+    with out.block("if not rank >= threshold:"):  # noqa: SIM117 - nested in what is rendered
         with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
             out.line("count = push(local, local_base, count, v, queue_b, ctl, base + TAIL)")
     with out.block("elif sync_or(flags, v, np.uint8(2)) & 2 == 0:"):
         out.line(
-            "waiting = push_far(local_far, local_base, waiting, v, far_a, far_size, ctl, base + FAR)"
+            "waiting = push_far(local_far, local_base, waiting, v, far_a, far_size, ctl, "
+            "base + FAR)"
         )
 
 
@@ -147,28 +151,72 @@ def _priority(kernel: Kernel, step: Step, site: Site, fresh: dict[str, Operand])
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
     """Split the far list by a higher threshold; the near part becomes the frontier."""
     out = kernel.out
-    step = sweep.steps[0]
-    out.line("lowest = threshold")
     out.line(f"delta *= 2.0 if processed < {FEW} else (0.5 if processed > {MANY} else 1.0)")
     out.line("raised = threshold + delta")
     if kernel.program.next_threshold is not None:
-        out.line("threshold_old, threshold_min = threshold, lowest")
-        out.line("threshold_waiting, threshold_edges = far_size, looked_all")
-        text = kernel.block_value(kernel.program.next_threshold, kernel.site())
-        out.line(f"raised = {text}")
+        _ask_threshold(kernel, sweep)
     out.line("processed = 0")
+    with out.block("if not raised > floor:"):
+        out.line("raised = np.nextafter(floor, np.inf) if floor < np.inf else np.nan")
+    _split_far(kernel, sweep)
+    out.line("threshold = raised")
+    out.line("floor = -np.inf")
+    with out.block("if size == 0 and far_size > 0:"):
+        out.line("# nothing was near: go on from the least priority that waits")
+        with out.block("if delta <= 0.0:"):
+            out.line("mean = total / far_size - least")
+            out.line("delta = mean if 0.0 < mean < np.inf else 0.0")
+            out.line("delta = max(delta, abs(least) * 1e-6 if least < np.inf else 0.0, 1e-300)")
+        out.line("floor = least")
+        out.line("threshold = max(threshold, least)")
+        out.line(f"processed = {FEW}")
+
+
+def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
+    """Let the user's function choose, given the least priority that waits."""
+    out = kernel.out
+    kernel.begin_phase()
+    out.line("least = np.inf")
+    with kernel.shares("far_size", 1024):
+        _far_rank(kernel, sweep)
+        with out.block("if rank >= threshold:"):
+            out.line("least = min(least, rank)")
+    _spread_least(kernel)
+    out.line("threshold_old, threshold_min = threshold, least")
+    out.line("threshold_waiting, threshold_edges = far_size, looked_all")
+    out.line(f"raised = {kernel.block_value(kernel.program.next_threshold, kernel.site())}")
+
+
+def _far_rank(kernel: Kernel, sweep: Sweep) -> None:
+    """Compute the priority of an entry of the far list."""
+    kernel.out.line("v = np.uint64(far_a[i])")
+    site = kernel.site()
+    overlay_pairs(kernel, site)
+    kernel.out.line(f"rank = {_priority(kernel, sweep.steps[0], site, {})}")
+
+
+def _spread_least(kernel: Kernel) -> None:
+    """End a phase; all threads learn the least priority."""
+    out = kernel.out
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE] = least")
+    kernel.barrier()
+    out.line("least = np.inf")
+    with out.block("for t in range(nt):"):
+        out.line("least = min(least, spread[((phase % 3) * nt + t) * STRIDE])")
+
+
+def _split_far(kernel: Kernel, sweep: Sweep) -> None:
+    """Move what is below the raised threshold from the far list to the frontier."""
+    out = kernel.out
     kernel.begin_phase()
     out.line("count = waiting = 0")
     out.line("least = np.inf")
     out.line("total = 0.0")
     with kernel.shares("far_size", 1024):
-        out.line("v = np.uint64(far_a[i])")
-        site = kernel.site()
-        overlay_pairs(kernel, site)
-        out.line(f"rank = {_priority(kernel, step, site, {})}")
-        with out.block("if rank < threshold:"):
+        _far_rank(kernel, sweep)
+        with out.block("if not rank >= threshold:  # came near since, and was queued then"):
             out.line("sync_and(flags, v, np.uint8(253))")
-        with out.block("elif rank < raised:"):
+        with out.block("elif not rank >= raised:"):
             out.line("sync_and(flags, v, np.uint8(253))")
             with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
                 out.line("count = push(local, local_base, count, v, queue_a, ctl, base + TAIL)")
@@ -180,22 +228,12 @@ def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
             )
     out.line("flush(local, local_base, count, queue_a, ctl, base + TAIL)")
     out.line("flush_far(local_far, local_base, waiting, far_b, 0, ctl, base + FAR)")
-    out.line("spread[((phase % 3) * nt + tid) * STRIDE] = least")
     out.line("spread[((phase % 3) * nt + tid) * STRIDE + 1] = total")
-    kernel.barrier()
+    _spread_least(kernel)
     out.line("size = ctl[base + TAIL]")
     out.line("far_size = ctl[base + FAR]")
-    out.line("least = np.inf")
     out.line("total = 0.0")
     with out.block("for t in range(nt):"):
-        out.line("least = min(least, spread[((phase % 3) * nt + t) * STRIDE])")
         out.line("total += spread[((phase % 3) * nt + t) * STRIDE + 1]")
     out.line("far_a, far_b = far_b, far_a")
     out.line("far_swapped = 1 - far_swapped")
-    out.line("threshold = raised")
-    with out.block("if size == 0 and far_size > 0:"):
-        out.line("# nothing was near: go on from the least priority that waits")
-        with out.block("if delta <= 0.0:"):
-            out.line("delta = max(total / far_size - least, 1e-300)")
-        out.line("threshold = max(threshold, least)")
-        out.line(f"processed = {FEW}")

@@ -59,7 +59,8 @@ def _cut_rows(kernel: Kernel) -> Iterator[None]:
     ends, sums = args.use("row_ends"), args.use("row_sums")
     rows = 1 if kernel.options.schedule == "merge" else 0
     out.line("begin_row, end_row = size * tid // nt, size * (tid + 1) // nt")
-    out.line(f"scan_degrees({offsets}, queue_a, dense, begin_row, end_row, {rows}, {ends}, {sums}, tid)")
+    scanned = f"{offsets}, queue_a, dense, begin_row, end_row, {rows}, {ends}, {sums}, tid"
+    out.line(f"scan_degrees({scanned})")
     kernel.barrier()
     out.line(f"work_all = shift_degrees({ends}, {sums}, begin_row, end_row, tid, nt)")
     kernel.barrier()

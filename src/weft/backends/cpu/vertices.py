@@ -27,7 +27,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.begin_queue()
     kernel.begin_scalars(sweep)
     way = "out" if sweep.facts.gathers == {"out"} else "in"
-    with whole_rows(kernel, "size", 256, way) if sweep.facts.gathers else kernel.shares("size", GRAIN):
+    gathers = bool(sweep.facts.gathers)
+    with whole_rows(kernel, "size", 256, way) if gathers else kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
         _functions(kernel, sweep, count_only=wake == "all")
         if carried:
@@ -118,7 +119,7 @@ def take_snapshots(kernel: Kernel, names: list[str]) -> None:
 
 
 def _copy_element(kernel: Kernel, name: str, source: str, target: str, place: str) -> None:
-    dtype, shape = kernel.types[name]
+    _, shape = kernel.types[name]
     out = kernel.out
     size = 1
     for extent in shape:

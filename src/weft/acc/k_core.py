@@ -1,0 +1,27 @@
+"""The k-core: vertices that fall under degree k leave, and their neighbours lose an edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.acc.model import Program
+from weft.algorithms.simple import simple
+from weft.config import Config
+from weft.engine.state import scalar
+from weft.graph import Graph
+from weft.ir import monoids
+
+PROGRAM = Program(
+    fields={"degree": lambda v: v.out_degree, "k": scalar(0)},
+    init=lambda v, k: v.degree < k,
+    compute=lambda u, v, e: -1,
+    combine=monoids.sum,
+    into="degree",
+    accept=lambda v, k: v.degree >= k,  # no update to a vertex that is under k already
+    active=lambda v, k: v.degree < k,
+)
+
+
+def k_core(g: Graph, k: int, *, config: Config | None = None) -> Any:
+    """Return for every vertex whether it is in the k-core of the simple undirected graph."""
+    return PROGRAM.run(simple(g), k=k, config=config).state.degree >= k

@@ -1,0 +1,238 @@
+"""The Active-Compute-Combine model: a program in three small functions.
+
+In every superstep the active vertices send what `compute` returns along their out-edges, `combine`
+settles what becomes of the updates that meet at a vertex, and `active` says which vertices send in
+the next superstep. How each piece lowers is told in docs/design/acc.md.
+
+H. Liu, H. H. Huang: SIMD-X: programming and processing of graph algorithms on GPUs (ATC 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.config import Config, check_config
+from weft.engine.state import Scalar, State, scalar
+from weft.errors import ConfigError, FieldError, TraceError, unknown
+from weft.graph import Graph
+from weft.ir import builder as tracing
+from weft.ir import functions as fn
+from weft.ir import monoids
+from weft.ir.monoids import Monoid
+from weft.ir.proxies import Vertex
+from weft.program import EdgeFunction, VertexFunction, call_function, edge, vertex
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a program left behind: the state, and how the run ended."""
+
+    state: State
+    steps: int
+    converged: bool
+
+
+class Program:
+    """A program of the Active-Compute-Combine model.
+
+    All functions may ask for scalars among the fields by further parameters of the same name.
+
+    Parameters
+    ----------
+    fields
+        The fields of the vertices, by name, each as ``g.state`` takes it; scalars too.
+    compute
+        ``compute(u, v, e)`` returns the update that the active vertex u sends to v.
+    combine
+        ``"vote"``: any one of the updates that meet decides, the rest need not be looked at. Or
+        the monoid that aggregates them with the value that is there.
+    into
+        The field, or the fields, that take the updates.
+    active
+        ``active(v)`` says, where an update arrived, whether v sends in the next superstep. It sees
+        all fields, ``v.id`` and the fields before this superstep as ``v.old``. By default the
+        vertices whose fields changed send.
+    accept
+        ``accept(v)``: only vertices where it holds take updates.
+    init
+        ``init(v)`` assigns fields at every vertex before the first superstep; what it returns says
+        who sends first (all, if it returns nothing).
+    prepare
+        ``prepare(v)`` assigns fields of the active vertices before they send.
+    priority
+        ``priority(v)``: send in this order where that cannot change the result.
+    senders
+        ``"active"``, or ``"all"``: every vertex sends for as long as any is active.
+    push_below
+        A share of the vertices: pull while more of them are active, push from then on. Without it
+        the engine chooses, superstep by superstep.
+
+    Examples
+    --------
+    >>> import weft
+    >>> reach = weft.acc.Program(
+    ...     fields={"seen": lambda v: v.id == 0},
+    ...     compute=lambda u, v, e: u.seen,
+    ...     combine=weft.or_,
+    ...     into="seen",
+    ... )
+    >>> g = weft.Graph.from_edges([0, 1, 3], [1, 2, 2])
+    >>> reach.run(g, [0]).state.seen.tolist()
+    [True, True, True, False]
+    """
+
+    def __init__(
+        self,
+        *,
+        fields: Mapping[str, Any],
+        compute: Function,
+        combine: str | Monoid | tuple[Monoid, ...],
+        into: str | Sequence[str],
+        active: Function | None = None,
+        accept: Function | None = None,
+        init: Function | None = None,
+        prepare: Function | None = None,
+        priority: Function | None = None,
+        senders: str = "active",
+        push_below: float | None = None,
+    ) -> None:
+        if isinstance(combine, str) and combine != "vote":
+            raise TraceError(f"{unknown('combine', combine, ['vote'])} Or a monoid: weft.sum, ...")
+        if senders not in ("active", "all"):
+            raise TraceError(unknown("senders", senders, ["active", "all"]))
+        if push_below is not None and not 0 <= push_below <= 1:
+            raise ConfigError(f"push_below={push_below!r} is no share. Expected 0 to 1, or None.")
+        self.fields = dict(fields)
+        self.init = None if init is None else vertex(_Begin(init))
+        self.push_below = push_below
+        on = "all" if senders == "all" else None
+        self.steps: list[EdgeFunction | VertexFunction] = []
+        if prepare is not None or push_below is not None:
+            self.steps.append(vertex(_Prepare(prepare, push_below is not None), on=on))
+        self.steps.append(
+            edge(
+                compute,
+                into=into,
+                reduce=monoids.any if isinstance(combine, str) else combine,
+                accept=accept,
+                active=None if active is None else _Active(active),
+                priority=priority,
+                on=on,
+            )
+        )
+
+    def run(
+        self,
+        g: Graph,
+        frontier: Any = None,
+        *,
+        max_iter: int | None = None,
+        config: Config | None = None,
+        **fields: Any,
+    ) -> Result:
+        """Run the program on a graph until no vertex is active.
+
+        Parameters
+        ----------
+        g
+            The graph.
+        frontier
+            The vertices that send first; by default those that `init` chose, or all.
+        max_iter
+            The largest number of supersteps.
+        config
+            How to run it.
+        **fields
+            Fields and scalars in place of those that the program declares.
+        """
+        state = self._state(g, fields)
+        if self.init is not None:
+            chosen = g.run(self.init, state, config=config)
+            frontier = chosen if frontier is None else frontier
+        checked = check_config(config)
+        ruled = self.push_below is not None and checked.direction == "auto"
+        if not (ruled and g.topology.keep == "both"):
+            run = g.iterate(self.steps, state, frontier, max_iter=max_iter, config=checked)
+            return Result(state, run.steps, run.converged)
+        pulled = g.iterate(
+            self.steps, state, frontier, until=lambda sending, few: sending <= few,
+            max_iter=max_iter, config=replace(checked, direction="pull"),
+        )  # fmt: skip
+        pushed = g.iterate(
+            self.steps, state, pulled.frontier,
+            max_iter=None if max_iter is None else max_iter - pulled.steps,
+            config=replace(checked, direction="push"),
+        )  # fmt: skip
+        return Result(state, pulled.steps + pushed.steps, pushed.converged)
+
+    def _state(self, g: Graph, more: dict[str, Any]) -> State:
+        fields = dict(self.fields)
+        if self.push_below is not None:
+            few = int(self.push_below * g.num_vertices)
+            fields |= {"sending": scalar(0), "few": scalar(few)}
+        for name, value in more.items():
+            if name not in fields:
+                raise FieldError(f"{unknown('field', name, fields)} Declare it in fields=.")
+            known = fields[name]
+            if isinstance(known, Scalar) and not isinstance(value, Scalar):
+                value = scalar(value, known.dtype)
+            fields[name] = value
+        return g.state(**fields)
+
+    def __repr__(self) -> str:
+        return f"<weft.acc.Program of {', '.join(repr(step) for step in self.steps)}>"
+
+
+class _Hook:
+    """A user's function as weft.program calls it; scalars are found by the user's parameters."""
+
+    def __init__(self, function: Function | None) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", type(self).__name__.strip("_").lower())
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def ask(self, v: Vertex) -> Any:
+        """Call the function, if there is one."""
+        if self.function is None:
+            return None
+        return call_function(self.function, (v,), tracing.current())
+
+
+class _Watched(Vertex):
+    """A vertex after a superstep, which knows itself before it."""
+
+    __slots__ = ()
+
+    @property
+    def old(self) -> Any:
+        """The vertex before the superstep."""
+        return Vertex("before")
+
+
+class _Active(_Hook):
+    def __call__(self, v: Vertex, before: Vertex) -> Any:
+        return self.ask(_Watched("v"))
+
+
+class _Begin(_Hook):
+    def __call__(self, v: Vertex) -> Any:
+        chosen = self.ask(v)
+        return True if chosen is None else chosen
+
+
+class _Prepare(_Hook):
+    """Prepares the vertices of the frontier, counts them on request, and hands all of them on."""
+
+    def __init__(self, function: Function | None, counts: bool) -> None:
+        super().__init__(function)
+        self.counts = counts
+
+    def __call__(self, v: Vertex) -> Any:
+        self.ask(v)
+        if self.counts:
+            fn.reduce("sending", 1, monoids.sum)
+        return True

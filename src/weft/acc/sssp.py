@@ -1,0 +1,28 @@
+"""Shortest paths in order of distance: near vertices send first (delta-stepping)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.acc.model import Program
+from weft.algorithms.sources import check_source
+from weft.config import Config
+from weft.engine.state import full
+from weft.graph import Graph
+from weft.ir import monoids
+from weft.ir.functions import where
+
+
+def sssp(g: Graph, source: int, *, config: Config | None = None) -> Any:
+    """Return the distance from the source to every vertex over weights from 0 on, or inf."""
+    source = check_source(g, source)
+    program = Program(
+        fields={"dist": full(lambda v: where(v.id == source, 0.0, np.inf), np.float64)},
+        compute=lambda u, v, e: u.dist + e.weight,
+        combine=monoids.min,
+        into="dist",
+        priority=lambda v: v.dist,
+    )
+    return program.run(g, [source], config=config).state.dist
