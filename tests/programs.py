@@ -298,7 +298,7 @@ def edge_specs(draw: Any) -> EdgeSpec:
         mark=draw(_maybe(_trees("int32", *whos))),
         goes_on=draw(_maybe(_trees("bool", *whos), 1)),
         accept=draw(_maybe(_trees("bool", "v"))),
-        active=draw(_maybe(_trees("bool", "v", "before"), 5)),
+        active=None if sent is None else draw(_maybe(_trees("bool", "v", "before"), 5)),
         everywhere=draw(st.integers(0, 7)) == 0,
     )
 

@@ -20,6 +20,7 @@ PASSES = (
     "write_once",
     "async_relaxation",
     "early_exit",
+    "index_proofs",
 )
 
 

@@ -258,10 +258,11 @@ def main(
 
     measurements: list[Measurement] = []
     charts: list[Histogram] = []
-    for name, build in (
-        ("social", lambda: weft.generators.rmat(scale=scale, edge_factor=16, seed=1)),
-        ("road", lambda: weft.generators.road(side, keep=0.7, seed=1)),
-    ):
+    builders: dict[str, Callable[[], weft.Graph]] = {
+        "social": lambda: weft.generators.rmat(scale=scale, edge_factor=16, seed=1),
+        "road": lambda: weft.generators.road(side, keep=0.7, seed=1),
+    }
+    for name, build in builders.items():
         console.print(f"[dim]{name} graph: generating, running PageRank and BFS ...[/dim]")
         rows, histograms = measure(name, build())
         measurements += rows

@@ -302,6 +302,7 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
 
 
 def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
+    """Call a user's function with proxies, and with the scalars that its parameters name."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount < len(proxies) and not code.co_flags & 0x04:
         raise fail(

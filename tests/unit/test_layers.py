@@ -18,7 +18,7 @@ LAYERS = (
     ("formats",),
     ("schedules",),
     ("engine",),
-    ("program", "acc", "maps", "operators", "graphblas"),
+    ("program", "maps", "operators", "graphblas"),
     (
         "graph",
         "columns",
@@ -30,7 +30,7 @@ LAYERS = (
         "labels",
         "running",
     ),
-    ("algorithms", "learning"),
+    ("algorithms", "learning", "acc"),
     ("networkx",),
     ("cli", "demo", "__init__", "__main__"),
 )

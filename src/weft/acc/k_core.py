@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from weft.acc.model import Program
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
+from weft.errors import ConfigError
 from weft.graph import Graph
 from weft.ir import monoids
 
@@ -24,4 +27,6 @@ PROGRAM = Program(
 
 def k_core(g: Graph, k: int, *, config: Config | None = None) -> Any:
     """Return for every vertex whether it is in the k-core of the simple undirected graph."""
+    if not isinstance(k, int | np.integer):
+        raise ConfigError(f"k={k!r} is not a number of neighbours. Expected an integer.")
     return PROGRAM.run(simple(g), k=k, config=config).state.degree >= k

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from weft.config import Config, check_config
 from weft.engine.state import Scalar, State, scalar
 from weft.errors import ConfigError, FieldError, TraceError, unknown
@@ -113,17 +115,18 @@ class Program:
         self.steps: list[EdgeFunction | VertexFunction] = []
         if prepare is not None or push_below is not None:
             self.steps.append(vertex(_Prepare(prepare, push_below is not None), on=on))
-        self.steps.append(
-            edge(
-                compute,
-                into=into,
-                reduce=monoids.any if isinstance(combine, str) else combine,
-                accept=accept,
-                active=None if active is None else _Active(active),
-                priority=priority,
-                on=on,
-            )
+        send = edge(
+            compute,
+            into=into,
+            reduce=monoids.any if isinstance(combine, str) else combine,
+            accept=accept,
+            active=None if active is None else _Active(active),
+            priority=priority,
+            on=on,
         )
+        if send.__name__ == "<lambda>":
+            send.__name__ = "compute"
+        self.steps.append(send)
 
     def run(
         self,
@@ -179,7 +182,7 @@ class Program:
                 raise FieldError(f"{unknown('field', name, fields)} Declare it in fields=.")
             known = fields[name]
             if isinstance(known, Scalar) and not isinstance(value, Scalar):
-                value = scalar(value, known.dtype)
+                value = scalar(value, known.dtype or np.asarray(known.value).dtype)
             fields[name] = value
         return g.state(**fields)
 
@@ -192,7 +195,8 @@ class _Hook:
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
-        self.__name__ = getattr(function, "__name__", type(self).__name__.strip("_").lower())
+        name = getattr(function, "__name__", "<lambda>")
+        self.__name__ = type(self).__name__.strip("_").lower() if name == "<lambda>" else name
         self.__doc__ = getattr(function, "__doc__", None)
 
     def ask(self, v: Vertex) -> Any:

@@ -10,6 +10,7 @@ from weft.acc.model import Program
 from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
+from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir import monoids
 from weft.ir.functions import where
@@ -18,6 +19,8 @@ from weft.ir.functions import where
 def sssp(g: Graph, source: int, *, config: Config | None = None) -> Any:
     """Return the distance from the source to every vertex over weights from 0 on, or inf."""
     source = check_source(g, source)
+    if g.weighted and not np.all(g.edge["weight"] >= 0):
+        raise GraphError("a weight is negative or NaN. Expected weights from 0 on; see weft.sssp.")
     program = Program(
         fields={"dist": full(lambda v: where(v.id == source, 0.0, np.inf), np.float64)},
         compute=lambda u, v, e: u.dist + e.weight,

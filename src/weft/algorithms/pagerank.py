@@ -106,7 +106,7 @@ def pagerank(
     >>> import weft
     >>> g = weft.Graph.from_edges([0, 1, 2, 3], [2, 2, 0, 2])
     >>> weft.pagerank(g).round(3).tolist()
-    [0.468, 0.037, 0.457, 0.037]
+    [0.445, 0.038, 0.48, 0.038]
     """
     dtype = _check_options(damping, tol, dtype, on_unconverged)
     n = g.num_vertices

@@ -81,7 +81,7 @@ Shape = tuple[int, ...]
 class Value:
     """One instruction: an op, its operands, and the dtype and shape of its result."""
 
-    __slots__ = ("args", "attr", "blocks", "dtype", "op", "results", "shape", "weak")
+    __slots__ = ("args", "attr", "blocks", "dtype", "op", "results", "shape", "vertex", "weak")
 
     def __init__(
         self,
@@ -102,6 +102,7 @@ class Value:
         self.weak = weak  # a weak number takes the dtype of the other operand
         self.blocks = blocks
         self.results = results  # types of the parts of a multi-result op, read by `project`
+        self.vertex = False  # surely a vertex: needs no check before it is used as an index
 
     @property
     def size(self) -> int:

@@ -307,6 +307,8 @@ class BlockRenderer:
     def checked(self, value: Value) -> str:
         """Return a computed vertex as an index, after a check against the number of vertices."""
         place = self.scalar(value)
+        if value.vertex:
+            return self.variable(f"np.uint64({place})", "p")
         call = f"checked(ctl, {place}, n, {self.scope.function}, np.int64({self.scope.vertex}))"
         return self.variable(call, "p")
 

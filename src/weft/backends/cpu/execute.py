@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cpu import workspace as workspaces
-from weft.backends.cpu.binding import Binder
+from weft.backends.cpu.binding import Binder, unsigned
 from weft.backends.cpu.cache import load_module
 from weft.backends.cpu.cas128 import has_cas128
 from weft.backends.cpu.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
@@ -32,6 +32,7 @@ from weft.ir.key import Keyer, lift_constants
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.plan import Sweep, plan_sweeps
+from weft.ir.ranges import prove_vertices
 from weft.ir.request import Outcome, Request
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
@@ -50,6 +51,7 @@ class Compiled:
     program: Program
     sweeps: list[Sweep]
     fired: list[str]
+    closed: frozenset[str] = frozenset()  # fields that must hold vertices
     kernel: Any = None
 
     def load(self) -> Any:
@@ -83,19 +85,22 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
         request.arcs, off,
     )  # fmt: skip
     fired: list[str] = []  # the second attempt finds the program rewritten by the first
-    for once in (True, False):
-        full = (key, shape, once)
+    blocked = off
+    while True:
+        full = (key, shape, blocked)
         with _lock:
             compiled = _compiled.get(full)
             if compiled is None:
                 if not _is_lifted(program):
                     lift_constants(keyer.constants)
-                blocked = off if once else off | {"write_once"}
                 compiled = _make(request, directions, kept, blocked, fired)
                 _compiled[full] = compiled
-        if not once or _starts_rightly(request, compiled, constants):
+        if not _starts_rightly(request, compiled, constants):
+            blocked |= {"write_once"}
+        elif not _holds_vertices(request, compiled):
+            blocked |= {"index_proofs"}
+        else:
             return compiled, constants
-    raise AssertionError("unreachable")
 
 
 def _is_lifted(program: Program) -> bool:
@@ -117,6 +122,7 @@ def _make(
 ) -> Compiled:  # fmt: skip
     program, topology = request.program, request.topology
     fired += run_passes(program, off)
+    closed = prove_vertices(program, closed="index_proofs" not in off)
     deterministic = bool(request.options.get("deterministic"))
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
@@ -144,7 +150,8 @@ def _make(
     traits = Traits(topology.directed, topology.keep)
     rendered = render(program, sweeps, refill, traits, options)
     made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
-    return Compiled(rendered, program, [*sweeps, *refill], list(dict.fromkeys(made)))
+    made += ["index_proofs"] if closed else []
+    return Compiled(rendered, program, [*sweeps, *refill], list(dict.fromkeys(made)), closed)
 
 
 def _check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
@@ -194,6 +201,12 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
         return True
     room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed[chosen], initial=0))
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
+
+
+def _holds_vertices(request: Request, compiled: Compiled) -> bool:
+    """Whether the fields that indices are taken from unchecked hold vertices at the start."""
+    n = request.topology.num_vertices
+    return all(int(unsigned(request.fields[name]).max()) < n for name in compiled.closed)
 
 
 def execute(request: Request) -> Outcome:

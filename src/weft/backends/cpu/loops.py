@@ -155,7 +155,7 @@ def is_marked(marker, base, w):
 @njit(nogil=True)
 def checked(ctl, place, n, function, vertex):
     """Return an index, or 0 after a fault if it is out of range."""
-    if place < 0 or place >= n:
+    if np.uint64(place) >= np.uint64(n):
         fault(ctl, INDEX_RANGE, function, vertex)
         return np.uint64(0)
     return np.uint64(place)

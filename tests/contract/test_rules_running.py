@@ -1,0 +1,414 @@
+"""The rules of running: supersteps, frontiers, lists, folds, loops (rules 1 to 17)."""
+
+import numpy as np
+import pytest
+
+import weft
+from agreement import DIRECTIONS, THREADS, agreed, run
+from weft.backends.cpu import execute
+
+MOST = np.iinfo(np.int64).max
+Y = np.array([1, 2, 3, 4, 5, 6])
+
+
+@weft.edge(into=("x", "z"), reduce=(weft.sum, weft.any))
+def add_and_pick(u, v, e):
+    return u.y, u.y
+
+
+@weft.vertex(on="all")
+def collect(v):
+    v.total = v.gather(lambda u, e: u.y, weft.sum)
+    v.least = v.gather(lambda u, e: u.y, weft.min)
+
+
+@pytest.mark.parametrize("config", DIRECTIONS[::2])
+def test_rule_01_an_edge_step_accumulates_any_replaces_a_gather_starts_anew(g, config):
+    fields = {
+        "x": 10 * Y, "y": Y, "z": np.full(6, -7), "total": np.full(6, 99), "least": np.full(6, 99),
+    }  # fmt: skip
+    result = run(g, [add_and_pick, collect], fields, config=config)
+    assert result.x.tolist() == [10 + 4, 20 + 1, 30 + 1 + 2 + 2 + 3, 40 + 3 + 5, 50, 60]
+    assert result.z[[0, 1, 4, 5]].tolist() == [4, 1, -7, -7]
+    assert result.z[2] in (1, 2, 3) and result.z[3] in (3, 5)
+    assert result.total.tolist() == [4, 1, 8, 8, 0, 0]
+    assert result.least.tolist() == [4, 1, 1, 3, MOST, MOST]
+
+
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+def discover(u, v, e):
+    return u.level + 1
+
+
+@pytest.mark.parametrize("config", DIRECTIONS[::2])
+def test_rule_02_only_edges_whose_source_is_in_the_frontier_send(g, config):
+    fields = {
+        "x": 10 * Y, "y": Y, "z": np.full(6, -7), "total": np.full(6, 99), "least": np.full(6, 99),
+    }  # fmt: skip
+    result = run(g, [add_and_pick, collect], fields, [1, 4], config=config)
+    assert result.x.tolist() == [10, 20, 34, 45, 50, 60]
+    # 4 is visited but not in the frontier: what replaces the frontier's test must not let it send.
+    level = np.array([0, -1, -1, -1, 0, -1])
+    for configuration in (config, weft.Config()):
+        found = run(g, discover, {"level": level}, [0], mode="iterate", config=configuration)
+        assert found.level.tolist() == [0, 1, 1, 2, 0, -1]
+
+
+@weft.edge(into="count", reduce=weft.sum, accept=lambda v: v.count < 1)
+def count_once(u, v, e):
+    return 1
+
+
+def test_rule_03_accept_sees_the_state_at_the_beginning_of_the_step(g):
+    result = agreed(
+        g, count_once, {"count": np.zeros(6, int)}, mode="iterate", max_iter=3, configs=DIRECTIONS
+    )
+    assert result.count.tolist() == [1, 1, 4, 2, 0, 0]  # the second superstep adds nothing
+    assert (result.steps, result.frontier, result.converged) == (2, [], True)
+
+
+@weft.edge(into="x", reduce=weft.sum)
+def send_some(u, v, e):
+    return weft.send(100 * u.y, when=(u.id < v.id) & (e.weight > 1))
+
+
+def test_rule_04_send_sends_only_where_its_condition_holds(g):
+    result = agreed(g, send_some, {"x": np.zeros(6, int), "y": Y}, configs=DIRECTIONS)
+    # 0->1 (5), 1->2 (2 and 7), 2->3 (4); not 0->2 (weight 1), 2->2, 3->0, 4->3.
+    assert result.x.tolist() == [0, 100, 400, 300, 0, 0]
+    assert result.frontier == [1, 2, 3]
+
+
+@weft.vertex
+def assign(v):
+    v.x = v.y
+
+
+@weft.vertex
+def assign_and_say(v):
+    v.changed = v.y > 4
+    v.x = v.y
+
+
+@weft.edge(into="sum", reduce=weft.sum)
+def cancel(u, v, e):
+    return u.sign
+
+
+def test_rule_05_changed_is_bit_for_bit(g):
+    x = np.array([np.nan, 0.0, -0.0, 1.0, 2.0, np.inf])
+    y = np.array([np.nan, -0.0, -0.0, 1.0, 5.0, np.inf])
+    result = agreed(g, assign, {"x": x, "y": y})
+    assert result.frontier == [1, 4]
+    assert agreed(g, assign_and_say, {"x": x, "y": y}).frontier == [4, 5]
+    # Other monoids compare after the step: +1, -1, -1 and +1 arrive at 2 and cancel.
+    sign = np.array([1, -1, 1, 0, 2, 3])
+    result = agreed(g, cancel, {"sum": np.zeros(6, int), "sign": sign}, configs=DIRECTIONS)
+    assert result.sum.tolist() == [0, 1, 0, 3, 0, 0]
+    assert result.frontier == [1, 3]
+
+
+@weft.edge(into="x", reduce=weft.max, active=lambda v, old: (v.x >= old.x) & (v.id != 1))
+def raise_to(u, v, e):
+    return u.y
+
+
+@weft.vertex(active=lambda v, old: v.x + old.x > 40)
+def double(v):
+    v.x = 2 * v.x
+
+
+def test_rule_06_active_sees_the_state_after_and_before(g):
+    result = agreed(g, raise_to, {"x": 10 * Y, "y": Y}, configs=DIRECTIONS)
+    assert result.x.tolist() == (10 * Y).tolist()
+    assert result.frontier == [0, 2, 3]  # a message arrived there, though nothing changed
+    result = agreed(g, double, {"x": 10 * Y}, [0, 1, 3])
+    assert result.x.tolist() == [20, 40, 30, 80, 50, 60]
+    assert result.frontier == [1, 3]
+
+
+@weft.vertex
+def decay(v):
+    v.x = weft.maximum(v.x - 1, 0)
+
+
+def spread(wake):
+    @weft.vertex(wake=wake)
+    def take_largest(v):
+        v.x = weft.maximum(v.x, v.gather(lambda u, e: u.x, weft.max))
+
+    return take_largest
+
+
+def test_rule_07_a_vertex_step_runs_at_its_frontier_and_wakes_by_its_rule(g):
+    result = agreed(g, decay, {"x": np.array([3, 0, 1, 2, 9, 9])}, [0, 1, 2, 3])
+    assert (result.x.tolist(), result.frontier) == ([2, 0, 0, 1, 9, 9], [0, 2, 3])
+    result = agreed(g, decay, {"x": np.array([3, 0, 1, 2, 9, 9])}, [0, 1, 2, 3], mode="iterate")
+    assert (result.x.tolist(), result.steps) == ([0, 0, 0, 0, 9, 9], 4)
+    start = {"x": np.array([0, 0, 0, 0, 7, 0])}
+    for wake, sizes in (
+        ("changed", [2, 1, 0]),  # 3 alone is left, and does not change any more
+        ("all", [2, 6, 6, 6, 6, 0]),  # 3, then 0, then 1 and 2, then nobody
+        ("neighbors", [2, 1, 2, 2, 0]),  # 0, then 1 and 2, then 2 and 3
+    ):
+        result = agreed(g, spread(wake), start, [3, 5], mode="iterate", trail=True)
+        assert [len(part) for part in result.trail] == sizes[:-1], wake
+        assert result.x[3] == 7 and (result.x[2] == 7) == (wake != "changed")
+    assert spread(None).wake is None
+    result = agreed(g, spread(None), start, [3, 5], mode="iterate")
+    assert result.steps == 5  # with a gather the default is "all"
+
+
+@weft.vertex
+def stamp(v):
+    v.y = v.x + 1
+
+
+@weft.vertex(on="all")
+def everywhere(v):
+    v.z = v.x + v.y
+
+
+def test_rule_08_a_list_has_a_barrier_between_and_hands_the_frontier_on(g):
+    @weft.edge(into="x", reduce=weft.sum)
+    def arrive(u, v, e):
+        return u.x
+
+    fields = {"x": Y, "y": np.zeros(6, int), "z": np.zeros(6, int)}
+    result = agreed(g, [arrive, stamp], fields, [2], configs=DIRECTIONS)
+    assert result.x.tolist() == [1, 2, 6, 7, 5, 6]
+    assert result.y.tolist() == [0, 0, 7, 8, 0, 0]  # at 2 and 3 alone, after all messages
+    assert result.frontier == [2, 3]
+    result = agreed(g, [arrive, stamp, everywhere], fields, [2])
+    assert result.z.tolist() == [1, 2, 13, 15, 5, 6]
+    result = agreed(g, [arrive, stamp], fields, [2], mode="iterate", max_iter=2)
+    assert result.x.tolist() == [8, 2, 12, 13, 5, 6]  # the last one's output started superstep 2
+
+
+@weft.edge(into="x", reduce=weft.sum)
+def pass_on(u, v, e):
+    return weft.send(u.x, when=u.x > 1)
+
+
+@weft.edge(into="n", reduce=weft.sum)
+def count_passed(u, v, e):
+    return 1
+
+
+@weft.vertex
+def is_odd(v):
+    v.y = v.x
+    return v.x % 2 == 1
+
+
+@weft.vertex
+def look_round(v):
+    v.z = 100 * v.x + v.gather(lambda u, e: u.x, weft.sum)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rule_09_a_fold_goes_on_where_the_one_before_sent_and_sees_others_as_it_began(g, threads):
+    fields = {name: np.zeros(6, int) for name in "nyz"} | {"x": Y}
+    fold = weft.fold(pass_on, count_passed, is_odd, look_round)
+    result = agreed(g, fold, fields, configs=[weft.Config(threads=threads)])
+    assert result.n.tolist() == [1, 0, 3, 2, 0, 0]  # 0 sends nothing: x is 1 there
+    assert result.x.tolist() == [5, 2, 3 + 2 + 2 + 3, 4 + 3 + 5, 5, 6]
+    assert result.y.tolist() == [5, 0, 10, 12, 0, 0]  # where the last edge function's field changed
+    # 0 alone is odd. It sees itself as it is now, and 3 as it was when the fold began.
+    assert result.z.tolist() == [500 + 4, 0, 0, 0, 0, 0]
+    assert result.frontier == [0]
+
+
+@weft.vertex
+def own_reads(v):
+    v.x = v.x + 1
+    seen = v.gather(lambda u, e: u.x + v.x, weft.sum)
+    v.y = 1000 * v.x + seen
+    v.x = 2 * v.x
+
+
+def test_rule_10_own_reads_follow_program_order_others_read_as_at_the_beginning(g):
+    result = agreed(g, own_reads, {"x": Y, "y": np.zeros(6, int)})
+    assert result.x.tolist() == [4, 6, 8, 10, 12, 14]
+    # 2 has itself as a neighbour: as u it is read as at the beginning, as v as it is now.
+    assert result.y.tolist() == [
+        2000 + 4 + 2, 3000 + 1 + 3, 4000 + 1 + 2 + 2 + 3 + 4 * 4, 5000 + 3 + 5 + 2 * 5, 6000, 7000,
+    ]  # fmt: skip
+
+
+@weft.edge(into="dist", reduce=weft.min)
+def relax(u, v, e):
+    return u.dist + e.weight
+
+
+@weft.edge(into="dist", reduce=weft.min)
+def relax_counting(u, v, e):
+    return u.dist + 1 + 0 * weft.superstep()
+
+
+FAR = np.full(40, 10**6)
+
+
+@pytest.mark.parametrize("config", [*DIRECTIONS, weft.Config()])
+def test_rule_11_in_place_relaxation_cannot_be_observed(path, config):
+    start = {"dist": np.concatenate([[0], FAR[1:]])}
+    steps = dict(mode="iterate", max_iter=3)
+    assert run(path, relax, start, [0], config=config, **steps).dist[:5].tolist() == [
+        0, 1, 2, 3, 10**6,
+    ]  # fmt: skip
+    result = run(path, relax, start, [0], mode="iterate", config=config)
+    assert result.dist.tolist() == list(range(40)) and result.converged
+    until = {"until": lambda seen: seen >= 2, "mode": "iterate"}
+    scalar = {"seen": weft.scalar(2)}
+    assert run(path, relax, start | scalar, config=config, **until).steps == 1
+    assert run(path, relax, start, config=config).dist[:4].tolist() == [0, 1, 10**6, 10**6]
+
+
+def test_rule_11_the_step_counter_keeps_supersteps_apart(path):
+    result = agreed(path, relax_counting, {"dist": np.concatenate([[0], FAR[1:]])}, mode="iterate")
+    assert result.dist.tolist() == list(range(40)) and result.steps == 40
+
+
+@weft.edge(into="dist", reduce=weft.min, priority=lambda v: v.dist)
+def relax_ordered(u, v, e):
+    return u.dist + e.weight
+
+
+@pytest.mark.parametrize("weights", [None, "float", "equal"])
+def test_rule_12_ordering_by_priority_cannot_be_observed(weights):
+    g = weft.generators.rmat(7, 6, seed=3, directed=True, weights="float")
+    if weights != "float":
+        g.edge["weight"] = np.full(g.num_edges, 1.0 if weights is None else 0.0)
+    start = np.full(g.num_vertices, np.inf)
+    start[3] = 0.0
+    expected = run(g, relax, {"dist": start}, [3], mode="iterate").dist
+    for config in (
+        weft.Config(threads=1), weft.Config(threads=3), weft.Config(delta=1e-6),
+        weft.Config(delta=1e9), weft.Config(ordering=False),
+    ):  # fmt: skip
+        result = run(g, relax_ordered, {"dist": start}, [3], mode="iterate", config=config)
+        assert result.dist.tolist() == expected.tolist()
+        assert result.converged and result.frontier == []
+    result = run(
+        g, relax_ordered, {"dist": start}, [3], mode="iterate",
+        next_threshold=lambda old, stats: stats.min + 0.25 * (stats.waiting > 2),
+    )  # fmt: skip
+    assert result.dist.tolist() == expected.tolist()
+
+
+@weft.vertex
+def approach(v, error, n_seen):
+    weft.reduce("error", abs(v.x - 8) + 0 * n_seen, weft.max)
+    weft.reduce("n_seen", 1, weft.sum)
+    v.x = v.x + weft.superstep() + (error > 1000) * 1000
+    v.n = weft.num_vertices()
+
+
+def test_rule_13_scalars_are_set_anew_by_a_step_and_visible_after_it(g):
+    fields = {
+        "x": np.array([0, 1, 2, 3, 4, 5]), "n": np.zeros(6, int),
+        "error": weft.scalar(7000), "n_seen": weft.scalar(5),
+    }  # fmt: skip
+    result = agreed(g, approach, fields, [0, 3])
+    # error was 7000 while the step ran, and is 8 after it.
+    assert result.x.tolist() == [1000, 1, 2, 1003, 4, 5]
+    assert (result.error, result.n_seen, result.n.tolist()) == (8, 2, [6, 0, 0, 6, 0, 0])
+    result = agreed(
+        g, approach, fields | {"error": weft.scalar(0)}, [0, 3], mode="iterate",
+        until=lambda error, n_seen: (error < 8) & (n_seen == 2), max_iter=9,
+    )  # fmt: skip
+    # Superstep 0 changes n alone; supersteps 1 and 2 add 1 and 2.
+    assert (result.steps, result.converged, result.error) == (3, True, 7)
+    assert result.x.tolist() == [3, 1, 2, 6, 4, 5]
+
+
+def test_rule_14_programs_that_differ_in_constants_share_one_kernel(g):
+    def scaled(factor, shift, dtype=np.int64):
+        @weft.vertex
+        def scale(v):
+            v.x = v.x * factor + shift
+
+        return agreed(g, scale, {"x": Y.astype(dtype)}, configs=[weft.Config(threads=1)]).x
+
+    assert scaled(10, 7).tolist() == (10 * Y + 7).tolist()
+    known = len(execute._compiled)
+    assert scaled(-30, 12345).tolist() == (-30 * Y + 12345).tolist()
+    assert scaled(10**12, 3).tolist() == (10**12 * Y + 3).tolist()
+    assert len(execute._compiled) == known
+    scaled(1, 2)  # 0, 1, -1 and 2 stay where they are
+    scaled(10, 7, np.int32)
+    assert len(execute._compiled) == known + 2
+
+
+def test_rule_15_iterate_stops_and_says_how(g):
+    level = np.array([0, -1, -1, -1, -1, -1])
+    fields = {"level": level, "done": weft.scalar(0)}
+    result = agreed(g, discover, fields, [0], mode="iterate")
+    assert (result.steps, result.converged, result.frontier) == (3, True, [])
+    result = agreed(g, discover, fields, [], mode="iterate")
+    assert (result.steps, result.converged, result.level.tolist()) == (0, True, level.tolist())
+    for count, frontier in ((0, [0]), (1, [1, 2]), (2, [3])):
+        result = agreed(g, discover, fields, [0], mode="iterate", max_iter=count)
+        assert (result.steps, result.converged, result.frontier) == (count, False, frontier)
+    state = g.state(level=level, done=weft.scalar(4))
+    done = g.iterate(discover, state, [0], until=lambda done: done > 3)
+    assert (done.steps, done.converged, done.scalars) == (1, True, {"done": 4})
+
+
+@weft.edge(into="left", reduce=weft.sum, accept=lambda v: v.core < 0)
+def leave(u, v, e):
+    return -1
+
+
+@weft.vertex
+def falls(v, k):
+    gone = (v.left <= k) & (v.core < 0)
+    v.core = weft.where(gone, k, v.core)
+    return gone
+
+
+@weft.vertex
+def next_round(v, k):
+    weft.reduce("k", weft.where(v.core < 0, v.left, MOST), weft.min)
+
+
+def test_rule_16_refill_starts_new_rounds_until_it_finds_nobody():
+    # A triangle with a tail of two: core numbers 2, 2, 2, 1, 1; the lone vertex 5 has 0.
+    g = weft.Graph.from_edges(
+        [0, 1, 2, 2, 3], [1, 2, 0, 3, 4], num_vertices=6, directed=False
+    )  # fmt: skip
+    fields = {
+        "left": np.array([2, 2, 3, 2, 1, 0]), "core": np.full(6, -1), "k": weft.scalar(0),
+    }  # fmt: skip
+    result = agreed(
+        g, [leave, falls], fields, [], mode="iterate", refill=[next_round, everyone_falls],
+    )  # fmt: skip
+    assert result.core.tolist() == [2, 2, 2, 1, 1, 0]
+    assert result.converged and result.frontier == []
+
+
+@weft.vertex(on="all")
+def everyone_falls(v, k):
+    gone = (v.left <= k) & (v.core < 0)
+    v.core = weft.where(gone, k, v.core)
+    return gone
+
+
+@weft.edge(into="below", reduce=weft.sum)
+def report(u, v, e):
+    return weft.send(u.below + 1, when=u.level == v.level + 1)
+
+
+def test_rule_17_a_trail_is_replayed_last_to_first():
+    # 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3; the reversed arcs let the sums flow back.
+    src, dst = np.array([0, 0, 1, 2, 3]), np.array([1, 2, 3, 3, 4])
+    g = weft.Graph.from_edges(np.append(src, dst), np.append(dst, src))
+    fields = {"level": np.array([0, -1, -1, -1, -1]), "below": np.zeros(5, int)}
+    found = agreed(g, discover, fields, [0], mode="iterate", trail=True)
+    assert [part.tolist() for part in found.trail] == [[0], [1, 2], [3], [4]]
+    fields["level"] = found.level
+    result = agreed(g, report, fields, mode="replay", trail=found.trail, configs=DIRECTIONS)
+    assert result.below.tolist() == [6, 2, 2, 1, 0]  # 4 once on each of the two ways
+
+
+assert THREADS
