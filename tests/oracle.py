@@ -151,15 +151,18 @@ def run_on(execute: Any, *arguments: Any, **options: Any) -> Interpreted:
     return Interpreted(plain, outcome, request.program, [])
 
 
-def assert_same(left: Interpreted, right: Interpreted) -> None:
-    """Compare everything that two runs of one program left behind, bit for bit."""
+def assert_same(left: Interpreted, right: Interpreted, *, steps: bool = True) -> None:
+    """Compare everything that two runs of one program left behind, bit for bit.
+
+    Relaxation in place may take fewer steps to the same fixpoint: `steps=False` allows that.
+    """
     for part in ("fields", "scalars", "edge_fields"):
         ours, theirs = getattr(left.state, part), getattr(right.state, part)
         assert ours.keys() == theirs.keys()
         for name in ours:
             np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{part}: {name}")
     assert left.frontier == right.frontier
-    assert left.outcome.steps == right.outcome.steps
+    assert not steps or left.outcome.steps == right.outcome.steps
     assert left.program.mode != "iterate" or left.outcome.converged == right.outcome.converged
     assert [part.tolist() for part in left.outcome.trail] == [
         part.tolist() for part in right.outcome.trail

@@ -460,3 +460,17 @@ def test_threads_have_scratch_of_their_own(monkeypatch):
     for name in fields:
         first, second = (getattr(state, name) for state in results)
         np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)
+
+
+def test_long_rows_of_float32_vectors_keep_their_precision():
+    g = weft.generators.star(60_000)
+
+    @weft.vertex
+    def gather(v):
+        v.total = v.gather(lambda u, e: u.x, weft.sum)
+
+    x = np.random.default_rng(0).random((60_000, 2), np.float32)
+    state = g.state(x=x, total=weft.full(0, weft.float32, 2))
+    g.run(gather, state, [0])
+    exact = x[1:].sum(axis=0, dtype=np.float64)
+    np.testing.assert_allclose(state.total[0], exact, rtol=1e-6)

@@ -148,9 +148,8 @@ def _field(
 ) -> Array:
     if isinstance(what, Full):
         if callable(what.value):
-            values, _ = _computed(name, what.value, topology, columns, edges)
-            dtype = values.dtype if what.dtype is None else _dtype(what.dtype, 0, name, topology)
-            return np.ascontiguousarray(values.astype(dtype))
+            kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
+            return _computed(name, what.value, topology, columns, edges, kind)
         dtype = _dtype(what.dtype, what.value, name, topology)
         shape = what.shape or np.shape(what.value)
         _check_shape(name, shape)
@@ -158,8 +157,7 @@ def _field(
         result[...] = what.value
         return result
     if callable(what):
-        values, weak = _computed(name, what, topology, columns, edges)
-        return np.ascontiguousarray(values.astype(topology.index_dtype) if weak else values)
+        return _computed(name, what, topology, columns, edges, None)
     array = np.array(what, order="C")
     _dtype(array.dtype, 0, name, topology)
     if array.ndim == 0:
@@ -181,11 +179,17 @@ def _check_shape(name: str, shape: tuple[int, ...]) -> None:
 
 
 def _computed(
-    name: str, function: Callable[..., Any], topology: Topology, columns: Any, edges: bool
-) -> tuple[Array, bool]:
-    """Evaluate a function of v at every vertex; return the values and whether they are weak."""
+    name: str,
+    function: Callable[..., Any],
+    topology: Topology,
+    columns: Any,
+    edges: bool,
+    dtype: np.dtype[Any] | None,
+) -> Array:
+    """Evaluate a function of v at every vertex; ids and degrees take the dtype of ids."""
     if edges:
         raise FieldError(f"edge field {name!r} cannot start from a function. Pass an array.")
+    n = topology.num_vertices
     kinds = tuple((c, a.dtype, a.shape[1:]) for c, a in columns.items())
     signature = Signature(kinds, (), (), (), topology.index_dtype)
     with Builder(signature, name) as builder:
@@ -193,23 +197,26 @@ def _computed(
         if returned is None:
             raise TraceError(f"the function for field {name!r} returned nothing.")
         value = node(returned)
-        weak = value.weak and value.dtype.kind == "i"
+        if dtype is None:
+            dtype = topology.index_dtype if value.weak and value.dtype.kind == "i" else value.dtype
+        if value.op == "load" and value.attr[0] == "id":
+            return np.arange(n, dtype=dtype)
+        _check_shape(name, value.shape)
         block = builder.blocks[0]
-        block.results = (builder.strong(value),)
+        block.results = (builder.fit(value, dtype, value.shape, f"field {name!r}"),)
 
     def load(attr: Any) -> Any:
         if attr[0] == "field":
             return columns[attr[2]]
         if attr[0] == "id":
-            return np.arange(topology.num_vertices, dtype=np.int64)
+            return np.arange(n, dtype=np.int64)
         if attr[0] == "out_degree":
             return topology.out_degree.astype(np.int64)
         if attr[0] == "in_degree":
             return topology.in_degree.astype(np.int64)
         if attr[0] == "num_vertices":
-            return np.int64(topology.num_vertices)
+            return np.int64(n)
         raise FieldError(f"field {name!r} starts from {attr[0]}, which is not known yet.")
 
     result = np.asarray(evaluate_arrays(block, load))
-    full_shape = (topology.num_vertices, *block.results[0].shape)
-    return np.array(np.broadcast_to(result, full_shape), order="C"), weak
+    return np.array(np.broadcast_to(result, (n, *value.shape)), dtype=dtype, order="C")

@@ -33,22 +33,24 @@ class Accumulator:
             identity = renderer.identity(reduction, dtype, payload)
             if neutral:
                 identity = literal(neutral_of(reduction, dtype), dtype)
-            if shape:
-                place = renderer.scratch.space(dtype, shape)
-                with out.block(f"for k in range(np.uint64({int(np.prod(shape))})):"):
-                    out.line(f"{place.array}[{place.base} + k] = {identity}")
-                self.parts.append(place)
-            else:
-                name = out.fresh("a")
-                out.line(f"{name} = {identity}")
-                self.parts.append(name)
+            self.parts.append(self._new(dtype, shape, identity))
 
         self.edge = ""  # the variable that holds the edge that was chosen
-        self.chunks = ""
-        if reduction.name == "sum" and kinds[0] == (FLOAT32, ()):
-            self.chunks = out.fresh("a")  # sums of whole chunks: a long row keeps its precision
+        self.chunks: Operand = ""
+        if reduction.name == "sum" and kinds[0][0] == FLOAT32:
             self.nothing = identity
-            out.line(f"{self.chunks} = {identity}")
+            # Sums of whole chunks: a long row keeps its precision.
+            self.chunks = self._new(*kinds[0], identity)
+
+    def _new(self, dtype: Any, shape: Any, text: str) -> Operand:
+        """Return a variable, or scratch, that starts from a value."""
+        if not shape:
+            name = self.renderer.out.fresh("a")
+            self.renderer.out.line(f"{name} = {text}")
+            return name
+        place = self.renderer.scratch.space(dtype, shape)
+        self._assign(place, text, shape)
+        return place
 
     def count_edges(self) -> None:
         """Let the smallest edge id decide where several messages could be chosen."""
@@ -58,14 +60,15 @@ class Accumulator:
     def end_slot(self, slot: str) -> None:
         """Start a new chunk of a float32 sum after every 256th slot."""
         if self.chunks:
+            dtype, shape = self.kinds[0]
             with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
-                self.renderer.out.line(f"{self.chunks} += {self.parts[0]}")
-                self.renderer.out.line(f"{self.parts[0]} = {self.nothing}")
+                self._combine(self.chunks, self.parts[0], dtype, shape)
+                self._assign(self.parts[0], self.nothing, shape)
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
         if self.chunks:
-            self.renderer.out.line(f"{self.parts[0]} += {self.chunks}")
+            self._combine(self.parts[0], self.chunks, *self.kinds[0])
 
     def take(self, messages: list[Operand], edge: Callable[[], str] | None = None) -> None:
         """Combine one arc's messages into the running result; `edge` names the arc's edge id."""

@@ -1,0 +1,288 @@
+// What a kernel's translation unit sees of the host emulation: the host twins of device.cuh's primitives.
+//
+// A CUDA thread is a fibre, and all fibres of a launch run in one OS thread, so a run is repeated exactly by
+// its seed. The declarations of namespace weft::simt are implemented by simt.cpp, which is compiled apart and
+// without instrumentation; this header includes nothing, so that a kernel compiles in a fraction of a second.
+#ifndef WEFT_SIMT_H
+#define WEFT_SIMT_H
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+#define WEFT_DEVICE inline
+
+// Every primitive that can wait or be misused takes the place of its call as a hidden last argument.
+#define WEFT_HERE_ONLY ::weft::simt::Site site = {__builtin_FILE(), __builtin_LINE()}
+#define WEFT_HERE , WEFT_HERE_ONLY
+#define WEFT_PASS_ONLY site
+#define WEFT_PASS , site
+
+// A static local is one object per instantiation of the function around it, as a __shared__ array is.
+#define WEFT_SHARED_STATIC(type, name, count)                                                      \
+    static char weft_key_##name;                                                                   \
+    type(&name)[count] = *static_cast<type(*)[count]>(::weft::simt::shared_block(                  \
+        &weft_key_##name, sizeof(type[count]), #name, {__FILE__, __LINE__}))
+#define WEFT_SHARED_DYNAMIC(type, name)                                                            \
+    type* name = static_cast<type*>(::weft::simt::shared_dynamic({__FILE__, __LINE__}))
+
+namespace weft {
+
+using u8 = unsigned char;
+using i32 = int;
+using u32 = unsigned int;
+using i64 = long long;
+using u64 = unsigned long long;
+
+constexpr u32 warp_size = 32;
+constexpr u32 full_mask = 0xffffffffu;
+
+// The type T where it must not take part in template argument deduction.
+template <class T>
+struct Exact {
+    using type = T;
+};
+template <class T>
+using Value = typename Exact<T>::type;
+
+namespace simt {
+
+struct Site {
+    const char* file;
+    int line;
+};
+
+// The indices and sizes of the thread that runs.
+struct Indices {
+    u32 thread, block, block_size, grid_size, cluster_rank, cluster_size;
+};
+extern const Indices* here;
+
+enum class Vote { none, any, all, count };
+enum class WarpOp { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, match };
+
+u32 sync_block(Vote vote, bool predicate, Site site);
+void sync_cluster(Site site);
+u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site);
+u32 active_mask(Site site);
+
+void* shared_block(const void* key, u64 bytes, const char* name, Site site);
+void* shared_dynamic(Site site);
+void* shared_of(const void* pointer, u32 rank, Site site);
+
+// A place where another thread may be chosen to run; checks that the word is aligned.
+void step(const volatile void* word, u64 bytes, Site site);
+void begin_spin(Site site);
+void spin();
+void end_spin();
+
+// What happens-before a relaxed access may establish together with a fence, as C++ defines it.
+void fence(bool device);
+void publish(const volatile void* word, bool keeps_earlier);
+void observe(const volatile void* word);
+
+u64 clock();
+[[noreturn]] void trap(const char* message, Site site);
+
+// A kernel as the runner launches it: pointers to the values of its arguments, as cuLaunchKernel takes them.
+struct Kernel {
+    const char* name;
+    void (*call)(void* const* args);
+    const u32* arg_bytes;
+    u32 num_args;
+};
+extern const Kernel kernels[];
+extern const u32 num_kernels;
+
+struct Shape {
+    u32 grid, block, shared_bytes, cluster;
+    bool cooperative;
+};
+void launch(const Kernel& kernel, void* const* args, const Shape& shape, u64 seed);
+
+template <u32... indices>
+struct Pack {};
+template <u32 count, u32... indices>
+struct CountedPack : CountedPack<count - 1, count - 1, indices...> {};
+template <u32... indices>
+struct CountedPack<0, indices...> {
+    using type = Pack<indices...>;
+};
+
+template <auto kernel>
+struct Entry;
+template <class... Args, void (*kernel)(Args...)>
+struct Entry<kernel> {
+    static constexpr u32 bytes[sizeof...(Args) + 1] = {sizeof(Args)..., 0};
+
+    template <u32... indices>
+    static void unpack(void* const* args, Pack<indices...>) {
+        kernel(*static_cast<Args*>(args[indices])...);
+    }
+    static void call(void* const* args) {
+        unpack(args, typename CountedPack<sizeof...(Args)>::type{});
+    }
+    static constexpr Kernel named(const char* name) {
+        return {name, call, bytes, sizeof...(Args)};
+    }
+};
+
+template <class T>
+u64 to_bits(T value) {
+    static_assert(sizeof(T) <= 8, "lanes exchange values of at most 64 bits");
+    u64 bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+
+template <class T>
+T from_bits(u64 bits) {
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof(T));
+    return value;
+}
+
+// Every atomic is one compare-and-swap loop: sanitizers see a relaxed atomic access.
+template <class T, class F>
+T atomic_update(T* word, F next_of, Site site) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics act on words of 32 or 64 bits");
+    step(word, sizeof(T), site);
+    publish(word, true);
+    T old, next;
+    __atomic_load(word, &old, __ATOMIC_RELAXED);
+    do {
+        next = next_of(old);
+    } while (!__atomic_compare_exchange(word, &old, &next, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    observe(word);
+    return old;
+}
+
+}  // namespace simt
+
+inline u32 thread_id() { return simt::here->thread; }
+inline u32 block_id() { return simt::here->block; }
+inline u32 block_size() { return simt::here->block_size; }
+inline u32 grid_size() { return simt::here->grid_size; }
+
+inline void sync_block(WEFT_HERE_ONLY) { simt::sync_block(simt::Vote::none, false, site); }
+inline bool sync_block_or(bool predicate WEFT_HERE) {
+    return simt::sync_block(simt::Vote::any, predicate, site) != 0;
+}
+inline bool sync_block_and(bool predicate WEFT_HERE) {
+    return simt::sync_block(simt::Vote::all, predicate, site) != 0;
+}
+inline u32 sync_block_count(bool predicate WEFT_HERE) {
+    return simt::sync_block(simt::Vote::count, predicate, site);
+}
+
+inline void sync_warp(u32 mask WEFT_HERE) { simt::warp_op(simt::WarpOp::sync, mask, 0, 0, 0, site); }
+
+template <class T>
+T shuffle(u32 mask, T value, u32 lane, u32 width = warp_size WEFT_HERE) {
+    return simt::from_bits<T>(
+        simt::warp_op(simt::WarpOp::shuffle, mask, simt::to_bits(value), lane, width, site));
+}
+template <class T>
+T shuffle_up(u32 mask, T value, u32 delta, u32 width = warp_size WEFT_HERE) {
+    return simt::from_bits<T>(
+        simt::warp_op(simt::WarpOp::shuffle_up, mask, simt::to_bits(value), delta, width, site));
+}
+template <class T>
+T shuffle_down(u32 mask, T value, u32 delta, u32 width = warp_size WEFT_HERE) {
+    return simt::from_bits<T>(
+        simt::warp_op(simt::WarpOp::shuffle_down, mask, simt::to_bits(value), delta, width, site));
+}
+template <class T>
+T shuffle_xor(u32 mask, T value, u32 bits, u32 width = warp_size WEFT_HERE) {
+    return simt::from_bits<T>(
+        simt::warp_op(simt::WarpOp::shuffle_xor, mask, simt::to_bits(value), bits, width, site));
+}
+
+inline u32 ballot(u32 mask, bool predicate WEFT_HERE) {
+    return static_cast<u32>(simt::warp_op(simt::WarpOp::ballot, mask, predicate, 0, 0, site));
+}
+inline bool any(u32 mask, bool predicate WEFT_HERE) { return ballot(mask, predicate, site) != 0; }
+inline bool all(u32 mask, bool predicate WEFT_HERE) { return ballot(mask, predicate, site) == mask; }
+template <class T>
+u32 match_any(u32 mask, T value WEFT_HERE) {
+    return static_cast<u32>(
+        simt::warp_op(simt::WarpOp::match, mask, simt::to_bits(value), 0, 0, site));
+}
+inline u32 active_mask(WEFT_HERE_ONLY) { return simt::active_mask(site); }
+
+// Sums wrap: they are made in an unsigned type.
+inline i32 wrapping_add(i32 a, i32 b) { return static_cast<i32>(u32(a) + u32(b)); }
+inline u32 wrapping_add(u32 a, u32 b) { return a + b; }
+inline i64 wrapping_add(i64 a, i64 b) { return static_cast<i64>(u64(a) + u64(b)); }
+inline u64 wrapping_add(u64 a, u64 b) { return a + b; }
+inline float wrapping_add(float a, float b) { return a + b; }
+inline double wrapping_add(double a, double b) { return a + b; }
+
+template <class T>
+T atomic_add(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return wrapping_add(old, value); }, site);
+}
+template <class T>
+T atomic_min(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return value < old ? value : old; }, site);
+}
+template <class T>
+T atomic_max(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return value > old ? value : old; }, site);
+}
+template <class T>
+T atomic_or(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return old | value; }, site);
+}
+template <class T>
+T atomic_and(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return old & value; }, site);
+}
+template <class T>
+T atomic_xor(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T old) { return old ^ value; }, site);
+}
+template <class T>
+T atomic_exch(T* word, Value<T> value WEFT_HERE) {
+    return simt::atomic_update(word, [=](T) { return value; }, site);
+}
+template <class T>
+T atomic_cas(T* word, Value<T> expected, Value<T> value WEFT_HERE) {
+    simt::step(word, sizeof(T), site);
+    simt::publish(word, true);
+    __atomic_compare_exchange(word, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    simt::observe(word);
+    return expected;
+}
+
+template <class T>
+T load_relaxed(const T* word WEFT_HERE) {
+    simt::step(word, sizeof(T), site);
+    T value;
+    __atomic_load(word, &value, __ATOMIC_RELAXED);
+    simt::observe(word);
+    return value;
+}
+template <class T>
+T load_volatile(const T* word WEFT_HERE) {
+    return load_relaxed(word, site);
+}
+template <class T>
+T load_acquire(const T* word WEFT_HERE) {
+    simt::step(word, sizeof(T), site);
+    T value;
+    __atomic_load(word, &value, __ATOMIC_ACQUIRE);
+    simt::observe(word);
+    simt::acquire_observed(word);
+    return value;
+}
+template <class T>
+void store_relaxed(T* word, Value<T> value WEFT_HERE) {
+    simt::step(word, sizeof(T), site);
+    simt::publish(word, false);
+    __atomic_store(word, &value, __ATOMIC_RELAXED);
+}
