@@ -436,6 +436,37 @@ def test_active_sees_vectors_before_and_after():
     compare(graph(), [send, flip], fields, directions=["push", "pull"])
 
 
+def parity(v, old):
+    return (v.old.x[1] + v.old.y + old.y + old.x[0]) % 5 != 0
+
+
+@weft.edge(into=("x", "y"), reduce=weft.sum, active=parity)
+def exchange_parts(u, v, e):
+    return weft.stack([u.y % 3 - 1, 1]), u.x[1] % 5 - 2
+
+
+@weft.vertex(active=parity)
+def own_parts(v):
+    v.x = weft.stack([v.x[0] + v.y, v.x[1] - v.y % 2])
+    v.y = v.y - v.x[0] % 2
+
+
+@weft.vertex(active=parity)
+def gathered_parts(v):
+    v.x = v.x + v.gather(lambda u, e: u.x + u.old.x, weft.sum) % 7
+    v.y = v.y + 1
+
+
+@pytest.mark.parametrize("functions", [
+    exchange_parts, own_parts, [exchange_parts, own_parts], weft.fold(own_parts, gathered_parts),
+    weft.fold(gathered_parts, own_parts),
+], ids=["edge", "vertex", "both", "fold", "other fold"])  # fmt: skip
+def test_active_sees_old_values_of_this_step(functions):
+    fields = {"x": np.arange(2 * N).reshape(N, 2), "y": np.arange(N)}
+    directions = ["push", "pull"] if functions is exchange_parts else ["auto"]
+    compare(graph(), functions, fields, mode="iterate", max_iter=4, directions=directions)
+
+
 def test_threads_have_scratch_of_their_own(monkeypatch):
     monkeypatch.setattr(execute, "SMALL_GRAPH", 0)
     g = weft.generators.rmat(11, 8, seed=2, directed=True)

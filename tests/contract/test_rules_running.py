@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from agreement import DIRECTIONS, THREADS, agreed, run
+from agreement import DIRECTIONS, agreed, run
 from weft.backends.cpu import execute
 
 MOST = np.iinfo(np.int64).max
@@ -148,7 +148,7 @@ def test_rule_07_a_vertex_step_runs_at_its_frontier_and_wakes_by_its_rule(g):
     start = {"x": np.array([0, 0, 0, 0, 7, 0])}
     for wake, sizes in (
         ("changed", [2, 1, 0]),  # 3 alone is left, and does not change any more
-        ("all", [2, 6, 6, 6, 6, 0]),  # 3, then 0, then 1 and 2, then nobody
+        ("all", [2, 6, 6, 6, 0]),  # 3, then 0, then 1 and 2, then nobody
         ("neighbors", [2, 1, 2, 2, 0]),  # 0, then 1 and 2, then 2 and 3
     ):
         result = agreed(g, spread(wake), start, [3, 5], mode="iterate", trail=True)
@@ -156,7 +156,7 @@ def test_rule_07_a_vertex_step_runs_at_its_frontier_and_wakes_by_its_rule(g):
         assert result.x[3] == 7 and (result.x[2] == 7) == (wake != "changed")
     assert spread(None).wake is None
     result = agreed(g, spread(None), start, [3, 5], mode="iterate")
-    assert result.steps == 5  # with a gather the default is "all"
+    assert result.steps == 4  # with a gather the default is "all"
 
 
 @weft.vertex
@@ -360,8 +360,7 @@ def leave(u, v, e):
     return -1
 
 
-@weft.vertex
-def falls(v, k):
+def fall(v, k):
     gone = (v.left <= k) & (v.core < 0)
     v.core = weft.where(gone, k, v.core)
     return gone
@@ -381,17 +380,11 @@ def test_rule_16_refill_starts_new_rounds_until_it_finds_nobody():
         "left": np.array([2, 2, 3, 2, 1, 0]), "core": np.full(6, -1), "k": weft.scalar(0),
     }  # fmt: skip
     result = agreed(
-        g, [leave, falls], fields, [], mode="iterate", refill=[next_round, everyone_falls],
+        g, [leave, weft.vertex(fall)], fields, [], mode="iterate",
+        refill=[next_round, weft.vertex(fall, on="all")],
     )  # fmt: skip
     assert result.core.tolist() == [2, 2, 2, 1, 1, 0]
     assert result.converged and result.frontier == []
-
-
-@weft.vertex(on="all")
-def everyone_falls(v, k):
-    gone = (v.left <= k) & (v.core < 0)
-    v.core = weft.where(gone, k, v.core)
-    return gone
 
 
 @weft.edge(into="below", reduce=weft.sum)
@@ -410,5 +403,3 @@ def test_rule_17_a_trail_is_replayed_last_to_first():
     result = agreed(g, report, fields, mode="replay", trail=found.trail, configs=DIRECTIONS)
     assert result.below.tolist() == [6, 2, 2, 1, 0]  # 4 once on each of the two ways
 
-
-assert THREADS

@@ -184,16 +184,16 @@ def hoist_sources(program: Program) -> bool:
     filled in a sweep of its own before the step.
     """
     fired = False
-    for step in program.steps:
+    for number, step in enumerate(program.steps):
         if step.kind == "vertex" and (step.everywhere or step.wake == "all"):
             live = facts_of(step).live
             for value in step.body.body:
                 if value.op == "gather" and not live:
-                    fired |= _hoist(step, value)
+                    fired |= _hoist(step, value, number)
     return fired
 
 
-def _hoist(step: Step, gather: Value) -> bool:
+def _hoist(step: Step, gather: Value, number: int) -> bool:
     block = gather.blocks[0]
     sourced: dict[int, bool] = {}  # id -> has a load of u; absent if not of u alone
     leaves = [v for v in step.body.body if _uniform(v)]  # equal leaves of both are merged
@@ -216,13 +216,14 @@ def _hoist(step: Step, gather: Value) -> bool:
         for v in block.body
         if sourced.get(id(v))
         and v.op in ELEMENTWISE
+        and not (v.op == "cast" and v.args[0].op == "load")  # a field would cost more
         and (
             any(v is r for r in block.results)
             or any(id(user) not in sourced for user in users.get(id(v), []))
         )
     ]
     for root in roots:
-        name = f"hoisted.{step.name}.{len(step.hoisted)}"
+        name = f"hoisted.{step.name}.{number}.{len(step.hoisted)}"
         needed = _closure(root, [*leaves, *block.body])
         step.hoisted.append((name, Block((), needed, (root,))))
         load = Value("load", (), ("field", "u", name), root.dtype, root.shape)

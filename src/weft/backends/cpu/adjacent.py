@@ -27,7 +27,6 @@ class Accumulator:
         self.reduction = reduction
         self.kinds = kinds
         self.parts: list[Operand] = []
-        out = renderer.out
         for position, (dtype, shape) in enumerate(kinds):
             payload = reduction.name in ("argmin", "argmax") and position > 0
             identity = renderer.identity(reduction, dtype, payload)
@@ -147,7 +146,13 @@ class Collector:
         out = self.renderer.out
         out.line(f"{self.result} = {self.renderer.identity(Reduction('mode'), self.dtype)}")
         with out.block(f"if {self.count} > 0:"):
-            text = f"most_frequent({self.keys}, keys_base, {self.count})"
+            row = f"{self.keys}, keys_base, {self.count}"
+            text = f"most_frequent({row})"
+            if self.dtype.kind in "iu":
+                args = self.renderer.args
+                table, counts = args.use("table", self.dtype), args.use("counts")
+                first = f"np.uint64(tid * ({counts}.size // nt))"
+                text = f"most_tallied({row}, {table}, {counts}, {first})"
             out.line(f"{self.result} = {cast_loaded(text, self.dtype)}")
 
 
@@ -223,7 +228,8 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
     offsets, targets = args.use("offsets", way), args.use("targets", way)
     name = "row_sum" if len(factors) == 1 else "row_dot"
     bounds = f"{offsets}[{row}], {offsets}[{row} + ONE], arcs < 8 * n"
-    return f"{name}({', '.join(arrays)}, {targets}, {bounds})"
+    # A sum from 0.0 on is never -0.0, but the order in which these are added could make it one.
+    return f"({name}({', '.join(arrays)}, {targets}, {bounds}) + {literal(0.0, message.dtype)})"
 
 
 def _walk(

@@ -200,11 +200,23 @@ class Binder:
         marker[:] = 0
         return marker
 
+    def _longest_row(self) -> int:
+        """Return the most messages that a vertex can gather, one at least."""
+        return max(1, *(int(self._degree(way).max(initial=0)) for way in ("in", "out")))
+
     def _keys(self, dtype: Any, number: int) -> Array:
-        degrees = [self._degree("in"), self._degree("out")]
-        longest = sum(int(d.max()) for d in degrees) if self.n else 0
-        kind = _element(dtype)
-        return self.workspace.get(("keys", number), self.nt * max(longest, 1), kind)
+        room = 2 * self._longest_row()  # a gather may go both ways
+        return self.workspace.get(("keys", number), self.nt * room, _element(dtype))
+
+    def _table_size(self) -> int:
+        """Return the entries of a hash table for the messages of any row, twice as many."""
+        return 1 << (4 * self._longest_row() - 1).bit_length()
+
+    def _table(self, dtype: Any) -> Array:
+        return self.workspace.get("table", self.nt * self._table_size(), _element(dtype))
+
+    def _counts(self) -> Array:
+        return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
 
     def _scratch(self, dtype: Any) -> Array:
         size = self.rendered.scratch.get(dtype.name, 1)

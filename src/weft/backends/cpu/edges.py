@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.pairs import overlay_pairs
+from weft.backends.cpu.prefetching import fetch_arcs_ahead, touched_places
 from weft.backends.cpu.schedules import pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
@@ -236,7 +237,8 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     out, args = kernel.out, kernel.args
     targets = args.use("targets", "out")
     live = sweep.facts.live
-    with pushed_rows(kernel):
+    places = touched_places(kernel, sweep)
+    with pushed_rows(kernel, places):
         site = kernel.site("out", "s")
         overlay_pairs(kernel, site)
         renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
@@ -244,6 +246,7 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
             render_row(renderers[0], sweep.steps[0], "u", live)
         out.line("looked += np.int64(end - first)")
         with out.block("for s in range(first, end):"):
+            fetch_arcs_ahead(kernel, places)
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
 
@@ -306,7 +309,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                 pulled = Pulled(kernel, sweep, site)
                 pulled.begin()
                 renderers = [kernel.renderer(site, s, sweep.facts.live) for s in sweep.steps]
-                out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_2, np.uint64(n))])")
+                out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
                 out.line(f"first = {offsets}[v]")
                 out.line(f"end = {offsets}[v + ONE]")
                 out.line("s = first")

@@ -7,6 +7,7 @@ from numba import njit
 
 from weft.backends.cpu.atomics import atomic_add, atomic_or
 from weft.backends.cpu.barrier import fault
+from weft.backends.cpu.bits import clz
 from weft.backends.cpu.control import FIRST_FREE, STRIDE
 
 # Causes of faults (the host turns them into messages).
@@ -34,10 +35,17 @@ LOCAL = 1024
 """Entries of a thread's own queue before it is copied to the shared one."""
 
 ONE = np.uint64(1)
-AHEAD = np.uint64(6)
-"""Rows between the one being walked and the one whose arcs are fetched early."""
-AHEAD_2 = np.uint64(12)
-"""The same for a row's offsets, which must be there first."""
+CHUNK = np.uint64(256)
+"""Slots of a row that are summed in their own dtype; the sums of chunks are added in float64."""
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""Spreads keys over a hash table: 2**64 divided by the golden ratio, made odd."""
+# How far ahead of the row being walked memory is fetched: offsets first, then arcs, then targets.
+AHEAD_OFFSETS = np.uint64(16)
+AHEAD_ARCS = np.uint64(10)
+AHEAD_TARGETS = np.uint64(5)
+FEW_ARCS = np.uint64(4)  # arcs of a later row whose targets are fetched
+LATER = np.uint64(12)  # arcs ahead within a long row
 
 
 @njit(nogil=True)
@@ -50,7 +58,7 @@ def counters(ctl, phase, tid):
     return COUNTERS + (phase % 3) * GROUP
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def share_of(size, grain, nt):
     """Return how many items a thread takes at a time: all of its part if there are few."""
     if size <= grain * nt * 4:
@@ -58,7 +66,7 @@ def share_of(size, grain, nt):
     return grain
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def first_item(ctl, base, share, size, nt, tid):
     """Return the first item of a thread's first share."""
     if share * nt >= size:
@@ -66,7 +74,7 @@ def first_item(ctl, base, share, size, nt, tid):
     return atomic_add(ctl, base + CURSOR, share)
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def next_item(ctl, base, share, size, nt):
     """Return the first item of the next share, or the end."""
     if share * nt >= size:
@@ -83,7 +91,7 @@ def flush(local, start, count, queue, ctl, tail):
             queue[place + i] = local[start + i]
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def push(local, start, count, item, queue, ctl, tail):
     """Append an item to a thread's own queue; return its new length."""
     local[start + count] = item
@@ -103,7 +111,7 @@ def flush_far(local, start, count, queue, first, ctl, tail):
             queue[place + i] = local[start + i]
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def push_far(local, start, count, item, queue, first, ctl, tail):
     """Append an item to a thread's own list; return its new length."""
     local[start + count] = item
@@ -152,7 +160,7 @@ def is_marked(marker, base, w):
     return (word >> np.uint32(w & np.uint64(31))) & np.uint32(1) != 0
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def checked(ctl, place, n, function, vertex):
     """Return an index, or 0 after a fault if it is out of range."""
     if np.uint64(place) >= np.uint64(n):
@@ -161,7 +169,7 @@ def checked(ctl, place, n, function, vertex):
     return np.uint64(place)
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def neighbor_slot(ctl, offsets, x, i, function, vertex):
     """Return the slot of the i-th arc of a row, or -1 after a fault if there is none."""
     begin = np.int64(offsets[x])
@@ -175,7 +183,7 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
 # running sums; a single chain of additions would wait for each one to end. Where rows are `short`
 # one is summed without a loop: the processor would guess its length wrong, which costs more than
 # four loads.
-@njit(nogil=True, fastmath={"reassoc", "nsz"})
+@njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
 def row_sum(values, targets, first, end, short):
     """Return the sum of the values of a row's far ends."""
     zero = values.dtype.type(0)
@@ -186,13 +194,18 @@ def row_sum(values, targets, first, end, short):
             value = values[np.uint64(targets[first + k])]
             total += value if count > k else zero
         return total
-    total = zero
-    for s in range(first, end):
-        total += values[np.uint64(targets[s])]
-    return total
+    whole = 0.0
+    while first < end:
+        stop = min(first + CHUNK, end)
+        total = zero
+        for s in range(first, stop):
+            total += values[np.uint64(targets[s])]
+        whole += total
+        first = stop
+    return values.dtype.type(whole)
 
 
-@njit(nogil=True, fastmath={"reassoc", "nsz"})
+@njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
 def row_dot(values, weights, targets, first, end, short):
     """Return the sum of the values of a row's far ends, each times the weight of its slot."""
     zero = values.dtype.type(0)
@@ -203,10 +216,15 @@ def row_dot(values, weights, targets, first, end, short):
             product = values[np.uint64(targets[first + k])] * weights[first + k]
             total += product if count > k else zero
         return total
-    total = zero
-    for s in range(first, end):
-        total += values[np.uint64(targets[s])] * weights[s]
-    return total
+    whole = 0.0
+    while first < end:
+        stop = min(first + CHUNK, end)
+        total = zero
+        for s in range(first, stop):
+            total += values[np.uint64(targets[s])] * weights[s]
+        whole += total
+        first = stop
+    return values.dtype.type(whole)
 
 
 @njit(nogil=True)
@@ -259,6 +277,35 @@ def balanced_row(offsets, n, part, parts, rows):
         else:
             low = middle + 1
     return low
+
+
+@njit(nogil=True)
+def most_tallied(keys, begin, count, table, counts, first):
+    """Return the most frequent of `count` integer keys from `begin` on, the smallest on ties.
+
+    Long rows are counted in a hash table: a thread's own part of `table` and `counts` from `first`
+    on, with room for twice as many keys. The counts are zero before and after.
+    """
+    if count <= 32:
+        return most_frequent(keys, begin, count)
+    bits = 64 - clz(np.int64(2 * count - 1))
+    mask = (ONE << np.uint64(bits)) - ONE
+    best = keys[begin]
+    most = 0
+    for i in range(begin, begin + count):
+        key = keys[i]
+        place = (np.uint64(key) * MULTIPLIER) >> np.uint64(64 - bits)
+        while counts[first + place] != 0 and table[first + place] != key:
+            place = (place + ONE) & mask
+        table[first + place] = key
+        tally = counts[first + place] + 1
+        counts[first + place] = tally
+        if tally > most or (tally == most and key < best):
+            most = tally
+            best = key
+    for place in range(first, first + mask + ONE):
+        counts[place] = 0
+    return best
 
 
 @njit(nogil=True)

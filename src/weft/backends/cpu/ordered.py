@@ -16,6 +16,11 @@ from weft.backends.cpu.edges import render_functions, render_row
 from weft.backends.cpu.expressions import cast
 from weft.backends.cpu.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
 from weft.backends.cpu.pairs import overlay_pairs
+from weft.backends.cpu.prefetching import (
+    fetch_arcs_ahead,
+    fetch_rows_ahead,
+    touched_places,
+)
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import improve
 from weft.ir.ops import FLOAT64, Step
@@ -86,16 +91,21 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
         with out.block("else:"):
             out.line("break")
         out.line("changed += fetched")
-        with out.block("for j in range(fetched):"):
-            out.line("u = np.uint64(own[local_base + j])")
+        places = touched_places(kernel, sweep, ordered=True)
+        out.line("last_item = local_base + fetched - 1")
+        with out.block("for j in range(local_base, local_base + fetched):"):
+            out.line("u = np.uint64(own[j])")
+            fetch_rows_ahead(kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", places)
             out.line("sync_and(flags, u, np.uint8(254))")
             site = kernel.site("out", "s")
             overlay_pairs(kernel, site)
             step = sweep.steps[0]
             renderer = kernel.renderer(site, step, set())
             render_row(renderer, step, "u", set())
-            out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
-            with out.block(f"for s in range({offsets}[u], {offsets}[u + ONE]):"):
+            out.line(f"first, end = {offsets}[u], {offsets}[u + ONE]")
+            out.line("looked += np.int64(end - first)")
+            with out.block("for s in range(first, end):"):
+                fetch_arcs_ahead(kernel, places)
                 out.line(f"v = np.uint64({targets}[s])")
 
                 def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:

@@ -81,9 +81,7 @@ def render(
         f"def kernel({', '.join(parameters)}):",
     ]
     source = IMPORTS + "\n\n" + "\n".join([*head, *body.lines, *lines]) + "\n"
-    return Rendered(
-        source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions
-    )
+    return Rendered(source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions)
 
 
 def _prologue(kernel: Kernel) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from weft.backends.cpu.kernel import Kernel
+from weft.backends.cpu.prefetching import fetch_rows_ahead
 
 SCHEDULES = ("vertex", "edge", "merge")
 ROWS = 64  # rows of a share of the schedule `vertex`
@@ -25,10 +26,13 @@ def refusal(name: str) -> str:
 
 
 @contextmanager
-def pushed_rows(kernel: Kernel) -> Iterator[None]:
-    """Open a loop over the out-rows of the frontier: gives u, first and end."""
+def pushed_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
+    """Open a loop over the out-rows of the frontier: gives u, first and end.
+
+    `places` are what an arc touches, to be fetched early.
+    """
     if kernel.options.schedule == "vertex":
-        with _whole_rows(kernel):
+        with _whole_rows(kernel, places):
             yield
     else:
         with _cut_rows(kernel):
@@ -36,16 +40,14 @@ def pushed_rows(kernel: Kernel) -> Iterator[None]:
 
 
 @contextmanager
-def _whole_rows(kernel: Kernel) -> Iterator[None]:
+def _whole_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
     out, args = kernel.out, kernel.args
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    offsets = args.use("offsets", "out")
     out.line("last_item = np.uint64(size - 1)")
     with kernel.shares("size", ROWS):
         out.line("u = i if dense else np.uint64(queue_a[i])")
-        with out.block("if not dense:  # fetch the rows ahead, offsets before arcs"):
-            out.line(f"prefetch({offsets}, np.uint64(queue_a[min(i + AHEAD_2, last_item)]))")
-            out.line("ahead = np.uint64(queue_a[min(i + AHEAD, last_item)])")
-            out.line(f"prefetch({targets}, {offsets}[ahead])")
+        with out.block("if not dense:"):
+            fetch_rows_ahead(kernel, "np.uint64(queue_a[min(i + {}, last_item)])", places)
         out.line(f"first = {offsets}[u]")
         out.line(f"end = {offsets}[u + ONE]")
         yield

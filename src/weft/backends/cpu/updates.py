@@ -10,7 +10,8 @@ from weft.backends.cpu.expressions import combine, literal
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.pairs import swap_pair
 from weft.backends.cpu.site import Site
-from weft.backends.cpu.vertices import write
+from weft.backends.cpu.vertices import old_after, write
+from weft.ir.facts import block_facts
 from weft.ir.ops import Reduction, Step, Value, neutral_of
 from weft.ir.plan import Sweep
 
@@ -355,8 +356,14 @@ def _settle(
     if last.active is not None:
         after = kernel.site()
         after.index["before"] = "v"
+        kept = block_facts(last.active).old & kernel.options.kept_old
         for name, operand in fresh.items():
             after.known[("field", "v", name)] = operand
+            if name in kept:
+                renderer = kernel.renderer(after, None, set())
+                value = Value("param", (), 0, *kernel.types[name])
+                old = old_after(kernel, renderer, name, value, tests[name])
+                after.known[("old", "v", name)] = old
         output = kernel.block_value(last.active, after, last)
     else:
         output = " or ".join(tests[name] for name in last.into) or "True"

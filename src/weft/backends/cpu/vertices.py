@@ -208,9 +208,18 @@ def _output(kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, s
     out = kernel.out
     if step.active is not None:
         after = kernel.site()
-        for name, (value, operand) in renderer.stores.items():
-            after.known[("field", "v", name)] = renderer.hold(operand, value.dtype)
         after.index["before"] = "v"
+        for (kind, _, name), operand in site.known.items():  # by functions before it in a fold
+            after.known[(kind, "v", name)] = operand
+            after.known[(kind, "before", name)] = operand
+        kept = block_facts(step.active).old & kernel.options.kept_old
+        for name, (value, operand) in renderer.stores.items():
+            if name in kept:
+                test = changed_test(kernel, renderer, name, value, operand, site)
+                present = site.known.get(("field", "v", name))
+                old = old_after(kernel, renderer, name, value, test, present)
+                after.known[("old", "v", name)] = old
+            after.known[("field", "v", name)] = renderer.hold(operand, value.dtype)
         return renderer.variable(kernel.block_value(step.active, after, step))
     if renderer.changed is not None:
         return str(renderer.changed)
@@ -288,6 +297,23 @@ def _own_operand(array: str, value: Value) -> Operand:
     if value.shape:
         return Stretch(array, f"v * np.uint64({value.size})", value.shape, value.dtype)
     return f"({array}[v] != 0)" if value.dtype.kind == "b" else f"{array}[v]"
+
+
+def old_after(
+    kernel: Kernel, renderer: BlockRenderer, name: str, value: Value, test: str,
+    present: Operand | None = None,
+) -> Operand:  # fmt: skip
+    """Return the old value of v as it will be: the present one if the field is changed."""
+    old = _own_operand(kernel.args.use("old", name), value)
+    if present is None:
+        present = _own_operand(kernel.args.use("field", name), value)
+    if not isinstance(old, Stretch) or not isinstance(present, Stretch):
+        return renderer.variable(f"({present} if {test} else {old})")
+    result = renderer.scratch.take(value)
+    with kernel.out.block(f"for k in range(np.uint64({value.size})):"):
+        text = f"({present.at('k')} if {test} else {old.at('k')})"
+        kernel.out.line(f"{result.array}[{result.base} + k] = {text}")
+    return result
 
 
 def _keep_old(

@@ -59,7 +59,7 @@ struct Site {
 struct Indices {
     u32 thread, block, block_size, grid_size, cluster_rank, cluster_size;
 };
-extern const Indices* here;
+extern Indices here;
 
 enum class Vote { none, any, all, count };
 enum class WarpOp { sync, shuffle, shuffle_up, shuffle_down, shuffle_xor, ballot, match };
@@ -79,10 +79,17 @@ void begin_spin(Site site);
 void spin();
 void end_spin();
 
-// What happens-before a relaxed access may establish together with a fence, as C++ defines it.
+// The order of memory as ThreadSanitizer is to see it (fences.h); the other builds need none of it.
+enum class Order { relaxed, ordered };
+#ifdef WEFT_SIMT_THREAD
 void fence(bool device);
-void publish(const volatile void* word, bool keeps_earlier);
-void observe(const volatile void* word);
+void publish(const volatile void* word, bool keeps_earlier, Order order);
+void observe(const volatile void* word, Order order);
+#else
+inline void fence(bool) {}
+inline void publish(const volatile void*, bool, Order) {}
+inline void observe(const volatile void*, Order) {}
+#endif
 
 u64 clock();
 [[noreturn]] void trap(const char* message, Site site);
@@ -145,28 +152,38 @@ T from_bits(u64 bits) {
     return value;
 }
 
+// Integers wrap.
+template <class T>
+T sum(T a, T b) {
+    T total;
+    __builtin_add_overflow(a, b, &total);
+    return total;
+}
+inline float sum(float a, float b) { return a + b; }
+inline double sum(double a, double b) { return a + b; }
+
 // Every atomic is one compare-and-swap loop: sanitizers see a relaxed atomic access.
 template <class T, class F>
 T atomic_update(T* word, F next_of, Site site) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics act on words of 32 or 64 bits");
     step(word, sizeof(T), site);
-    publish(word, true);
+    publish(word, true, Order::relaxed);
     T old, next;
     __atomic_load(word, &old, __ATOMIC_RELAXED);
     do {
         next = next_of(old);
     } while (!__atomic_compare_exchange(word, &old, &next, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
-    observe(word);
+    observe(word, Order::relaxed);
     return old;
 }
 
 }  // namespace simt
 
-inline u32 thread_id() { return simt::here->thread; }
-inline u32 block_id() { return simt::here->block; }
-inline u32 block_size() { return simt::here->block_size; }
-inline u32 grid_size() { return simt::here->grid_size; }
+inline u32 thread_id() { return simt::here.thread; }
+inline u32 block_id() { return simt::here.block; }
+inline u32 block_size() { return simt::here.block_size; }
+inline u32 grid_size() { return simt::here.grid_size; }
 
 inline void sync_block(WEFT_HERE_ONLY) { simt::sync_block(simt::Vote::none, false, site); }
 inline bool sync_block_or(bool predicate WEFT_HERE) {
@@ -214,17 +231,9 @@ u32 match_any(u32 mask, T value WEFT_HERE) {
 }
 inline u32 active_mask(WEFT_HERE_ONLY) { return simt::active_mask(site); }
 
-// Sums wrap: they are made in an unsigned type.
-inline i32 wrapping_add(i32 a, i32 b) { return static_cast<i32>(u32(a) + u32(b)); }
-inline u32 wrapping_add(u32 a, u32 b) { return a + b; }
-inline i64 wrapping_add(i64 a, i64 b) { return static_cast<i64>(u64(a) + u64(b)); }
-inline u64 wrapping_add(u64 a, u64 b) { return a + b; }
-inline float wrapping_add(float a, float b) { return a + b; }
-inline double wrapping_add(double a, double b) { return a + b; }
-
 template <class T>
 T atomic_add(T* word, Value<T> value WEFT_HERE) {
-    return simt::atomic_update(word, [=](T old) { return wrapping_add(old, value); }, site);
+    return simt::atomic_update(word, [=](T old) { return simt::sum(old, value); }, site);
 }
 template <class T>
 T atomic_min(T* word, Value<T> value WEFT_HERE) {
@@ -253,36 +262,87 @@ T atomic_exch(T* word, Value<T> value WEFT_HERE) {
 template <class T>
 T atomic_cas(T* word, Value<T> expected, Value<T> value WEFT_HERE) {
     simt::step(word, sizeof(T), site);
-    simt::publish(word, true);
+    simt::publish(word, true, simt::Order::relaxed);
     __atomic_compare_exchange(word, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    simt::observe(word);
+    simt::observe(word, simt::Order::relaxed);
     return expected;
 }
 
+namespace simt {
+
 template <class T>
-T load_relaxed(const T* word WEFT_HERE) {
-    simt::step(word, sizeof(T), site);
+T load(const T* word, Order order, Site site) {
+    step(word, sizeof(T), site);
     T value;
     __atomic_load(word, &value, __ATOMIC_RELAXED);
-    simt::observe(word);
+    observe(word, order);
     return value;
+}
+template <class T>
+void store(T* word, T value, Order order, Site site) {
+    step(word, sizeof(T), site);
+    publish(word, false, order);
+    __atomic_store(word, &value, __ATOMIC_RELAXED);
+}
+
+}  // namespace simt
+
+template <class T>
+T load_relaxed(const T* word WEFT_HERE) {
+    return simt::load(word, simt::Order::relaxed, site);
 }
 template <class T>
 T load_volatile(const T* word WEFT_HERE) {
-    return load_relaxed(word, site);
+    return simt::load(word, simt::Order::relaxed, site);
 }
 template <class T>
 T load_acquire(const T* word WEFT_HERE) {
-    simt::step(word, sizeof(T), site);
-    T value;
-    __atomic_load(word, &value, __ATOMIC_ACQUIRE);
-    simt::observe(word);
-    simt::acquire_observed(word);
-    return value;
+    return simt::load(word, simt::Order::ordered, site);
 }
 template <class T>
 void store_relaxed(T* word, Value<T> value WEFT_HERE) {
-    simt::step(word, sizeof(T), site);
-    simt::publish(word, false);
-    __atomic_store(word, &value, __ATOMIC_RELAXED);
+    simt::store(word, value, simt::Order::relaxed, site);
 }
+template <class T>
+void store_volatile(T* word, Value<T> value WEFT_HERE) {
+    simt::store(word, value, simt::Order::relaxed, site);
+}
+template <class T>
+void store_release(T* word, Value<T> value WEFT_HERE) {
+    simt::store(word, value, simt::Order::ordered, site);
+}
+
+inline void fence_block() { simt::fence(false); }
+inline void fence_device() { simt::fence(true); }
+
+template <class Done>
+void spin_wait(Done done WEFT_HERE) {
+    if (done()) return;
+    simt::begin_spin(site);
+    do {
+        simt::spin();
+    } while (!done());
+    simt::end_spin();
+}
+
+inline u32 cluster_rank() { return simt::here.cluster_rank; }
+inline u32 cluster_size() { return simt::here.cluster_size; }
+inline void sync_cluster(WEFT_HERE_ONLY) { simt::sync_cluster(site); }
+template <class T>
+T* cluster_pointer(T* pointer, u32 rank WEFT_HERE) {
+    return static_cast<T*>(simt::shared_of(pointer, rank, site));
+}
+
+inline u32 popcount(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
+inline u32 popcount(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
+inline u32 clz(u32 x) { return x == 0 ? 32u : static_cast<u32>(__builtin_clz(x)); }
+inline u32 clz(u64 x) { return x == 0 ? 64u : static_cast<u32>(__builtin_clzll(x)); }
+inline u32 ffs(u32 x) { return static_cast<u32>(__builtin_ffs(static_cast<i32>(x))); }
+inline u32 ffs(u64 x) { return static_cast<u32>(__builtin_ffsll(static_cast<i64>(x))); }
+
+inline u64 clock() { return simt::clock(); }
+[[noreturn]] inline void trap(WEFT_HERE_ONLY) { simt::trap("the kernel called trap()", site); }
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,64 @@
+"""Fetches memory before it is needed.
+
+A pushed arc touches its target at random, and an atomic update waits for all loads and stores
+before it: without help one cache miss follows another. Three stages run ahead of the row being
+walked: the offsets of a row, then its arcs, then what its first arcs touch; inside a long row the
+targets of later arcs are fetched.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cpu.kernel import Kernel
+from weft.ir.facts import block_facts
+from weft.ir.ops import Step
+from weft.ir.plan import Sweep
+
+
+def touched_places(kernel: Kernel, sweep: Sweep, *, ordered: bool = False) -> list[str]:
+    """Return the arrays and places that a pushed arc touches at its target w."""
+    use = kernel.args.use
+    step = sweep.steps[0]
+    places = []
+    for name in dict.fromkeys([*sorted(block_facts(step.accept).near), *step.into]):
+        if name in kernel.pairs:
+            array, width = kernel.pairs[name]
+            places.append(f"{array}, w" if width == 64 else f"{array}, w << ONE")
+        elif not kernel.types[name][1] and not any(name in s.into[1:] for s in _paired(sweep)):
+            places.append(f"{use('field', name)}, w")
+    if ordered:
+        places.append(f"{use('flags')}, w")
+    elif sweep.mode in ("online", "deferred"):
+        places.append(f"{use('stamp')}, w")
+    elif sweep.mode == "once" and kernel.counts_edges:
+        places.append(f"{use('offsets', 'out')}, w")
+    return places
+
+
+def _paired(sweep: Sweep) -> list[Step]:
+    """Return the step whose payload lies in a pair with its key."""
+    paired = sweep.mode == "online" and sweep.steps[0].reductions[0].selecting
+    return sweep.steps[:1] if paired else []
+
+
+def fetch_rows_ahead(kernel: Kernel, item: str, places: list[str]) -> None:
+    """Fetch what the rows after the present one need; `item.format(k)` is the k-th of them."""
+    out, use = kernel.out, kernel.args.use
+    offsets, targets = use("offsets", "out"), use("targets", "out")
+    out.line(f"prefetch({offsets}, {item.format('AHEAD_OFFSETS')})")
+    out.line(f"ahead = {item.format('AHEAD_ARCS')}")
+    out.line(f"prefetch({targets}, {offsets}[ahead])")
+    out.line(f"ahead = {item.format('AHEAD_TARGETS')}")
+    out.line(f"until = min({offsets}[ahead] + FEW_ARCS, {offsets}[ahead + ONE])")
+    with out.block(f"for s in range({offsets}[ahead], until):"):
+        out.line(f"w = np.uint64({targets}[s])")
+        for place in places:
+            out.line(f"prefetch({place})")
+
+
+def fetch_arcs_ahead(kernel: Kernel, places: list[str]) -> None:
+    """Fetch what a later arc of the row being walked touches."""
+    out, targets = kernel.out, kernel.args.use("targets", "out")
+    with out.block("if s + LATER < end:"):
+        out.line(f"w = np.uint64({targets}[s + LATER])")
+        for place in places:
+            out.line(f"prefetch({place})")
