@@ -107,14 +107,7 @@ class Topology:
         return cls.from_sorted(Adjacency(offsets, targets), directed=directed, keep=keep), order
 
     @classmethod
-    def from_sorted(
-        cls,
-        adjacency: Adjacency,
-        *,
-        directed: bool,
-        keep: Keep = "both",
-        other: Adjacency | None = None,
-    ) -> Topology:
+    def from_sorted(cls, adjacency: Adjacency, *, directed: bool, keep: Keep = "both") -> Topology:
         """Build from sorted rows.
 
         Parameters
@@ -124,14 +117,10 @@ class Topology:
             end.
         directed : bool
         keep : {"both", "out", "in"}
-        other : Adjacency, optional
-            The second direction of a directed graph that keeps both, where it is known already.
         """
         num_edges = adjacency.targets.size
         primary = adjacency if directed else mirror(adjacency)
-        topology = cls(primary, directed=directed, keep=keep, num_edges=num_edges)
-        topology._secondary = other
-        return topology
+        return cls(primary, directed=directed, keep=keep, num_edges=num_edges)
 
     # -- adjacency ------------------------------------------------------------------------------
 

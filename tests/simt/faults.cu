@@ -1,4 +1,5 @@
-// Faults planted on purpose, each beside its clean twin. The lines that a report may name are marked.
+// Faults planted on purpose, each beside its clean twin. The lines that a report may name are
+// marked.
 #include "device.cuh"
 
 using namespace weft;

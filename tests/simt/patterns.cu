@@ -1,4 +1,5 @@
-// Kernels of the shapes that the engine generates: scans, reductions, persistent loops, clusters, locks.
+// Kernels of the shapes that the engine generates: scans, reductions, persistent loops, clusters,
+// locks.
 #include "device.cuh"
 
 using namespace weft;
@@ -48,7 +49,8 @@ __global__ void row_sums(const i64* offsets, const double* values, double* sums,
     }
 }
 
-// A persistent loop: each round reads one buffer and writes the other, a grid barrier between rounds.
+// A persistent loop: each round reads one buffer and writes the other, a grid barrier between
+// rounds.
 __global__ void diffuse(i64* first, i64* second, u32 n, u32 rounds, u32* barrier) {
     i64* from = first;
     i64* to = second;

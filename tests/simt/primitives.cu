@@ -103,7 +103,8 @@ __global__ void bit_counts(const u64* in, u32* out) {
     const u32 t = thread_id();
     const u64 wide = in[t];
     const u32 narrow = static_cast<u32>(wide);
-    const u32 values[] = {popcount(wide), clz(wide), ffs(wide), popcount(narrow), clz(narrow), ffs(narrow)};
+    const u32 values[] = {popcount(wide),   clz(wide),   ffs(wide),
+                          popcount(narrow), clz(narrow), ffs(narrow)};
     for (u32 i = 0; i < 6; ++i) out[6 * t + i] = values[i];
 }
 

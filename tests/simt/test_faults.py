@@ -51,7 +51,7 @@ FAULTS = (
     Fault("global_bounds", ("heap-buffer-overflow",), ADDRESS),
     Fault("atomic_bounds", ("heap-buffer-overflow",), ADDRESS),
     Fault("shared_bounds", ("heap-buffer-overflow",), ADDRESS),
-    Fault("array_bounds", ("undefined",), ADDRESS),
+    Fault("array_bounds", ("heap-buffer-overflow",), ADDRESS),
     Fault("dynamic_bounds", ("heap-buffer-overflow",), ADDRESS, shape=(("shared_bytes", 256),)),
     Fault("signed_overflow", ("undefined",), ADDRESS, right=False),
     Fault("skipped_barrier", ("skipped-barrier",)),

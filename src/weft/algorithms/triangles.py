@@ -4,9 +4,9 @@ Method: edges are oriented from the end of lower degree (of lower id among equal
 so that no vertex keeps more than √(2m) of them and each triangle has one vertex that points to
 both others. A triangle is then a vertex w that both ends of an edge point to:
 
-    number = Σ |out(v) ∩ out(u)| over oriented edges u -> v.
+    number = Σ |out(u) ∩ out(v)| over oriented edges u -> v.
 
-The sum is taken by v: the vertices that v points to are marked once for all u.
+The sum is taken by u, since the few v of high degree that most edges point to stay in the cache.
 
 T. Schank, D. Wagner: Finding, counting and listing all triangles in large graphs (WEA 2005).
 """
@@ -25,17 +25,17 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.ir.proxies import common
-from weft.program import vertex
+from weft.program import edge
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
 
-@vertex
-def close(v: Any) -> None:
-    """Count the vertices that both v and a vertex that points to v point to."""
-    closed = v.gather(lambda u, e: common(v, u, lambda w: 1, monoids.sum), monoids.sum)
-    fn.reduce("triangles", closed, monoids.sum)
+@edge
+def close(u: Any, v: Any, e: Any) -> bool:
+    """Count the vertices that both ends of an edge point to; nobody goes on."""
+    fn.reduce("triangles", common(u, v, lambda w: 1, monoids.sum), monoids.sum)
+    return False
 
 
 def triangle_count(g: Graph, *, config: Config | None = None) -> int:
@@ -74,6 +74,5 @@ def oriented(g: Graph) -> Graph:
     before = np.zeros(kept.size + 1, fitting_dtype(kept.size))
     np.cumsum(kept, out=before[1:])
     offsets = before[rows.offsets].astype(np.int64)
-    out = Adjacency(offsets, np.compress(kept, rows.targets))
-    in_ = Adjacency(rows.offsets - offsets, np.compress(~kept, rows.targets))
-    return Graph(Topology.from_sorted(out, directed=True, other=in_))
+    arcs = Adjacency(offsets, np.compress(kept, rows.targets))
+    return Graph(Topology.from_sorted(arcs, directed=True, keep="out"))

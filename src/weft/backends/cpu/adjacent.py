@@ -151,7 +151,7 @@ class Collector:
             if self.dtype.kind in "iu":
                 args = self.renderer.args
                 table, counts = args.use("table", self.dtype), args.use("counts")
-                first = f"np.uint64(tid * ({counts}.size // nt))"
+                first = f"np.uint64(tid * ({counts}_array.size // nt))"
                 text = f"most_tallied({row}, {table}, {counts}, {first})"
             out.line(f"{self.result} = {cast_loaded(text, self.dtype)}")
 
@@ -227,7 +227,8 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
     arrays = [str(inner.load(f)).removesuffix("[0]") for f in factors]
     offsets, targets = args.use("offsets", way), args.use("targets", way)
     name = "row_sum" if len(factors) == 1 else "row_dot"
-    bounds = f"{offsets}[{row}], {offsets}[{row} + ONE], arcs < 8 * n"
+    zero = literal(0, message.dtype)
+    bounds = f"{offsets}[{row}], {offsets}[{row} + ONE], arcs, arcs < 8 * n, {zero}"
     # A sum from 0.0 on is never -0.0, but the order in which these are added could make it one.
     return f"({name}({', '.join(arrays)}, {targets}, {bounds}) + {literal(0.0, message.dtype)})"
 

@@ -16,13 +16,16 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from weft.backends.cpu.processor import pointer_to
+
 
 def check(arr, i, *, write=True):
     """Refuse what is not an element of a writable contiguous vector; return the element type."""
-    if not (isinstance(arr, types.Array) and arr.ndim == 1 and arr.layout == "C"):
-        raise TypingError(f"atomics expect a contiguous one-dimensional array, got {arr}")
-    if write and not arr.mutable:
-        raise TypingError(f"atomics expect a writable array, got {arr}")
+    if not isinstance(arr, types.CPointer):
+        if not (isinstance(arr, types.Array) and arr.ndim == 1 and arr.layout == "C"):
+            raise TypingError(f"atomics expect a contiguous one-dimensional array, got {arr}")
+        if write and not arr.mutable:
+            raise TypingError(f"atomics expect a writable array, got {arr}")
     if not isinstance(i, types.Integer):
         raise TypingError(f"atomics expect an integer index, got {i}")
     if not isinstance(arr.dtype, types.Integer | types.Float | types.Boolean):
@@ -53,8 +56,7 @@ class _Element:
         self.builder = builder
         self.dtype = arr.dtype
         self.model = context.data_model_manager[arr.dtype]
-        data = context.make_array(arr)(context, builder, args[0]).data
-        self.ptr = builder.gep(data, [args[1]])
+        self.ptr = builder.gep(pointer_to(context, builder, arr, args[0]), [args[1]])
         self.bytes = _bits(arr.dtype).width // 8
 
     def to_memory(self, value):

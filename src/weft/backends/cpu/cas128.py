@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from weft.backends.cpu.atomics import check, index
-from weft.backends.cpu.processor import ARM, X86
+from weft.backends.cpu.processor import ARM, X86, pointer_to
 
 
 def has_cas128() -> bool:
@@ -49,7 +49,7 @@ def cas128(typingctx, arr, pair, exp_lo, exp_hi, new_lo, new_hi):
         return builder.or_(builder.zext(lo, wide), high)
 
     def codegen(context, builder, sig, args):
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        data = pointer_to(context, builder, sig.args[0], args[0])
         ptr = builder.gep(builder.bitcast(data, wide.as_pointer()), [args[1]], source_etype=wide)
         want, put = join(builder, *args[2:4]), join(builder, *args[4:6])
         result = builder.cmpxchg(ptr, want, put, "acq_rel", "acquire")

@@ -74,7 +74,7 @@ def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
         source = kernel.args.use("edge_next", name)
         target = kernel.args.use("edge_state", name)
         kernel.begin_phase()
-        with kernel.shares(f"{source}.size", 4096):
+        with kernel.shares(f"{source}_array.size", 4096):
             kernel.out.line(f"{target}[i] = {source}[i]")
         kernel.barrier()
 
@@ -97,7 +97,7 @@ def _map_frontier(kernel: Kernel) -> None:
     """Make the bitmap of the frontier, unless it is there or the frontier is everything."""
     out = kernel.out
     with out.block("if not dense and not mapped:"):
-        out.line("clear_bits(bits_a, tid, nt)")
+        out.line("clear_bits(bits_a, bits_a_array.size, tid, nt)")
         kernel.barrier()
         out.line("set_bits(bits_a, queue_a, size, tid, nt)")
         kernel.barrier()
@@ -278,7 +278,7 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
     """Walk a frontier of arcs."""
     out, args = kernel.out, kernel.args
     arcs, source, target = args.use("arc_queue"), args.use("arc_source"), args.use("arc_target")
-    with kernel.shares(f"{arcs}.size", 256):
+    with kernel.shares(f"{arcs}_array.size", 256):
         out.line("looked += 1")
         out.line(f"s = np.uint64({arcs}[i])")
         out.line(f"u = np.uint64({source}[s])")

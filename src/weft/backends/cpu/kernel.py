@@ -28,7 +28,7 @@ IMPORTS = """\
 import math
 
 import numpy as np
-from numba import njit
+from numba import carray, njit
 
 from weft.backends.cpu.runtime import *
 """
@@ -160,7 +160,7 @@ class Kernel:
         out.line("dense = 0")
         if self.sorts:
             with out.block("if tid == 0:"):
-                out.line("queue_a[:size].sort()")
+                out.line("carray(queue_a, size).sort()")
             self.barrier()
 
     # -- scalars
@@ -198,7 +198,7 @@ class Kernel:
         for name, reduction, dtype in self.shared_out:
             partial = self.args.use("shares", name, dtype)
             value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
-            place = f"(phase % 3) * ({partial}.size // 3) + low // {grain}"
+            place = f"(phase % 3) * ({partial}_array.size // 3) + low // {grain}"
             self.out.line(f"{partial}[{place}] = {value}")
             self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
 
@@ -211,7 +211,7 @@ class Kernel:
                 partial = self.args.use("shares", name, dtype)
                 size, grain = self.share_bounds
                 loop = f"for t in range(({size} + {grain - 1}) // {grain}):"
-                text = f"{partial}[(phase % 3) * ({partial}.size // 3) + t]"
+                text = f"{partial}[(phase % 3) * ({partial}_array.size // 3) + t]"
             else:
                 partial = self.args.use("partial", name, dtype)
                 loop = "for t in range(nt):"

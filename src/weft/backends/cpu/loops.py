@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import carray, njit
 
 from weft.backends.cpu.atomics import atomic_add, atomic_or
 from weft.backends.cpu.barrier import fault
@@ -123,9 +123,8 @@ def push_far(local, start, count, item, queue, first, ctl, tail):
 
 
 @njit(nogil=True)
-def clear_bits(bits, tid, nt):
+def clear_bits(bits, words, tid, nt):
     """Clear a thread's part of a bitmap."""
-    words = bits.size
     for w in range(words * tid // nt, words * (tid + 1) // nt):
         bits[w] = 0
 
@@ -184,17 +183,16 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
 # one is summed without a loop: the processor would guess its length wrong, which costs more than
 # four loads.
 @njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
-def row_sum(values, targets, first, end, short):
-    """Return the sum of the values of a row's far ends."""
-    zero = values.dtype.type(0)
+def row_sum(values, targets, first, end, arcs, short, zero):
+    """Return the sum of the values of a row's far ends, of the type of `zero`."""
     count = end - first
-    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(targets.size):
+    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(arcs):
         total = zero
         for k in range(np.uint64(4)):  # unrolled, since its length is known
             value = values[np.uint64(targets[first + k])]
             total += value if count > k else zero
         return total
-    whole = 0.0
+    whole = zero
     while first < end:
         stop = min(first + CHUNK, end)
         total = zero
@@ -202,21 +200,20 @@ def row_sum(values, targets, first, end, short):
             total += values[np.uint64(targets[s])]
         whole += total
         first = stop
-    return values.dtype.type(whole)
+    return whole
 
 
 @njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
-def row_dot(values, weights, targets, first, end, short):
+def row_dot(values, weights, targets, first, end, arcs, short, zero):
     """Return the sum of the values of a row's far ends, each times the weight of its slot."""
-    zero = values.dtype.type(0)
     count = end - first
-    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(targets.size):
+    if short and count <= np.uint64(4) and end + np.uint64(4) < np.uint64(arcs):
         total = zero
         for k in range(np.uint64(4)):  # unrolled, since its length is known
             product = values[np.uint64(targets[first + k])] * weights[first + k]
             total += product if count > k else zero
         return total
-    whole = 0.0
+    whole = zero
     while first < end:
         stop = min(first + CHUNK, end)
         total = zero
@@ -224,7 +221,7 @@ def row_dot(values, weights, targets, first, end, short):
             total += values[np.uint64(targets[s])] * weights[s]
         whole += total
         first = stop
-    return values.dtype.type(whole)
+    return whole
 
 
 @njit(nogil=True)
@@ -324,7 +321,7 @@ def most_frequent(keys, begin, count):
                 j -= 1
             keys[j] = key
     else:
-        keys[begin:end].sort()
+        carray(keys, end)[begin:end].sort()
     best = keys[begin]
     most = 0
     i = begin

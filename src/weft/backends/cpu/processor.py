@@ -20,6 +20,28 @@ def call(builder, name, result, *args):
     return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), args)
 
 
+def pointer_to(context, builder, kind, value):
+    """Return the address of the first element of an array, or of what a pointer points to."""
+    if isinstance(kind, types.CPointer):
+        return value
+    return context.make_array(kind)(context, builder, value).data
+
+
+@intrinsic
+def pointer(typingctx, arr):
+    """Return a pointer to the elements of an array.
+
+    A pointer is indexed like the array, but it is one word, its indices are not looked at, and
+    nobody counts references to it: arrays that are handed to a function or swapped in a loop are
+    counted by atomic additions, which threads would fight for.
+    """
+
+    def codegen(context, builder, sig, args):
+        return context.make_array(sig.args[0])(context, builder, args[0]).data
+
+    return types.CPointer(arr.dtype)(arr), codegen
+
+
 @intrinsic
 def pause(typingctx):
     """Tell the processor that this is a spin loop (nothing where it has no such hint)."""
@@ -61,8 +83,8 @@ def prefetch(typingctx, arr, i):
     """Ask for the cache line of arr[i] before it is read; any index will do."""
 
     def codegen(context, builder, sig, args):
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        pointer = builder.bitcast(builder.gep(array.data, [args[1]]), ir.IntType(8).as_pointer())
+        data = pointer_to(context, builder, sig.args[0], args[0])
+        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
         flags = [ir.Constant(ir.IntType(32), word) for word in (0, 3, 1)]  # read, keep, data
         call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer, *flags)
         return context.get_dummy_value()

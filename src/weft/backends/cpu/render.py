@@ -34,7 +34,8 @@ from weft.ir.ops import Program
 from weft.ir.plan import Sweep
 
 # Parameters that every kernel has, before those that its code asks for.
-FIXED = ("n", "arcs", "limit", "budget", "queue_a", "queue_b", "bits_a", "bits_b", "ring")
+FIXED_ARRAYS = ("queue_a", "queue_b", "bits_a", "bits_b", "ring")
+FIXED = ("n", "arcs", "limit", "budget", *FIXED_ARRAYS)
 
 
 @dataclass
@@ -75,12 +76,16 @@ def render(
     lines = body.lines
     body.lines = []
     _prologue(kernel)
-    parameters = ["tid", "nt", "ctl", *FIXED, *kernel.args.bindings]
+    arrays = ["ctl", *FIXED_ARRAYS]
+    arrays += [name for name, binding in kernel.args.bindings.items() if binding[0] != "constant"]
+    named = {name: f"{name}_array" for name in arrays}
+    parameters = ["tid", "nt", *(named.get(p, p) for p in ("ctl", *FIXED, *kernel.args.bindings))]
+    lines = [f"    {name} = pointer({array})" for name, array in named.items()] + body.lines + lines
     head = [
         '@njit(nogil=True, cache=True, error_model="numpy")',
         f"def kernel({', '.join(parameters)}):",
     ]
-    source = IMPORTS + "\n\n" + "\n".join([*head, *body.lines, *lines]) + "\n"
+    source = IMPORTS + "\n\n" + "\n".join([*head, *lines]) + "\n"
     return Rendered(source, dict(kernel.args.bindings), kernel.scratch.strides(), kernel.functions)
 
 
@@ -105,11 +110,11 @@ def _prologue(kernel: Kernel) -> None:
             )
             out.line(f"value_{binding[1]} = {text}")
     if "marker" in args.bindings:
-        out.line("marker_base = np.uint64(tid * (marker.size // nt))")
+        out.line("marker_base = np.uint64(tid * (marker_array.size // nt))")
         out.line("marked = np.uint64(n)")
     if any(binding[0] == "keys" for binding in args.bindings.values()):
         name = next(n for n, b in args.bindings.items() if b[0] == "keys")
-        out.line(f"keys_base = tid * ({name}.size // nt)")
+        out.line(f"keys_base = tid * ({name}_array.size // nt)")
 
 
 def _scalar_type(kernel: Kernel, name: str) -> np.dtype[Any]:
@@ -135,7 +140,7 @@ def record(kernel: Kernel, number: int, direction: str) -> None:
     """Write a record of a sweep into the ring, by one thread."""
     out = kernel.out
     with out.block("if tid == 0:"):
-        out.line("slot = (records % (ring.size // 6)) * 6")
+        out.line("slot = (records % (ring_array.size // 6)) * 6")
         values = ("step", str(number), direction, "entered", "looked_all", "cycles()")
         for position, value in enumerate(values):
             out.line(f"ring[slot + {position}] = {value}")
@@ -227,7 +232,7 @@ def _keep_trail(kernel: Kernel) -> None:
     """Append the frontier to the trail; pause where it does not fit."""
     out, args = kernel.out, kernel.args
     trail, ends = args.use("trail"), args.use("trail_ends")
-    with out.block(f"if trail_size + size > {trail}.size or step + 1 >= {ends}.size:"):
+    with out.block(f"if trail_size + size > {trail}_array.size or step + 1 >= {ends}_array.size:"):
         out.line(f"status = {TRAIL_FULL}")
         out.line("break")
     kernel.begin_phase()

@@ -116,6 +116,7 @@ from weft.backends.cpu.numbers import (
 from weft.backends.cpu.processor import (
     cycles,
     pause,
+    pointer,
     prefetch,
     yield_thread,
 )
@@ -190,6 +191,7 @@ __all__ = [
     "neighbor_slot",
     "next_item",
     "pause",
+    "pointer",
     "popcount",
     "power",
     "prefetch",

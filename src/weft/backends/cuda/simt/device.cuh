@@ -1,12 +1,14 @@
 // The device primitives that generated CUDA uses, each under one name.
 //
-// For a GPU (NVRTC, nvcc) they are CUDA intrinsics and PTX; for a host compiler they are the emulation declared
-// in simt.h. This is the only file that holds PTX. It includes no header of a toolkit and none of the C++ library.
+// For a GPU (NVRTC, nvcc) they are CUDA intrinsics and PTX; for a host compiler they are the
+// emulation declared in simt.h. This is the only file that holds PTX. It includes no header of a
+// toolkit and none of the C++ library.
 //
 // - Grids, clusters and blocks have one dimension; a block is a whole number of warps.
 // - A mask names exactly the lanes that take part, and all of them come. None of them has exited.
 // - Every loop that waits for another thread goes through spin_wait.
-// - What several threads access at once without a barrier between them goes through atomics or relaxed loads and
+// - What several threads access at once without a barrier between them goes through atomics or
+// relaxed loads and
 //   stores, also where any outcome would do.
 #ifndef WEFT_DEVICE_CUH
 #define WEFT_DEVICE_CUH
@@ -20,9 +22,9 @@
 #define WEFT_PASS
 
 #define WEFT_SHARED_STATIC(type, name, count) __shared__ type name[count]
-#define WEFT_SHARED_DYNAMIC(type, name)                                                            \
-    extern __shared__ __align__(16) unsigned char weft_dynamic_shared[];                           \
-    type* name = reinterpret_cast<type*>(weft_dynamic_shared)
+#define WEFT_SHARED_DYNAMIC(type, name)                                  \
+    extern __shared__ __align__(16) unsigned char weft_dynamic_shared[]; \
+    type* const name = reinterpret_cast<type*>(weft_dynamic_shared)
 
 namespace weft {
 
@@ -98,7 +100,8 @@ WEFT_DEVICE typename AtomicWord<T>::type* atomic_word(T* word) {
 
 template <class T>
 WEFT_DEVICE T atomic_add(T* word, Value<T> value) {
-    return static_cast<T>(atomicAdd(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
+    return static_cast<T>(
+        atomicAdd(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
 }
 template <class T>
 WEFT_DEVICE T atomic_min(T* word, Value<T> value) {
@@ -110,19 +113,23 @@ WEFT_DEVICE T atomic_max(T* word, Value<T> value) {
 }
 template <class T>
 WEFT_DEVICE T atomic_or(T* word, Value<T> value) {
-    return static_cast<T>(atomicOr(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
+    return static_cast<T>(
+        atomicOr(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
 }
 template <class T>
 WEFT_DEVICE T atomic_and(T* word, Value<T> value) {
-    return static_cast<T>(atomicAnd(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
+    return static_cast<T>(
+        atomicAnd(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
 }
 template <class T>
 WEFT_DEVICE T atomic_xor(T* word, Value<T> value) {
-    return static_cast<T>(atomicXor(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
+    return static_cast<T>(
+        atomicXor(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
 }
 template <class T>
 WEFT_DEVICE T atomic_exch(T* word, Value<T> value) {
-    return static_cast<T>(atomicExch(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
+    return static_cast<T>(
+        atomicExch(atomic_word(word), static_cast<typename AtomicWord<T>::type>(value)));
 }
 template <class T>
 WEFT_DEVICE T atomic_cas(T* word, Value<T> expected, Value<T> value) {
@@ -131,36 +138,37 @@ WEFT_DEVICE T atomic_cas(T* word, Value<T> expected, Value<T> value) {
         atomicCAS(atomic_word(word), static_cast<Word>(expected), static_cast<Word>(value)));
 }
 
-// Loads and stores at the scope of the device, by size: they are served by L2, never by an L1 cache.
+// Loads and stores at the scope of the device, by size: they are served by L2, never by an L1
+// cache.
 template <u32 bytes>
 struct Memory;
 
 // A relaxed load may move across plain accesses; what orders or writes clobbers memory.
-#define WEFT_MEMORY(bytes, word, held, form, constraint)                                           \
-    template <>                                                                                    \
-    struct Memory<bytes> {                                                                         \
-        using Word = word;                                                                         \
-        static WEFT_DEVICE Word load_relaxed(const Word* p) {                                      \
-            held x;                                                                                \
-            asm volatile("ld.relaxed.gpu." form " %0, [%1];" : "=" constraint(x) : "l"(p));        \
-            return static_cast<Word>(x);                                                           \
-        }                                                                                          \
-        static WEFT_DEVICE Word load_acquire(const Word* p) {                                      \
-            held x;                                                                                \
-            asm volatile("ld.acquire.gpu." form " %0, [%1];"                                       \
-                         : "=" constraint(x)                                                       \
-                         : "l"(p)                                                                  \
-                         : "memory");                                                              \
-            return static_cast<Word>(x);                                                           \
-        }                                                                                          \
-        static WEFT_DEVICE void store_relaxed(Word* p, Word value) {                               \
-            held x = value;                                                                        \
-            asm volatile("st.relaxed.gpu." form " [%0], %1;" ::"l"(p), constraint(x) : "memory");  \
-        }                                                                                          \
-        static WEFT_DEVICE void store_release(Word* p, Word value) {                               \
-            held x = value;                                                                        \
-            asm volatile("st.release.gpu." form " [%0], %1;" ::"l"(p), constraint(x) : "memory");  \
-        }                                                                                          \
+#define WEFT_MEMORY(bytes, word, held, form, constraint)                                          \
+    template <>                                                                                   \
+    struct Memory<bytes> {                                                                        \
+        using Word = word;                                                                        \
+        static WEFT_DEVICE Word load_relaxed(const Word* p) {                                     \
+            held x;                                                                               \
+            asm volatile("ld.relaxed.gpu." form " %0, [%1];" : "=" constraint(x) : "l"(p));       \
+            return static_cast<Word>(x);                                                          \
+        }                                                                                         \
+        static WEFT_DEVICE Word load_acquire(const Word* p) {                                     \
+            held x;                                                                               \
+            asm volatile("ld.acquire.gpu." form " %0, [%1];"                                      \
+                         : "=" constraint(x)                                                      \
+                         : "l"(p)                                                                 \
+                         : "memory");                                                             \
+            return static_cast<Word>(x);                                                          \
+        }                                                                                         \
+        static WEFT_DEVICE void store_relaxed(Word* p, Word value) {                              \
+            held x = value;                                                                       \
+            asm volatile("st.relaxed.gpu." form " [%0], %1;" ::"l"(p), constraint(x) : "memory"); \
+        }                                                                                         \
+        static WEFT_DEVICE void store_release(Word* p, Word value) {                              \
+            held x = value;                                                                       \
+            asm volatile("st.release.gpu." form " [%0], %1;" ::"l"(p), constraint(x) : "memory"); \
+        }                                                                                         \
     };
 WEFT_MEMORY(1, u8, unsigned short, "u8", "h")
 WEFT_MEMORY(2, unsigned short, unsigned short, "u16", "h")
@@ -269,10 +277,12 @@ WEFT_DEVICE void trap() { __trap(); }
 #endif
 
 // Shared memory, and the only way to declare it:
-//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and instantiation
-//   WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked for
+//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and
+//   instantiation WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked
+//   for
+// In the emulation both are pointers: sizeof(name) is not the size of the array.
 #define WEFT_SHARED_PICK(first, second, third, macro, ...) macro
-#define WEFT_SHARED(...)                                                                           \
+#define WEFT_SHARED(...) \
     WEFT_SHARED_PICK(__VA_ARGS__, WEFT_SHARED_STATIC, WEFT_SHARED_DYNAMIC, )(__VA_ARGS__)
 
 namespace weft {
@@ -367,7 +377,8 @@ WEFT_DEVICE u32 reduce_or(u32 mask, u32 value) { return __reduce_or_sync(mask, v
 WEFT_DEVICE u32 reduce_and(u32 mask, u32 value) { return __reduce_and_sync(mask, value); }
 #endif
 
-// Replace the float at `word` by combine(it, value) and return the old one; nothing is written where nothing changes.
+// Replace the float at `word` by combine(it, value) and return the old one; nothing is written
+// where nothing changes.
 template <class Word, class T, class Combine>
 WEFT_DEVICE T atomic_combine(T* word, T value, Combine combine WEFT_HERE) {
     union Bits {
@@ -399,12 +410,14 @@ WEFT_DEVICE double atomic_max(double* word, double value WEFT_HERE) {
     return atomic_combine<u64>(word, value, Max() WEFT_PASS);
 }
 
-// A barrier over all blocks of a cooperative launch, on one word that was zero before its first use.
+// A barrier over all blocks of a cooperative launch, on one word that was zero before its first
+// use.
 //
-// The top bit is the sense. Each barrier adds 2^31 in all: every block but the first adds one, the first adds what is
-// missing, so the bit turns when the last block has come and the lower bits are zero again. No block can overtake:
-// the next barrier cannot be complete before this one was left by all. The fences carry what was written before the
-// barrier, by any thread of any block, to all that is read after it.
+// The top bit is the sense. Each barrier adds 2^31 in all: every block but the first adds one, the
+// first adds what is missing, so the bit turns when the last block has come and the lower bits are
+// zero again. No block can overtake: the next barrier cannot be complete before this one was left
+// by all. The fences carry what was written before the barrier, by any thread of any block, to all
+// that is read after it.
 WEFT_DEVICE void sync_grid(u32* word WEFT_HERE) {
     constexpr u32 sense = 0x80000000u;
     sync_block(WEFT_PASS_ONLY);
@@ -418,7 +431,8 @@ WEFT_DEVICE void sync_grid(u32* word WEFT_HERE) {
     sync_block(WEFT_PASS_ONLY);
 }
 
-// Report trouble through a word in global memory; the first code stays. The kernel goes on or leaves by itself.
+// Report trouble through a word in global memory; the first code stays. The kernel goes on or
+// leaves by itself.
 WEFT_DEVICE void fault(u32* word, u32 code WEFT_HERE) { atomic_cas(word, 0u, code WEFT_PASS); }
 
 }  // namespace weft

@@ -1,9 +1,10 @@
 // Fences and relaxed accesses as C++ orders them, told to ThreadSanitizer, which knows no fences.
 //
-// A fence stores the clock of its thread under a token. A later relaxed store or atomic of that thread attaches the
-// token to the word that it writes: a store replaces what the word carries, a read-modify-write adds to it. A relaxed
-// load remembers the tokens of the word that it read, and the loading thread's next fence acquires them. A release
-// store makes a token for its own word alone; an acquire load takes a word's tokens at once.
+// A fence stores the clock of its thread under a token. A later relaxed store or atomic of that
+// thread attaches the token to the word that it writes: a store replaces what the word carries, a
+// read-modify-write adds to it. A relaxed load remembers the tokens of the word that it read, and
+// the loading thread's next fence acquires them. A release store makes a token for its own word
+// alone; an acquire load takes a word's tokens at once.
 #ifndef WEFT_SIMT_FENCES_H
 #define WEFT_SIMT_FENCES_H
 
@@ -36,8 +37,9 @@ inline void acquire(const Fibre& fibre, void* word) {
 #endif
 }
 
-// Slots are used in turn; one that is used again holds a later clock of the same thread, which hides no false alarm
-// but could hide a race between a load and a fence that is `slots` fences of the other thread away.
+// Slots are used in turn; one that is used again holds a later clock of the same thread, which
+// hides no false alarm but could hide a race between a load and a fence that is `slots` fences of
+// the other thread away.
 struct Tokens {
     static constexpr unsigned slots = 8;
     std::uint64_t words[slots] = {};
@@ -58,7 +60,7 @@ struct FenceState {
 };
 
 class WordTokens {
-   public:
+ public:
     void fence(FenceState& thread) {
         for (void* token : thread.seen) acquire(*thread.fibre, token);
         thread.seen.clear();
@@ -67,10 +69,8 @@ class WordTokens {
 
     void publish(FenceState& thread, const volatile void* word, bool keeps_earlier, bool releases) {
         void* token = releases ? thread.releases.make(*thread.fibre) : thread.last_fence;
-        if (token == nullptr && (keeps_earlier || carried_.empty())) return;
-        std::vector<void*>& tokens = carried_[word];
-        if (!keeps_earlier) tokens.clear();
-        if (token != nullptr) add(tokens, token);
+        if (!keeps_earlier) carried_.erase(word);
+        if (token != nullptr) add(carried_[word], token);
     }
 
     void observe(FenceState& thread, const volatile void* word, bool acquires) {
@@ -87,7 +87,7 @@ class WordTokens {
 
     void clear() { carried_.clear(); }
 
-   private:
+ private:
     static void add(std::vector<void*>& tokens, void* token) {
         for (const void* known : tokens) {
             if (known == token) return;

@@ -1,4 +1,5 @@
-// Fibres: stacks of their own, switched within one OS thread, with what the sanitizers must be told about it.
+// Fibres: stacks of their own, switched within one OS thread, with what the sanitizers must be told
+// about it.
 #ifndef WEFT_SIMT_FIBRE_H
 #define WEFT_SIMT_FIBRE_H
 
@@ -40,7 +41,8 @@ struct Fibre {
 };
 
 #ifndef WEFT_SIMT_USES_UCONTEXT
-// Save what the calling convention lets a function keep, exchange the stacks, and return on the other one.
+// Save what the calling convention lets a function keep, exchange the stacks, and return on the
+// other one.
 extern "C" void weft_simt_switch(void** save_stack_pointer, void* stack_pointer);
 asm(R"(
     .text

@@ -1,4 +1,5 @@
-// The state of a launch: threads, warps, blocks and clusters, what they wait for, and how errors are reported.
+// The state of a launch: threads, warps, blocks and clusters, what they wait for, and how errors
+// are reported.
 #ifndef WEFT_SIMT_MACHINE_H
 #define WEFT_SIMT_MACHINE_H
 
@@ -21,7 +22,8 @@ constexpr u32 max_block = 1024;
 constexpr u32 resident_threads = 512;       // of a launch whose blocks need not run together
 constexpr u32 max_resident_threads = 4096;  // of one whose blocks must
 constexpr u32 preempt_one_in = 8;
-constexpr u64 idle_rounds = 64;  // fruitless looks of every spinning thread before it is called a livelock
+constexpr u64 idle_rounds =
+    64;  // fruitless looks of every spinning thread before it is called a livelock
 constexpr int exit_code = 70;
 
 enum class State { ready, warp, block, cluster, done };
@@ -120,7 +122,7 @@ inline Machine machine;
 
 // The time that a thread spends in the run-time.
 class InRuntime {
-   public:
+ public:
     InRuntime() { become(runtime_fibre); }
     ~InRuntime() { become(*machine.current->fibre); }
     InRuntime(const InRuntime&) = delete;
@@ -137,19 +139,28 @@ inline u64 next_random() {
 inline bool by_chance(u32 one_in) { return machine.random != 0 && next_random() % one_in == 0; }
 inline u32 draw(u64 below) { return static_cast<u32>(next_random() % below); }
 
-inline bool same_place(Site a, Site b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+inline bool same_place(Site a, Site b) {
+    return a.line == b.line && std::strcmp(a.file, b.file) == 0;
+}
 
 // Errors
 
 inline const char* name_of(WarpOp op) {
     switch (op) {
-        case WarpOp::sync: return "sync_warp";
-        case WarpOp::shuffle: return "shuffle";
-        case WarpOp::shuffle_up: return "shuffle_up";
-        case WarpOp::shuffle_down: return "shuffle_down";
-        case WarpOp::shuffle_xor: return "shuffle_xor";
-        case WarpOp::ballot: return "ballot";
-        case WarpOp::match: return "match_any";
+        case WarpOp::sync:
+            return "sync_warp";
+        case WarpOp::shuffle:
+            return "shuffle";
+        case WarpOp::shuffle_up:
+            return "shuffle_up";
+        case WarpOp::shuffle_down:
+            return "shuffle_down";
+        case WarpOp::shuffle_xor:
+            return "shuffle_xor";
+        case WarpOp::ballot:
+            return "ballot";
+        case WarpOp::match:
+            return "match_any";
     }
     return "?";
 }
@@ -166,11 +177,16 @@ inline std::string format(const char* text, ...) {
 
 inline std::string waits_at(const Thread& thread) {
     switch (thread.state) {
-        case State::block: return "waits at sync_block";
-        case State::cluster: return "waits at sync_cluster";
-        case State::warp: return format("waits at %s(0x%08x)", name_of(thread.op), thread.mask);
-        case State::done: return "has exited";
-        case State::ready: break;
+        case State::block:
+            return "waits at sync_block";
+        case State::cluster:
+            return "waits at sync_cluster";
+        case State::warp:
+            return format("waits at %s(0x%08x)", name_of(thread.op), thread.mask);
+        case State::done:
+            return "has exited";
+        case State::ready:
+            break;
     }
     return thread.spinning ? "spins in spin_wait" : "runs";
 }
@@ -183,7 +199,8 @@ inline std::string listed_bits(u32 mask) {
     return text;
 }
 
-// One line for each stretch of threads of the blocks that run that wait for the same thing at the same place.
+// One line for each stretch of threads of the blocks that run that wait for the same thing at the
+// same place.
 inline void print_who_waits_where() {
     u32 lines_left = 40;
     for (const Block& block : machine.blocks) {
@@ -197,8 +214,8 @@ inline void print_who_waits_where() {
                 if (waits_at(next) != what || (placed && !same_place(next.site, one.site))) break;
             }
             if (lines_left-- == 0) return;
-            std::fprintf(stderr, "weft-simt: note: block %u, threads %zu-%zu: %s", one.indices.block,
-                         first, end - 1, what.c_str());
+            std::fprintf(stderr, "weft-simt: note: block %u, threads %zu-%zu: %s",
+                         one.indices.block, first, end - 1, what.c_str());
             if (placed) std::fprintf(stderr, " (%s:%d)", one.site.file, one.site.line);
             std::fputc('\n', stderr);
         }
@@ -228,8 +245,9 @@ inline void print_who_waits_where() {
     const std::size_t unstarted = machine.order.size() - machine.started_clusters;
     std::string message = format("%u threads wait and nobody can wake them", machine.alive);
     if (unstarted > 0) {
-        message += format("; %zu clusters or blocks wait for a place because the launch is not cooperative",
-                          unstarted);
+        message += format(
+            "; %zu clusters or blocks wait for a place because the launch is not cooperative",
+            unstarted);
     }
     machine.current = nullptr;
     fail("deadlock", first->site, message);

@@ -1,7 +1,9 @@
-// The program around a kernel: reads cases from one file, runs their launches, writes all buffers to another.
+// The program around a kernel: reads cases from one file, runs their launches, writes all buffers
+// to another.
 //
-// Both files are sequences of little-endian 64-bit words; bytes are padded to whole words. Each buffer is a heap block
-// of exactly its size, so that a sanitizer sees the first byte outside it. build.py writes and reads the files.
+// Both files are sequences of little-endian 64-bit words; bytes are padded to whole words. Each
+// buffer is a heap block of exactly its size, so that a sanitizer sees the first byte outside it.
+// build.py writes and reads the files.
 #include <unistd.h>
 
 #include <cstdint>
@@ -23,7 +25,7 @@ enum ArgKind : u64 { buffer_arg = 0, value_arg = 1 };
 }
 
 class Reader {
-   public:
+ public:
     explicit Reader(const char* path) : file_(std::fopen(path, "rb")) {
         if (file_ == nullptr) give_up("the file of cases cannot be opened");
     }
@@ -42,7 +44,7 @@ class Reader {
         read(padding, (8 - count % 8) % 8);
     }
 
-   private:
+ private:
     void read(void* memory, u64 count) {
         if (std::fread(memory, 1, count, file_) != count) give_up("the file of cases is cut off");
     }
@@ -83,12 +85,14 @@ void run_launch(Reader& cases, const std::vector<Buffer>& buffers, u64 seed) {
             const u64 index = cases.word();
             if (index >= buffers.size()) give_up("no such buffer");
             storage[i] = {reinterpret_cast<std::uintptr_t>(buffers[index].memory)};
-            if (kernel.arg_bytes[i] != sizeof(void*)) give_up("a buffer was given where the kernel takes a value");
+            if (kernel.arg_bytes[i] != sizeof(void*))
+                give_up("a buffer was given where the kernel takes a value");
         } else {
             const u64 bytes = cases.word();
             storage[i].resize(bytes / 8 + 1);
             cases.bytes(storage[i].data(), bytes);
-            if (kernel.arg_bytes[i] != bytes) give_up("a value is not of the size of the kernel's argument");
+            if (kernel.arg_bytes[i] != bytes)
+                give_up("a value is not of the size of the kernel's argument");
         }
         args[i] = storage[i].data();
     }

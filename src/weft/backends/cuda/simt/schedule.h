@@ -50,7 +50,8 @@ inline char* new_shared(Block& block, const void* key, u64 bytes, const char* na
     char* memory = static_cast<char*>(allocate_unwritten(bytes));
     // Real shared memory holds what the block before left there.
     for (u64 i = 0; i < bytes; ++i) {
-        static_cast<volatile char*>(memory)[i] = static_cast<char>(machine.random ? next_random() : 0xa5);
+        static_cast<volatile char*>(memory)[i] =
+            static_cast<char>(machine.random ? next_random() : 0xa5);
     }
     block.shared.push_back({key, bytes, name, memory});
     return memory;
@@ -103,8 +104,9 @@ inline void check_nobody_waits_for(Thread& me) {
         }
     }
     if (me.block->barrier.arrived > 0) {
-        fail("skipped-barrier", me.block->barrier.site,
-             format("sync_block was not reached by thread %u, which has exited", me.indices.thread));
+        fail(
+            "skipped-barrier", me.block->barrier.site,
+            format("sync_block was not reached by thread %u, which has exited", me.indices.thread));
     }
     if (me.block->cluster->barrier.arrived > 0) {
         fail("skipped-barrier", me.block->cluster->barrier.site,

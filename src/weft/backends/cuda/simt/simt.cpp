@@ -1,9 +1,11 @@
-// Run-time of the host emulation: runs the threads of a launch as fibres and implements what they wait for.
+// Run-time of the host emulation: runs the threads of a launch as fibres and implements what they
+// wait for.
 //
-// All fibres run in one OS thread; the seed of a launch decides who runs next. A thread waits by leaving the ready
-// list; if the list is empty before every thread has finished, nobody can wake anybody: that is a deadlock, reported
-// with who waits where. This file is compiled without instrumentation, so the sanitizers see the kernel's accesses
-// alone; barriers tell ThreadSanitizer what they order (fibre.h), fences too (fences.h), shuffles order nothing.
+// All fibres run in one OS thread; the seed of a launch decides who runs next. A thread waits by
+// leaving the ready list; if the list is empty before every thread has finished, nobody can wake
+// anybody: that is a deadlock, reported with who waits where. This file is compiled without
+// instrumentation, so the sanitizers see the kernel's accesses alone; barriers tell ThreadSanitizer
+// what they order (fibre.h), fences too (fences.h), shuffles order nothing.
 #include "simt.h"
 
 #include "machine.h"
@@ -91,15 +93,21 @@ u64 shuffled(const Thread& me) {
     const u32 first = lane & ~(me.width - 1);
     u32 source = lane;
     switch (me.op) {
-        case WarpOp::shuffle: source = first | (me.operand & (me.width - 1)); break;
-        case WarpOp::shuffle_up: source = lane - first >= me.operand ? lane - me.operand : lane; break;
+        case WarpOp::shuffle:
+            source = first | (me.operand & (me.width - 1));
+            break;
+        case WarpOp::shuffle_up:
+            source = lane - first >= me.operand ? lane - me.operand : lane;
+            break;
         case WarpOp::shuffle_down:
             source = me.operand < me.width - (lane - first) ? lane + me.operand : lane;
             break;
-        default: source = (lane ^ me.operand) < first + me.width ? lane ^ me.operand : lane;
+        default:
+            source = (lane ^ me.operand) < first + me.width ? lane ^ me.operand : lane;
     }
     // The value of a lane that takes no part is undefined.
-    if (!(me.mask >> source & 1)) return machine.random != 0 ? next_random() : 0xdeadbeefdeadbeefull;
+    if (!(me.mask >> source & 1))
+        return machine.random != 0 ? next_random() : 0xdeadbeefdeadbeefull;
     return me.warp->lanes[source]->value;
 }
 
@@ -136,14 +144,15 @@ void check_mask(const Thread& me, WarpOp op, u32 mask, Site site) {
     const Warp& warp = *me.warp;
     if (!(mask >> me.lane() & 1)) {
         fail("mask-without-caller", site,
-             format("the mask 0x%08x of %s does not name lane %u, which calls it", mask, name_of(op),
-                    me.lane()));
+             format("the mask 0x%08x of %s does not name lane %u, which calls it", mask,
+                    name_of(op), me.lane()));
     }
     if (mask & ~warp.present) {
         fail("missing-lane", site,
-             format("the mask 0x%08x of %s names lanes that the block of %u threads does not have: %s",
-                    mask, name_of(op), me.indices.block_size,
-                    listed_bits(mask & ~warp.present).c_str()));
+             format(
+                 "the mask 0x%08x of %s names lanes that the block of %u threads does not have: %s",
+                 mask, name_of(op), me.indices.block_size,
+                 listed_bits(mask & ~warp.present).c_str()));
     }
     if (mask & warp.exited) {
         fail("exited-lane", site,
@@ -162,9 +171,10 @@ bool all_have_come(const Thread& me) {
         complete = false;
         if (other.state == State::warp && (other.mask >> me.lane() & 1)) {
             fail("divergent-mask", me.site,
-                 format("lane %u calls %s(0x%08x), but lane %u waits for it at %s(0x%08x) in line %d",
-                        me.lane(), name_of(me.op), me.mask, lane, name_of(other.op), other.mask,
-                        other.site.line));
+                 format(
+                     "lane %u calls %s(0x%08x), but lane %u waits for it at %s(0x%08x) in line %d",
+                     me.lane(), name_of(me.op), me.mask, lane, name_of(other.op), other.mask,
+                     other.site.line));
         }
     }
     return complete;
@@ -198,7 +208,8 @@ u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site) {
     return me.result;
 }
 
-// Lanes that happen to be here together: those that have come by the time the first of them goes on.
+// Lanes that happen to be here together: those that have come by the time the first of them goes
+// on.
 u32 active_mask(Site site) {
     const InRuntime in_runtime;
     Thread& me = *machine.current;
@@ -223,7 +234,7 @@ u32 active_mask(Site site) {
 
 // Memory
 
-void* shared_block(const void* key, u64 bytes, const char* name, Site) {
+void* shared_block(const void* key, u64 bytes, const char* name) {
     const InRuntime in_runtime;
     Block& block = *machine.current->block;
     for (const Shared& shared : block.shared) {
@@ -232,7 +243,7 @@ void* shared_block(const void* key, u64 bytes, const char* name, Site) {
     return new_shared(block, key, bytes, name);
 }
 
-void* shared_dynamic(Site) { return machine.current->block->shared.front().memory; }
+void* shared_dynamic() { return machine.current->block->shared.front().memory; }
 
 void* shared_of(const void* pointer, u32 rank, Site site) {
     const InRuntime in_runtime;
@@ -243,7 +254,8 @@ void* shared_of(const void* pointer, u32 rank, Site site) {
     }
     Block& other = *mine.cluster->blocks[rank];
     if (other.alive == 0) {
-        fail("exited-block", site, format("the block of rank %u has exited: its memory is gone", rank));
+        fail("exited-block", site,
+             format("the block of rank %u has exited: its memory is gone", rank));
     }
     const char* wanted = static_cast<const char*>(pointer);
     for (const Shared& shared : mine.shared) {
@@ -260,7 +272,8 @@ void step(const volatile void* word, u64 bytes, Site site) {
     Thread& me = *machine.current;
     ++machine.ticks;
     if (reinterpret_cast<std::uintptr_t>(word) % bytes != 0) {
-        fail("misaligned", site, format("the address of a word of %llu bytes is no multiple of it", bytes));
+        fail("misaligned", site,
+             format("the address of a word of %llu bytes is no multiple of it", bytes));
     }
     if (!me.spinning) {
         machine.idle = 0;
@@ -322,13 +335,15 @@ void check_shape(const Shape& shape) {
     if (shape.grid == 0 || shape.block == 0 || shape.block > max_block || shape.cluster == 0 ||
         shape.grid % shape.cluster != 0) {
         fail("launch", site,
-             format("%u blocks of %u threads in clusters of %u; expected 1 to %u threads and whole clusters",
+             format("%u blocks of %u threads in clusters of %u; expected 1 to %u threads and whole "
+                    "clusters",
                     shape.grid, shape.block, shape.cluster, max_block));
     }
     const u64 together = u64(shape.block) * (shape.cooperative ? shape.grid : shape.cluster);
     if (together > max_resident_threads) {
         fail("launch", site,
-             format("%llu threads must run together, at most %u can", together, max_resident_threads));
+             format("%llu threads must run together, at most %u can", together,
+                    max_resident_threads));
     }
 }
 
@@ -349,8 +364,8 @@ void launch(const Kernel& kernel, void* const* args, const Shape& shape, u64 see
     check_shape(shape);
     if (runtime_fibre.stack == nullptr) adopt_current(runtime_fibre);
 
-    // Twice as many fibres as can run at once, used in turn: a block should not run as the same fibre as the
-    // block before, or ThreadSanitizer would take the two for ordered.
+    // Twice as many fibres as can run at once, used in turn: a block should not run as the same
+    // fibre as the block before, or ThreadSanitizer would take the two for ordered.
     machine.capacity = capacity_of(shape);
     const u64 total = u64(shape.grid) * shape.block;
     const u64 wanted = total < 2ull * machine.capacity ? total : 2ull * machine.capacity;

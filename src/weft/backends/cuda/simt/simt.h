@@ -1,8 +1,10 @@
-// What a kernel's translation unit sees of the host emulation: the host twins of device.cuh's primitives.
+// What a kernel's translation unit sees of the host emulation: the host twins of device.cuh's
+// primitives.
 //
-// A CUDA thread is a fibre, and all fibres of a launch run in one OS thread, so a run is repeated exactly by
-// its seed. The declarations of namespace weft::simt are implemented by simt.cpp, which is compiled apart and
-// without instrumentation; this header includes nothing, so that a kernel compiles in a fraction of a second.
+// A CUDA thread is a fibre, and all fibres of a launch run in one OS thread, so a run is repeated
+// exactly by its seed. The declarations of namespace weft::simt are implemented by simt.cpp, which
+// is compiled apart and without instrumentation; this header includes nothing, so that a kernel
+// compiles in a fraction of a second.
 #ifndef WEFT_SIMT_H
 #define WEFT_SIMT_H
 
@@ -15,19 +17,21 @@
 
 #define WEFT_DEVICE inline
 
-// Every primitive that can wait or be misused takes the place of its call as a hidden last argument.
+// Every primitive that can wait or be misused takes the place of its call as a hidden last
+// argument.
 #define WEFT_HERE_ONLY ::weft::simt::Site site = {__builtin_FILE(), __builtin_LINE()}
 #define WEFT_HERE , WEFT_HERE_ONLY
 #define WEFT_PASS_ONLY site
 #define WEFT_PASS , site
 
-// A static local is one object per instantiation of the function around it, as a __shared__ array is.
-#define WEFT_SHARED_STATIC(type, name, count)                                                      \
-    static char weft_key_##name;                                                                   \
-    type(&name)[count] = *static_cast<type(*)[count]>(::weft::simt::shared_block(                  \
-        &weft_key_##name, sizeof(type[count]), #name, {__FILE__, __LINE__}))
-#define WEFT_SHARED_DYNAMIC(type, name)                                                            \
-    type* name = static_cast<type*>(::weft::simt::shared_dynamic({__FILE__, __LINE__}))
+// A static local is one object per instantiation of the function around it, as a __shared__ array
+// is. The name is a pointer, which a lambda captures as it would an array of static storage.
+#define WEFT_SHARED_STATIC(type, name, count) \
+    static char weft_key_##name;              \
+    type* const name = static_cast<type*>(    \
+        ::weft::simt::shared_block(&weft_key_##name, sizeof(type[count]), #name))
+#define WEFT_SHARED_DYNAMIC(type, name) \
+    type* const name = static_cast<type*>(::weft::simt::shared_dynamic())
 
 namespace weft {
 
@@ -69,8 +73,8 @@ void sync_cluster(Site site);
 u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site);
 u32 active_mask(Site site);
 
-void* shared_block(const void* key, u64 bytes, const char* name, Site site);
-void* shared_dynamic(Site site);
+void* shared_block(const void* key, u64 bytes, const char* name);
+void* shared_dynamic();
 void* shared_of(const void* pointer, u32 rank, Site site);
 
 // A place where another thread may be chosen to run; checks that the word is aligned.
@@ -94,7 +98,8 @@ inline void observe(const volatile void*, Order) {}
 u64 clock();
 [[noreturn]] void trap(const char* message, Site site);
 
-// A kernel as the runner launches it: pointers to the values of its arguments, as cuLaunchKernel takes them.
+// A kernel as the runner launches it: pointers to the values of its arguments, as cuLaunchKernel
+// takes them.
 struct Kernel {
     const char* name;
     void (*call)(void* const* args);
@@ -132,9 +137,7 @@ struct Entry<kernel> {
     static void call(void* const* args) {
         unpack(args, typename CountedPack<sizeof...(Args)>::type{});
     }
-    static constexpr Kernel named(const char* name) {
-        return {name, call, bytes, sizeof...(Args)};
-    }
+    static constexpr Kernel named(const char* name) { return {name, call, bytes, sizeof...(Args)}; }
 };
 
 template <class T>
@@ -167,14 +170,14 @@ template <class T, class F>
 T atomic_update(T* word, F next_of, Site site) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomics act on words of 32 or 64 bits");
     step(word, sizeof(T), site);
-    publish(word, true, Order::relaxed);
     T old, next;
     __atomic_load(word, &old, __ATOMIC_RELAXED);
     do {
         next = next_of(old);
-    } while (!__atomic_compare_exchange(word, &old, &next, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange(word, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     observe(word, Order::relaxed);
+    publish(word, true, Order::relaxed);
     return old;
 }
 
@@ -196,7 +199,9 @@ inline u32 sync_block_count(bool predicate WEFT_HERE) {
     return simt::sync_block(simt::Vote::count, predicate, site);
 }
 
-inline void sync_warp(u32 mask WEFT_HERE) { simt::warp_op(simt::WarpOp::sync, mask, 0, 0, 0, site); }
+inline void sync_warp(u32 mask WEFT_HERE) {
+    simt::warp_op(simt::WarpOp::sync, mask, 0, 0, 0, site);
+}
 
 template <class T>
 T shuffle(u32 mask, T value, u32 lane, u32 width = warp_size WEFT_HERE) {
@@ -223,7 +228,9 @@ inline u32 ballot(u32 mask, bool predicate WEFT_HERE) {
     return static_cast<u32>(simt::warp_op(simt::WarpOp::ballot, mask, predicate, 0, 0, site));
 }
 inline bool any(u32 mask, bool predicate WEFT_HERE) { return ballot(mask, predicate, site) != 0; }
-inline bool all(u32 mask, bool predicate WEFT_HERE) { return ballot(mask, predicate, site) == mask; }
+inline bool all(u32 mask, bool predicate WEFT_HERE) {
+    return ballot(mask, predicate, site) == mask;
+}
 template <class T>
 u32 match_any(u32 mask, T value WEFT_HERE) {
     return static_cast<u32>(
@@ -262,9 +269,10 @@ T atomic_exch(T* word, Value<T> value WEFT_HERE) {
 template <class T>
 T atomic_cas(T* word, Value<T> expected, Value<T> value WEFT_HERE) {
     simt::step(word, sizeof(T), site);
-    simt::publish(word, true, simt::Order::relaxed);
-    __atomic_compare_exchange(word, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    const bool written = __atomic_compare_exchange(word, &expected, &value, false, __ATOMIC_RELAXED,
+                                                   __ATOMIC_RELAXED);
     simt::observe(word, simt::Order::relaxed);
+    if (written) simt::publish(word, true, simt::Order::relaxed);
     return expected;
 }
 
