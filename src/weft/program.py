@@ -12,7 +12,7 @@ from weft.ir.builder import Builder, fail
 from weft.ir.expr import Expr, node
 from weft.ir.monoids import Monoid
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Program, Signature, Step, Value
-from weft.ir.proxies import Edge, Vertex, messages_of
+from weft.ir.proxies import Edge, Sent, Vertex, messages_of
 
 Function = Callable[..., Any]
 
@@ -173,6 +173,8 @@ def edge(
             )
         if monoid.name == "mode":
             raise TraceError("weft.mode works in gathers only: v.gather(..., weft.mode).")
+    if len(set(names)) < len(names):
+        raise TraceError(f"into={names} names a field twice. Expected different fields.")
     if isinstance(reduce, tuple) and len(reduce) != len(names):
         raise TraceError(f"{len(reduce)} monoids for {len(names)} fields. Expected one for each.")
     if isinstance(reduce, tuple) and any(m.name in ("argmin", "argmax") for m in reduce):
@@ -303,11 +305,12 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
 
 def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
     """Call a user's function with proxies, and with the scalars that its parameters name."""
-    code = getattr(function, "__code__", None)
+    code = builder.code = getattr(function, "__code__", None)
     if code is not None and code.co_argcount < len(proxies) and not code.co_flags & 0x04:
+        first = {1: "v", 2: "v, old", 3: "u, v, e"}[len(proxies)]
         raise fail(
             f"{_name(function)} takes {code.co_argcount} parameter(s). Expected {len(proxies)}: "
-            f"{'u, v, e' if len(proxies) == 3 else 'v'} first, then scalars of the state by name."
+            f"{first} first, then scalars of the state by name."
         )
     return function(*proxies, *_scalar_arguments(function, len(proxies), builder))
 
@@ -315,13 +318,14 @@ def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder
 def _condition(function: Function, signature: Signature, who: tuple[Any, ...], what: str) -> Block:
     """Trace accept, active, priority or until: one scalar result, no effects."""
     with Builder(signature, what) as builder:
+        builder.effects = False
         returned = call_function(function, who, builder)
         if returned is None:
             raise fail(f"{what} returned nothing. Expected a value.")
         result = node(returned)
-        if result.shape:
+        if what == "priority" and result.shape:
             raise fail(f"{what} must be a scalar, but has shape {result.shape}.")
-        result = builder.strong(result) if what == "priority" else builder.condition(result)
+        result = builder.strong(result) if what == "priority" else builder.test(result, what)
         block = builder.blocks[0]
         block.results = (result,)
         return block
@@ -339,8 +343,13 @@ def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
             step.body.results = _fit_messages(f, messages, builder, step)
         else:
             when = None
+            if isinstance(returned, Sent | tuple):
+                raise fail(
+                    f"{f.__name__} returned messages, but no field takes them. Name the fields by "
+                    f"into= and how they combine by reduce=, or return one condition."
+                )
             if returned is not None:
-                when = builder.condition(node(returned))
+                when = builder.test(node(returned), f"what {f.__name__} returns without into=")
         if when is not None:
             step.body.results += (when,)
             step.conditional = True
@@ -382,6 +391,19 @@ def _fit_messages(
             raise fail(f"{f.reduce!r} works on scalar fields, but into= has shapes {shapes}.")
     else:
         step.reductions = tuple(f.reduce.reduction(d) for d in dtypes)
+    for name, reduction in zip(f.into, step.reductions, strict=False):
+        shape = builder.fields[name][1]
+        if reduction.name == "user" and shape:
+            raise fail(
+                f"a user-made monoid combines scalars, but field {name!r} has shape {shape}. Use "
+                f"weft.sum, weft.min, ... or one field per feature."
+            )
+    live = builder.live.intersection(f.into)
+    if live:
+        raise fail(
+            f"{f.__name__} sends into {listed(sorted(live))} and touches it by .at(i) as well. "
+            f"Messages arrive after the step, live updates at once: use one of the two."
+        )
     return tuple(fitted)
 
 
@@ -390,9 +412,7 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
         returned = call_function(f.function, (Vertex("v", own=True),), builder)
         step = Step("vertex", f.__name__, builder.blocks[0])
         if returned is not None:
-            condition = builder.condition(node(returned))
-            if condition.shape:
-                raise fail(f"{f.__name__} must return a scalar condition or nothing.")
+            condition = builder.test(node(returned), f"what {f.__name__} returns")
             step.body.results = (condition,)
             step.conditional = True
     if f.active is not None:

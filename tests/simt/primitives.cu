@@ -119,9 +119,9 @@ __global__ void active_lanes(u32* count, u32* masks, u32* order) {
 }
 
 __global__ void clock_and_fault(u32* advanced, u32* word) {
-    const u64 before = clock();
+    const u64 before = clock_ticks();
     sync_block();
-    advanced[thread_id()] = clock() > before;
+    advanced[thread_id()] = clock_ticks() > before;
     if (thread_id() % 2 == 1) fault(word, thread_id());
 }
 

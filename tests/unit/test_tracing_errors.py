@@ -222,27 +222,6 @@ ROLES = {
 }
 
 
-# Not refused yet, not refused at the user's line, or refused though there is a traced form.
-PENDING = {
-    "round to digits", "np.array", "np.array of several", "array index", "np.where", "np.sum",
-    "np.clip", "np.dot", "vertex + 1", "vertex == id", "vertex < id", "array * vertex",
-    "changed by a vector", "returned vector", "shapes", "bits of float features", "unknown dtype",
-    "gather by a name", "while_loop on a vector", "scalar by a name", "nothing returned",
-    "dtype of a message", "shape of a message", "number of messages", "into a field not there",
-    "bits of floats", "sum of truths", "argmin of vectors", "condition of a vector",
-    "messages without into", "tuple without into", "vector without into", "u == v", "edge + 1",
-    "into a live field", "user monoid of a vector", "identity that does not fit",
-    "accept of nothing", "accept of a vector", "accept that writes", "accept that reduces",
-    "accept without v", "accept of no scalar", "active without old", "priority of a vector",
-    "round", "floor", "live cell in and out of a loop",
-}  # fmt: skip
-pending = pytest.mark.xfail(strict=True, reason="tracing does not do this yet")
-
-
-def cases(table):
-    return [pytest.param(name, marks=pending) if name in PENDING else name for name in table]
-
-
 def check(caught, function, parts):
     text = str(caught.value)
     for part in parts:
@@ -251,7 +230,7 @@ def check(caught, function, parts):
     assert f"at test_tracing_errors.py:{line}: " in text, f"line {line} is not named in\n{text}"
 
 
-@pytest.mark.parametrize("name", cases(VERTEX))
+@pytest.mark.parametrize("name", VERTEX)
 def test_vertex_functions(name):
     function, *parts = VERTEX[name]
     with pytest.raises((TraceError, FieldError)) as caught:
@@ -259,7 +238,7 @@ def test_vertex_functions(name):
     check(caught, function, parts)
 
 
-@pytest.mark.parametrize("name", cases(EDGE))
+@pytest.mark.parametrize("name", EDGE)
 def test_edge_functions(name):
     function, options, *parts = EDGE[name]
     with pytest.raises((TraceError, FieldError)) as caught:
@@ -267,7 +246,7 @@ def test_edge_functions(name):
     check(caught, function, parts)
 
 
-@pytest.mark.parametrize("name", cases(ROLES))
+@pytest.mark.parametrize("name", ROLES)
 def test_roles(name):
     function, role, *parts = ROLES[name]
     step = edge(lambda u, v, e: u.x, into="x", reduce=m.min, **{role: function})
@@ -276,7 +255,6 @@ def test_roles(name):
     check(caught, function, parts)
 
 
-@pending
 def test_what_a_function_returned_is_told_at_its_last_line():
     @edge(into="x", reduce=m.sum)
     def step(u, v, e):
@@ -306,7 +284,7 @@ def test_the_innermost_line_of_the_user_is_named():
         ({"into": "x", "reduce": (m.sum, m.min)}, "2 monoids for 1 fields"),
         ({"into": "x", "reduce": m.argmin}, "needs two fields at least"),
         ({"into": ("x", "y"), "reduce": (m.argmin, m.sum)}, "take the whole tuple"),
-        pytest.param({"into": ("x", "x"), "reduce": m.sum}, "names a field twice", marks=pending),
+        ({"into": ("x", "x"), "reduce": m.sum}, "names a field twice"),
         ({"into": "x", "reduce": m.sum, "on": "every"}, "on='every' is not known"),
     ],
 )
@@ -337,7 +315,6 @@ def test_expressions_need_a_function_being_traced():
         fn.sqrt(2.0)
 
 
-@pending
 def test_a_name_that_python_asks_for_is_no_field():
     @vertex
     def step(v):
@@ -370,6 +347,6 @@ def _live_cell(v):
     v.x = inside + cell
 
 
-@pytest.mark.parametrize("name", cases(FINE))
+@pytest.mark.parametrize("name", FINE)
 def test_fine(name):
     verify(trace_program(vertex(FINE[name]), SIGNATURE, "run"))

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,28 @@ _local = threading.local()
 
 
 def user_line() -> str:
-    """Return "file:line: text" of the innermost frame outside weft, for error messages."""
+    """Return "file:line: text" of the user's own line, for error messages.
+
+    It is the innermost frame outside weft. Where the function being traced has returned already,
+    so that it is what it returned that is wrong, it is the function's last line.
+    """
     import linecache
 
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        if frame.f_back is None:
-            return ""
+    frame: FrameType | None = sys._getframe(1)
+    code = getattr(getattr(_local, "builder", None), "code", None)
+    inner: FrameType | None = None
+    while frame is not None:
+        if inner is None and not frame.f_code.co_filename.startswith(_PACKAGE):
+            inner = frame
+        if frame.f_code is code:
+            code = None
         frame = frame.f_back
-    name, line = frame.f_code.co_filename, frame.f_lineno
+    if code is not None:
+        name, line = code.co_filename, max(row for *_, row in code.co_lines() if row)
+    elif inner is not None:
+        name, line = inner.f_code.co_filename, inner.f_lineno
+    else:
+        return ""
     text = linecache.getline(name, line).strip()
     return f"{os.path.basename(name)}:{line}" + (f": {text}" if text else "")
 
@@ -67,6 +81,8 @@ class Builder:
         self.own_edge: dict[str, Value] = {}
         self.live: set[str] = set()
         self.kind = "vertex"
+        self.code: CodeType | None = None  # of the function being traced
+        self.effects = True  # whether it may write, reduce or gather
 
     def __enter__(self) -> Builder:
         self._outer = getattr(_local, "builder", None)
@@ -93,6 +109,11 @@ class Builder:
         results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
     ) -> Value:
         """Append one instruction to the innermost block."""
+        if op in ops.EFFECT and not self.effects:
+            raise fail(
+                f"{self.function} only looks at the state, but this would change it. Move the "
+                f"change into the edge or vertex function."
+            )
         value = Value(op, args, attr, dtype, shape, weak, blocks, results)
         self.blocks[-1].body.append(value)
         return value
@@ -165,7 +186,7 @@ class Builder:
     def binary(self, op: str, a: Value, b: Value) -> Value:
         """Append a binary elementwise op on operands of one dtype."""
         dtype, weak = types.promote(a.dtype, a.weak, b.dtype, b.weak)
-        shape = types.broadcast(a.shape, b.shape)
+        shape = self.broadcast(a.shape, b.shape)
         if op in ops.BITWISE and dtype.kind == "f":
             raise fail(f"{op} needs integers or truth values, but got {a.dtype} and {b.dtype}.")
         if op in ("hypot", "atan2", "div"):
@@ -184,6 +205,13 @@ class Builder:
             return self.emit(op, (a, b), dtype=BOOL, shape=shape)
         return self.emit(op, (a, b), dtype=dtype, shape=shape, weak=weak)
 
+    def broadcast(self, a: Shape, b: Shape) -> Shape:
+        """Return the shape of an elementwise op on two shapes."""
+        try:
+            return types.broadcast(a, b)
+        except TraceError as error:
+            raise fail(str(error)) from None
+
     def cast_operand(self, value: Value, dtype: np.dtype[Any], weak: bool) -> Value:
         """Return an operand in the common dtype of an op; weak ones stay weak among themselves."""
         if not weak:
@@ -199,7 +227,7 @@ class Builder:
         dtype, weak = types.promote(a.dtype, a.weak, b.dtype, b.weak)
         if a.dtype == b.dtype:
             dtype = a.dtype
-        shape = types.broadcast(condition.shape, types.broadcast(a.shape, b.shape))
+        shape = self.broadcast(condition.shape, self.broadcast(a.shape, b.shape))
         a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
         return self.emit("select", (self.condition(condition), a, b), None, dtype, shape, weak)
 
@@ -209,6 +237,15 @@ class Builder:
             return value
         zero = self.emit("const", attr=0.0 if value.dtype.kind == "f" else 0, dtype=value.dtype)
         return self.emit("ne", (value, zero), dtype=BOOL, shape=value.shape)
+
+    def test(self, value: Value, what: str) -> Value:
+        """Return a scalar truth value."""
+        if value.shape:
+            raise fail(
+                f"{what} must be a scalar condition, but has shape {value.shape}. Use weft.any(x) "
+                f"or weft.and_(x) over its features."
+            )
+        return self.condition(value)
 
     def stack(self, parts: Sequence[Value]) -> Value:
         """Append a vector of scalars, or a matrix of vectors."""
@@ -236,8 +273,8 @@ class Builder:
             raise fail(f"{what} has shape {shape}, but got a value of shape {value.shape}.")
         if not value.weak and not types.fits(value.dtype, dtype):
             raise fail(
-                f"{what} is {dtype}, but got {value.dtype}, which it cannot hold. Declare the "
-                f"field wider, or narrow the value yourself with weft.cast(x, weft.{dtype.name})."
+                f"{what} is {dtype}, but got {value.dtype}, which it cannot hold. Declare it "
+                f"wider, or narrow the value yourself with weft.cast(x, weft.{dtype.name})."
             )
         if value.weak and value.dtype.kind == "f" and dtype.kind != "f":
             raise fail(

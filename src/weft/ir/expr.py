@@ -197,6 +197,20 @@ class Expr:
 
         return matmul(other, self)
 
+    def __round__(self, digits: int | None = None) -> Expr:
+        if digits is not None:
+            raise fail("a traced value is rounded to whole numbers. Scale it: round(10 * x) / 10.")
+        return unary("round", self)
+
+    def __floor__(self) -> Expr:
+        return unary("floor", self)
+
+    def __ceil__(self) -> Expr:
+        return unary("ceil", self)
+
+    def __trunc__(self) -> Expr:
+        return unary("trunc", self)
+
     def __getitem__(self, position: Any) -> Expr:
         from weft.ir.functions import item
 
@@ -214,6 +228,18 @@ class Expr:
         return unary(op, *inputs)
 
     # Where Python would silently do something else, say so.
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise fail(
+            "a traced value cannot become a NumPy array: it has no number yet. Use weft.stack for "
+            "vectors, and weft's functions or operators on them."
+        )
+
+    def __array_function__(self, function: Any, *args: Any) -> NoReturn:
+        raise fail(
+            f"numpy.{function.__name__} has no traced form. Use weft.where, weft.sum, weft.dot, "
+            f"weft.stack or the like, or plain operators."
+        )
 
     def __bool__(self) -> NoReturn:
         raise fail(

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.errors import TraceError
 from weft.ir import builder as tracing
 from weft.ir import ops, types
 from weft.ir.builder import Builder, fail
 from weft.ir.expr import Expr, binary, node, unary
-from weft.ir.monoids import Monoid
+from weft.ir.monoids import Monoid, check_monoid
 from weft.ir.ops import FLOAT64, INT64, UINT64, Block, Value
 
 
@@ -80,13 +81,20 @@ def hypot(x: Any, y: Any) -> Expr:
     return binary("hypot", x, y)
 
 
+def _checked(dtype: Any, what: str) -> np.dtype[Any]:
+    try:
+        return types.check_dtype(dtype, what)
+    except TraceError as error:
+        raise fail(str(error)) from None
+
+
 def cast(x: Any, dtype: Any) -> Expr:
     """Return the value in another dtype: integers wrap, floats saturate, NaN gives 0."""
     builder = tracing.current()
     value = node(x)
     if dtype is types.vertex_id:
         dtype = builder.signature.index_dtype
-    dtype = types.check_dtype(dtype, "weft.cast")
+    dtype = _checked(dtype, "weft.cast")
     if value.op == "const":
         value = Value("const", (), value.attr, value.dtype)
         builder.blocks[-1].body.append(value)
@@ -99,7 +107,7 @@ def bitcast(x: Any, dtype: Any) -> Expr:
     """Return the same bits read as another dtype of the same width."""
     builder = tracing.current()
     value = builder.strong(node(x))
-    target = types.check_dtype(dtype, "weft.bitcast")
+    target = _checked(dtype, "weft.bitcast")
     if target.itemsize != value.dtype.itemsize or ops.BOOL in (target, value.dtype):
         raise fail(f"bitcast from {value.dtype} to {target}: expected dtypes of the same width.")
     return Expr(builder.emit("bitcast", (value,), None, target, value.shape))
@@ -344,7 +352,8 @@ def while_loop(
         if function is condition:
             if returned is None:
                 raise fail("the condition of while_loop returned nothing.")
-            results: tuple[Value, ...] = (builder.condition(node(returned)),)
+            what = "the condition of while_loop"
+            results: tuple[Value, ...] = (builder.test(node(returned), what),)
         else:
             results = _results(returned, state, builder, "while_loop")
         block = builder.blocks.pop()
@@ -387,6 +396,7 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
             f"{listed(builder.scalars) or 'none'}; declare it with "
             f"g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"
         )
+    check_monoid(monoid)
     if monoid.name in ("any", "argmin", "argmax", "mode"):
         raise fail(f"{monoid!r} cannot reduce into a scalar. Use sum, prod, min, max, or_ or and_.")
     if builder.nested:

@@ -12,6 +12,7 @@ from weft.ir import builder as tracing
 from weft.ir.builder import Builder, fail
 from weft.ir.expr import Expr, node
 from weft.ir.ops import BOOL, INT64, Block, Reduction, Signature, Value
+from weft.ir.types import const_in_range
 
 _NOTHING = Signature((), (), (), (), INT64)
 
@@ -58,7 +59,18 @@ class Monoid:
             value = builder.cast(value, INT64)
             dtype = INT64
         name = "or" if self.name == "any" else self.name
+        if name in ("or", "and") and dtype.kind == "f":
+            raise fail(f"{self!r} combines truth values or integers, but x is {dtype}.")
         return Expr(builder.emit("feature_reduce", (value,), name, dtype, ()))
+
+
+def check_monoid(monoid: Any) -> None:
+    """Raise unless this is a monoid, at the user's line."""
+    if not isinstance(monoid, Monoid):
+        raise fail(
+            f"{monoid!r} is not a monoid. Expected weft.sum, weft.min, weft.any, ... or one made "
+            f"by weft.monoid."
+        )
 
 
 class UserMonoid(Monoid):
@@ -71,9 +83,19 @@ class UserMonoid(Monoid):
 
     def reduction(self, dtype: np.dtype[Any]) -> Reduction:
         """Trace the combine function for messages of a dtype."""
+        if not const_in_range(self.identity, dtype):
+            raise fail(
+                f"the identity {self.identity!r} of {self.name} does not fit {dtype}. Make the "
+                f"monoid with an identity of the message's kind."
+            )
         with Builder(_NOTHING, self.name) as builder:
+            builder.code = getattr(self.combine, "__code__", None)
+            builder.effects = False
             params = tuple(Value("param", (), i, dtype) for i in range(2))
-            result = node(self.combine(Expr(params[0]), Expr(params[1])))
+            returned = self.combine(Expr(params[0]), Expr(params[1]))
+            if returned is None:
+                raise fail(f"the combine function of {self.name} returned nothing.")
+            result = node(returned)
             if result.shape:
                 raise fail(f"the combine function of {self.name} must return a scalar.")
             result = builder.fit(result, dtype, (), f"the result of {self.name}")

@@ -12,7 +12,7 @@ from weft.ir import builder as tracing
 from weft.ir.builder import Builder, fail, user_line
 from weft.ir.expr import Expr, node
 from weft.ir.functions import _unpack
-from weft.ir.monoids import Monoid
+from weft.ir.monoids import Monoid, check_monoid
 from weft.ir.ops import INT64, Block, Value
 
 _LOADS = {"id": "id", "out_degree": "out_degree", "in_degree": "in_degree"}
@@ -48,6 +48,19 @@ class _Proxy:
 
     def _refuse(self, what: str) -> NoReturn:
         raise fail(f"{what} Use one of its fields, such as v.level or e.weight.")
+
+    def _compare(self, other: object) -> NoReturn:
+        raise fail(
+            "a vertex or an edge is not a number. Use one of its fields, or its id: u.id == v.id."
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _compare
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _compare
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> NoReturn:
+        self._compare(None)
 
     def __bool__(self) -> NoReturn:
         self._refuse("a vertex or an edge has no truth value.")
@@ -93,16 +106,17 @@ class LiveCell(Expr):
         builder.own.pop(field, None)
         self.field = field
         self.place = builder.index(node(i))
-        self._loaded: Value | None = None
+        self._loaded: tuple[Block, Value] | None = None
 
     @property
     def node(self) -> Value:  # type: ignore[override]
         """The value read at the moment of its first use."""
-        if self._loaded is None:
-            builder = tracing.current()
+        builder = tracing.current()
+        if self._loaded is None or not any(b is self._loaded[0] for b in builder.blocks):
             dtype, shape = builder.fields[self.field]
-            self._loaded = builder.emit("at_load", (self.place,), self.field, dtype, shape)
-        return self._loaded
+            value = builder.emit("at_load", (self.place,), self.field, dtype, shape)
+            self._loaded = builder.blocks[-1], value
+        return self._loaded[1]
 
     def load(self) -> Expr:
         """Read the field now."""
@@ -158,6 +172,13 @@ class LiveCell(Expr):
         return Expr(builder.emit("at_cas", args, self.field, dtype))
 
 
+def _naming(name: str) -> Builder:
+    """Return the builder, unless it is Python that asks for something of its own."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return tracing.current()
+
+
 class OldVertex(_Proxy):
     """Fields of a vertex as they were before their last change."""
 
@@ -168,7 +189,7 @@ class OldVertex(_Proxy):
         object.__setattr__(self, "_who", who)
 
     def __getattr__(self, name: str) -> Expr:
-        builder = tracing.current()
+        builder = _naming(name)
         if name not in builder.fields:
             raise no_field(builder, "the state", name, builder.fields)
         dtype, shape = builder.fields[name]
@@ -195,7 +216,7 @@ class Vertex(_Proxy):
         return OldVertex(self._who)
 
     def __getattr__(self, name: str) -> Expr:
-        builder = tracing.current()
+        builder = _naming(name)
         if self._own and name in builder.own:
             return FieldExpr(builder.own[name], name)
         if name in builder.fields:
@@ -210,10 +231,10 @@ class Vertex(_Proxy):
         builder = tracing.current()
         if not self._own:
             role = "the source" if self._who == "u" else "this vertex"
+            who = "old" if self._who == "before" else self._who
             raise fail(
-                f"{self._who}.{name} cannot be assigned: {role} is read only here. A vertex "
-                f"function assigns the fields of v; an edge function returns a message for v "
-                f"(into=)."
+                f"{who}.{name} cannot be assigned: {role} is read only here. A vertex function "
+                f"assigns the fields of v; an edge function returns a message for v (into=)."
             )
         if builder.nested:
             raise fail(
@@ -221,7 +242,7 @@ class Vertex(_Proxy):
                 f"loop's state and assign it after the loop."
             )
         if name == "changed" and name not in builder.fields:
-            builder.emit("set_changed", (builder.condition(node(value)),))
+            builder.emit("set_changed", (builder.test(node(value), "v.changed"),))
             return
         if name not in builder.fields:
             raise no_field(builder, "the state", name, [*builder.fields, "changed"])
@@ -259,7 +280,7 @@ class Edge(_Proxy):
         return ReverseEdge()
 
     def __getattr__(self, name: str) -> Expr:
-        builder = tracing.current()
+        builder = _naming(name)
         if self._own and name in builder.own_edge:
             return Expr(builder.own_edge[name])
         if name in builder.edge_fields:
@@ -273,7 +294,7 @@ class Edge(_Proxy):
         if name in ("id", "rank"):
             what = "edge_id" if name == "id" else "rank"
             return Expr(builder.emit("load", (), (what,), INT64, (), weak=True))
-        known = [*builder.edge_fields, *builder.columns, "weight", "id", "rank", "reverse"]
+        known = dict.fromkeys([*builder.edge_fields, *builder.columns, "weight", "id", "rank"])
         raise no_field(builder, "the edge", name, known)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -299,7 +320,7 @@ class ReverseEdge(_Proxy):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Expr:
-        builder = tracing.current()
+        builder = _naming(name)
         if name not in builder.edge_fields:
             raise no_field(builder, "the edge state", name, builder.edge_fields)
         dtype, shape = builder.edge_fields[name]
@@ -315,9 +336,7 @@ def messages_of(returned: Any, what: str) -> tuple[tuple[Value, ...], Value | No
     when = None
     if isinstance(returned, Sent):
         if returned.when is not None:
-            when = builder.condition(node(returned.when))
-            if when.shape:
-                raise fail("when= must be a scalar condition. Use weft.any(x) or weft.and_(x).")
+            when = builder.test(node(returned.when), "when=")
         returned = returned.messages
     parts = returned if isinstance(returned, tuple) else (returned,)
     if any(part is None for part in parts):
@@ -342,6 +361,8 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
         for m in messages
     )
     monoids = monoid if isinstance(monoid, tuple) else None
+    for part in monoids or (monoid,):
+        check_monoid(part)
     if monoids is not None and len(monoids) != len(messages):
         raise fail(f"{len(monoids)} monoids for {len(messages)} messages.")
     if monoids is None and monoid.name in ("any", "argmin", "argmax"):
@@ -388,6 +409,7 @@ def common(a: Any, b: Any, function: Callable[[Any], Any], monoid: Monoid) -> Ex
     if when is not None or len(messages) != 1 or messages[0].shape:
         raise fail("the function of weft.common returns one scalar message.")
     message = builder.strong(messages[0])
+    check_monoid(monoid)
     if monoid.name in ("any", "argmin", "argmax", "mode"):
         raise fail(f"{monoid!r} cannot combine over common neighbours.")
     block = builder.blocks.pop()

@@ -267,7 +267,7 @@ WEFT_DEVICE u32 clz(u64 x) { return static_cast<u32>(__clzll(static_cast<i64>(x)
 WEFT_DEVICE u32 ffs(u32 x) { return static_cast<u32>(__ffs(static_cast<i32>(x))); }
 WEFT_DEVICE u32 ffs(u64 x) { return static_cast<u32>(__ffsll(static_cast<i64>(x))); }
 
-WEFT_DEVICE u64 clock() { return static_cast<u64>(clock64()); }
+WEFT_DEVICE u64 clock_ticks() { return static_cast<u64>(clock64()); }
 WEFT_DEVICE void trap() { __trap(); }
 
 }  // namespace weft
