@@ -162,6 +162,10 @@ def edge(
     )
     if names and reduce is None:
         raise TraceError("into= needs reduce=: say how messages that meet combine, e.g. weft.min.")
+    if active is not None and not names:
+        raise TraceError(
+            "active= needs into=: without messages, return the condition under which v is active."
+        )
     if reduce is not None and not names:
         raise TraceError("reduce= needs into=: name the field that takes the messages.")
     monoids = reduce if isinstance(reduce, tuple) else (reduce,) if reduce is not None else ()

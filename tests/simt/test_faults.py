@@ -112,7 +112,9 @@ def test_a_planted_fault_is_reported_with_its_line(fault, sanitizer, compile_cud
 def test_clean_twins_report_nothing(sanitizer, compile_cuda, run_cases):
     program = compile_cuda("faults", KERNELS, sanitizer)
     cases = [
-        Case(buffers(), [fault.launch(planted=False)], seed) for fault in FAULTS for seed in range(4)
+        Case(buffers(), [fault.launch(planted=False)], seed)
+        for fault in FAULTS
+        for seed in range(4)
     ]
     outputs = run_cases(program, cases)
     for case, out in zip(cases, outputs, strict=True):
@@ -135,7 +137,9 @@ def test_a_deadlock_names_who_waits_where(compile_cuda):
     report = program.run([Case(buffers(), [fault.launch(planted=True)])]).report
     assert report is not None and report.kind == "deadlock"
     assert "nobody can wake them" in report.message
-    assert re.search(r"block 0, threads 0-15: waits at sync_block \(.*faults\.cu:\d+\)", report.text)
+    assert re.search(
+        r"block 0, threads 0-15: waits at sync_block \(.*faults\.cu:\d+\)", report.text
+    )
     assert re.search(r"threads 16-31: waits at sync_warp\(0xffffffff\) \(.*faults\.cu", report.text)
 
 

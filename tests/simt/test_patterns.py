@@ -1,5 +1,7 @@
 """Kernels of the shapes that the engine generates, in every build of the emulation."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def row_cases(rng):
     degrees = np.array([0, 1, 31, 32, 33, 200, 0, 7])
     offsets = np.concatenate([[0], degrees.cumsum()])
     values = rng.integers(0, 100, offsets[-1]).astype(np.float64)
-    sums = np.array([values[a:b].sum() for a, b in zip(offsets[:-1], offsets[1:], strict=True)])
+    sums = np.array([values[a:b].sum() for a, b in itertools.pairwise(offsets)])
     buffers = {"offsets": offsets, "values": values, "sums": np.zeros_like(sums)}
     args = ("offsets", "values", "sums", np.uint32(len(sums)))
     yield buffers, Launch("row_sums", args, 2, 64), {"sums": sums}

@@ -199,7 +199,9 @@ def test_float_atomics_ignore_nan(run):
         data[::7] = np.nan
         for start in ([0, np.inf, -np.inf], [1, np.nan, np.nan]):
             buffers = {"in": data, "words": np.array(start, TYPES[name])}
-            cases.append(Case(buffers, [Launch(f"float_atomics<{name}>", ("in", "words"), 2, BLOCK)]))
+            cases.append(
+                Case(buffers, [Launch(f"float_atomics<{name}>", ("in", "words"), 2, BLOCK)])
+            )
     for case, out in run(cases):
         data = case.buffers["in"]
         expected = [np.nansum(data) + case.buffers["words"][0], np.nanmin(data), np.nanmax(data)]
@@ -254,7 +256,9 @@ def test_active_lanes(run):
 
 def test_clock_and_fault(run):
     buffers = {"advanced": np.zeros(BLOCK, np.uint32), "word": np.zeros(1, np.uint32)}
-    for _, out in run([Case(buffers, [Launch("clock_and_fault", ("advanced", "word"), block=BLOCK)])]):
+    for _, out in run(
+        [Case(buffers, [Launch("clock_and_fault", ("advanced", "word"), block=BLOCK)])]
+    ):
         assert out["advanced"].all()
         assert out["word"][0] % 2 == 1
 

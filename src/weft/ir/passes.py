@@ -92,6 +92,8 @@ def fold_gathers(program: Program) -> bool:
     """Join the gathers of a vertex function over the same edges into one sweep."""
     fired = False
     for step in program.all_steps():
+        if facts_of(step).live:
+            continue  # what a gather reads may change between two of them
         gathers: dict[str, Value] = {}
         kept: list[Value] = []
         for value in step.body.body:

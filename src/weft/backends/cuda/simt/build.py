@@ -25,13 +25,15 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.backends.cuda.simt.report import Report, parse_report
+from weft.backends.cuda.simt.cases import Case, Launch, decode, encode
+from weft.backends.cuda.simt.report import SOURCES, Report, parse_report
 from weft.errors import ConfigError, DeviceError, unknown
 
 HERE = Path(__file__).parent
-RUNTIME_SOURCES = ("simt.cpp", "runner.cpp")
-HEADERS = ("device.cuh", "simt.h", "machine.h", "schedule.h", "fibre.h", "fences.h")
+COMPILED = ("simt.cpp", "runner.cpp")
 KEPT_PROGRAMS = 256
+
+__all__ = ["Case", "Launch", "Outcome", "Program", "Report", "build_runtime", "compile_program"]
 
 SANITIZERS = {
     "none": (),
@@ -44,55 +46,12 @@ DEFINES = {
     "thread": ("-DWEFT_SIMT_THREAD",),
 }
 COMMON_FLAGS = ("-std=c++17", "-g1", "-fno-omit-frame-pointer", "-fcf-protection=none")
-KERNEL_FLAGS = ("-O1", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-Wno-tsan", "-x", "c++")
+KERNEL_FLAGS = ("-O1", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-x", "c++")
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=66:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:exitcode=66",
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:atexit_sleep_ms=0:report_thread_leaks=0",
 }
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One launch of a kernel.
-
-    Parameters
-    ----------
-    kernel
-        Its name, one of those that the program was compiled with.
-    args
-        A string names a buffer of the case, whose address is passed; anything else must be a NumPy
-        scalar of the size of the kernel's parameter.
-    grid, block
-        Number of blocks, and of threads in each.
-    shared_bytes
-        Dynamic shared memory of a block.
-    cluster
-        Number of blocks in a cluster.
-    cooperative
-        Whether all blocks must run together, as a grid barrier needs.
-    """
-
-    kernel: str
-    args: tuple[str | np.generic, ...]
-    grid: int = 1
-    block: int = 32
-    shared_bytes: int = 0
-    cluster: int = 1
-    cooperative: bool = False
-
-
-@dataclass(frozen=True)
-class Case:
-    """Buffers, and the launches that work on them one after another.
-
-    With ``seed=0`` threads run in the order of their numbers until they wait; any other seed draws
-    a random order, which it repeats exactly.
-    """
-
-    buffers: Mapping[str, np.ndarray]
-    launches: Sequence[Launch]
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +63,7 @@ class Outcome:
 
 
 def cache_dir() -> Path:
-    """Return the directory for compiled programs, among the temporary files if there is no other."""
+    """Return the directory for compiled programs, a temporary one if no other can be written."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     chosen = Path(os.environ.get("WEFT_CACHE_DIR") or os.path.join(base, "weft")) / "simt"
     try:
@@ -183,14 +142,14 @@ def build_runtime(sanitizer: str, *, defines: tuple[str, ...] = ()) -> list[Path
     _check_sanitizer(sanitizer)
     cxx = compiler()
     flags = (*COMMON_FLAGS, "-O2", *DEFINES[sanitizer], *defines)
-    texts = [(HERE / name).read_text(encoding="utf-8") for name in (*RUNTIME_SOURCES, *HEADERS)]
+    texts = [(HERE / name).read_text(encoding="utf-8") for name in SOURCES]
     target = cache_dir() / f"runtime-{_digest([cxx, _version(cxx), flags, texts])}"
-    objects = [target / f"{Path(name).stem}.o" for name in RUNTIME_SOURCES]
+    objects = [target / f"{Path(name).stem}.o" for name in COMPILED]
     if all(path.is_file() for path in objects):
         return objects
     work = Path(tempfile.mkdtemp(prefix="making-", dir=target.parent))
     try:
-        for name, path in zip(RUNTIME_SOURCES, objects, strict=True):
+        for name, path in zip(COMPILED, objects, strict=True):
             _compile([cxx, *flags, "-c", str(HERE / name), "-o", path.name], name, work)
         _install(work, target)
     finally:
@@ -295,71 +254,14 @@ class Program:
         with tempfile.TemporaryDirectory(prefix="weft-simt-") as directory:
             asked = Path(directory) / "cases"
             answer = Path(directory) / "results"
-            asked.write_bytes(self._encode(cases))
+            asked.write_bytes(encode(cases, self.kernels))
             answer.touch()
             command = [str(self.executable), str(asked), str(answer)]
             code, text = _execute(command, self.sanitizer, timeout_s)
-            outputs = _decode(cases, answer.read_bytes())
+            outputs = decode(cases, answer.read_bytes())
         if code == 0:
             return Outcome(outputs)
         return Outcome(outputs, parse_report(_reason(code, timeout_s) + text, len(outputs)))
-
-    def _encode(self, cases: Sequence[Case]) -> bytes:
-        out = bytearray()
-        _put_words(out, len(cases))
-        for case in cases:
-            names = {name: index for index, name in enumerate(case.buffers)}
-            _put_words(out, case.seed, len(case.buffers), len(case.launches))
-            for buffer in case.buffers.values():
-                _put_bytes(out, np.ascontiguousarray(buffer).tobytes())
-            for launch in case.launches:
-                self._put_launch(out, launch, names)
-        return bytes(out)
-
-    def _put_launch(self, out: bytearray, launch: Launch, names: Mapping[str, int]) -> None:
-        if launch.kernel not in self.kernels:
-            raise ConfigError(unknown("kernel", launch.kernel, self.kernels))
-        index = self.kernels.index(launch.kernel)
-        _put_words(out, index, launch.grid, launch.block, launch.shared_bytes, launch.cluster)
-        _put_words(out, launch.cooperative, len(launch.args))
-        for arg in launch.args:
-            if isinstance(arg, str):
-                if arg not in names:
-                    raise ConfigError(unknown("buffer", arg, names))
-                _put_words(out, 0, names[arg])
-            elif isinstance(arg, np.generic):
-                _put_words(out, 1)
-                _put_bytes(out, arg.tobytes())
-            else:
-                raise ConfigError(
-                    f"an argument of kernel {launch.kernel!r} is {arg!r}. Expected the name of a "
-                    "buffer or a NumPy scalar, such as numpy.int32(7)."
-                )
-
-
-def _put_words(out: bytearray, *values: int) -> None:
-    out += np.array(values, dtype="<u8").tobytes()
-
-
-def _put_bytes(out: bytearray, data: bytes) -> None:
-    _put_words(out, len(data))
-    out += data + bytes(-len(data) % 8)
-
-
-def _decode(cases: Sequence[Case], data: bytes) -> list[dict[str, np.ndarray]]:
-    """Return the buffers of the cases whose results are all there."""
-    outputs: list[dict[str, np.ndarray]] = []
-    position = 0
-    for case in cases:
-        if position + sum(buffer.nbytes for buffer in case.buffers.values()) > len(data):
-            break
-        found = {}
-        for name, buffer in case.buffers.items():
-            flat = np.frombuffer(data, dtype=buffer.dtype, count=buffer.size, offset=position)
-            found[name] = flat.reshape(buffer.shape).copy()
-            position += buffer.nbytes
-        outputs.append(found)
-    return outputs
 
 
 def _execute(command: list[str], sanitizer: str, timeout_s: float) -> tuple[int | None, str]:

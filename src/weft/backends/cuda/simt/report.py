@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-EMULATION_FILES = frozenset(
-    ("device.cuh", "simt.h", "simt.cpp", "machine.h", "schedule.h", "fibre.h", "fences.h", "runner.cpp")
+SOURCES = sorted(
+    path.name for path in Path(__file__).parent.iterdir() if path.suffix in (".cuh", ".h", ".cpp")
 )
+"""The files of the emulation. Their places in a report are passed over."""
 
 OWN_ERROR = re.compile(r"^weft-simt: error: ([\w-]+): (.*?):(\d+): (.*)$", re.MULTILINE)
 OWN_END = re.compile(r"^weft-simt: ended: ([\w-]+): (.*)$", re.MULTILINE)
 UNDEFINED = re.compile(r"^(.*?):(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
 ADDRESS = re.compile(r"^==\d+==ERROR: AddressSanitizer: ([\w-]+)(.*)$", re.MULTILINE)
-THREAD = re.compile(r"^(?:WARNING|FATAL): ThreadSanitizer: ([\w -]+?)(?: \(pid=\d+\))?$", re.MULTILINE)
+THREAD = re.compile(
+    r"^(?:WARNING|FATAL): ThreadSanitizer: ([\w -]+?)(?: \(pid=\d+\))?$", re.MULTILINE
+)
 FRAME = re.compile(r"^ +#\d+ (?:0x[0-9a-f]+ in )?.*? ([^\s:]+):(\d+)(?::\d+)?(?: \(.*\))?$")
 
 
@@ -73,7 +77,7 @@ def _parse(text: str) -> tuple[str, str, tuple[tuple[str, int], ...]]:
         file, line, message = found.groups()
         name = os.path.basename(file)
         places = _places(text[found.end() :], sections=1)
-        if name not in EMULATION_FILES or not places:
+        if name not in SOURCES or not places:
             places = ((name, int(line)),)
         return "undefined", message, places
     if found := ADDRESS.search(text):
@@ -113,7 +117,7 @@ def _places(text: str, sections: int) -> tuple[tuple[str, int], ...]:
         if done or frame is None or "libsanitizer" in frame[1]:
             continue
         name = os.path.basename(frame[1])
-        if name not in EMULATION_FILES:
+        if name not in SOURCES:
             places.append((name, int(frame[2])))
             done = True
     return tuple(places)

@@ -3,7 +3,7 @@
 //
 // Both files are sequences of little-endian 64-bit words; bytes are padded to whole words. Each
 // buffer is a heap block of exactly its size, so that a sanitizer sees the first byte outside it.
-// build.py writes and reads the files.
+// cases.py writes and reads the files.
 #include <unistd.h>
 
 #include <cstdint>
@@ -110,6 +110,8 @@ void run_case(Reader& cases, std::FILE* results) {
         std::fwrite(buffer.memory, 1, buffer.bytes, results);
         std::free(buffer.memory);
     }
+    const u64 ended = 1;
+    std::fwrite(&ended, sizeof ended, 1, results);
     std::fflush(results);  // What a later case does, these results stand.
 }
 
