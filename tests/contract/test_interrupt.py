@@ -180,3 +180,27 @@ assert check() == expected
 """
     assert run_script(text, threads=2) == "fine\n"
 
+
+
+def test_an_interrupt_ends_a_long_superstep_too():
+    text = """
+path = weft.generators.path(100_000)
+
+@weft.vertex
+def toil(v, rounds):
+    v.x = weft.for_range(0, rounds, lambda i, x: x * 3 + (x >> 7) + i, v.id + 0 * v.x)
+
+def work(rounds):
+    path.run(toil, path.state(x=weft.full(0, weft.int64), rounds=weft.scalar(rounds)), config=config)
+
+work(1)
+expected = check()
+began = time.monotonic()
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    work(1_000_000)  # a minute and more
+except KeyboardInterrupt:
+    print("fine" if time.monotonic() - began < 20 else "late")
+assert check() == expected
+"""
+    assert run_script(text, threads=2) == "fine\n"

@@ -1,9 +1,10 @@
 """Connected components (weak ones of a directed graph).
 
-Method: Afforest. Trees of parents are joined by hooking the root with the larger id under the
-smaller one, by compare-and-swap; pointer jumping then makes every vertex a child of its root. Two
-neighbours of each vertex suffice to find most of the largest component, so that afterwards only the
-edges of vertices outside it are looked at. A root is the smallest id of its tree throughout.
+Method: Afforest. Every vertex starts under its first neighbour, if that has a smaller id. Trees of
+parents are joined by hooking the root with the larger id under the smaller one, by
+compare-and-swap; pointer jumping then makes every vertex a child of its root. Two neighbours of
+each vertex suffice to find most of the largest component, so that afterwards only the edges of
+vertices outside it are looked at. A root is the smallest id of its tree throughout.
 
 M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph connectivity computation via subgraph
 sampling (IPDPS 2018).
@@ -24,7 +25,6 @@ from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
-SAMPLED_NEIGHBORS = 2  # edges per vertex that are linked before the largest component is guessed
 SAMPLED_LABELS = 1024  # labels looked at to guess it
 
 
@@ -39,10 +39,9 @@ def link(parent: Any, a: Any, b: Any) -> None:
             parent.at(high).load(),
         )
         done = above == low  # then both next values are read where `high` was just hooked
-        return (
-            parent.at(fn.where(done, high, above)).load(),
-            parent.at(fn.where(done, high, low)).load(),
-        )
+        higher = parent.at(fn.where(done, high, above)).load()
+        parent.at(high).min(higher)  # path halving: who comes this way later climbs less
+        return higher, parent.at(fn.where(done, high, low)).load()
 
     fn.while_loop(lambda a, b: a != b, climb, a, b)
 
@@ -51,17 +50,25 @@ def _hooked(before: Any, high: Any, low: Any) -> Any:
     return fn.where(before == high, low, before)
 
 
-def sample(k: int) -> Any:
-    """Return the function that links every vertex with its k-th neighbour, if it has one."""
+@vertex(on="all")
+def adopt(v: Any) -> None:
+    """Put v under its first neighbour; rows are sorted, so that it is the smallest."""
+    v.parent = fn.for_range(
+        0,
+        fn.minimum(v.out_degree, 1),
+        lambda i, parent: fn.minimum(parent, fn.cast(fn.neighbor(v.id, i), vertex_id)),
+        fn.cast(v.id, vertex_id),
+    )
 
-    @vertex(on="all", order_free=True)
-    def link_sampled(v: Any) -> None:
-        def join(i: Any) -> None:
-            link(v.parent, v.parent.at(v.id).load(), v.parent.at(fn.neighbor(v.id, i)).load())
 
-        fn.for_range(k, fn.minimum(v.out_degree, k + 1), join)
+@vertex(on="all", order_free=True)
+def link_second(v: Any) -> None:
+    """Link v with its second neighbour, if it has one."""
 
-    return link_sampled
+    def join(i: Any) -> None:
+        link(v.parent, v.parent.at(v.id).load(), v.parent.at(fn.neighbor(v.id, i)).load())
+
+    fn.for_range(1, fn.minimum(v.out_degree, 2), join)
 
 
 @edge(order_free=True)
@@ -108,9 +115,8 @@ def connected_components(g: Graph, *, config: Config | None = None) -> Array:
     """
     if g.topology.keep == "in":
         g = g.reverse()
-    state = g.state(parent=full(lambda v: v.id, vertex_id))
-    sampling = [step for k in range(SAMPLED_NEIGHBORS) for step in (sample(k), shorten)]
-    g.run(sampling, state, config=config)
+    state = g.state(parent=full(0, vertex_id))
+    g.run([adopt, shorten, link_second, shorten], state, config=config)
     # An edge of a directed graph is seen from its source alone: nothing may be left out there.
     rest = None if g.directed else state.parent != _frequent(state.parent)
     g.run([link_all, shorten], state, rest, direction="push", config=config)

@@ -82,11 +82,13 @@ def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
 def _choose(kernel: Kernel, sweep: Sweep) -> None:
     """Choose the direction that looks at fewer edges (rule 36), with hysteresis."""
     out = kernel.out
-    out.line("push_cost = edges + size")
+    # A message that is combined by an atomic, after the step, costs more than one in a register.
+    weight = 3 if sweep.mode == "deferred" else 1
+    out.line(f"push_cost = (edges + size) * {weight}" if weight > 1 else "push_cost = edges + size")
     if sweep.mode == "once":
-        out.line("pull_cost = (arcs - explored) * share // 1024 + n // 32")
+        out.line("pull_cost = (arcs - explored) * share // 1024 + n // 4")
     else:
-        out.line(f"pull_cost = arcs{' * share // 1024' if sweep.early_exit else ''} + n // 32")
+        out.line(f"pull_cost = arcs{' * share // 1024' if sweep.early_exit else ''} + n // 4")
     with out.block("if pulling:"):
         out.line("pulling = 1 if pull_cost < push_cost + push_cost // 2 else 0")
     with out.block("else:"):

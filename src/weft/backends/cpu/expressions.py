@@ -85,7 +85,7 @@ def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtyp
         return f"to_{target.name}(~{args[0]})" if narrow else f"(~{args[0]})"
     if op == "sign":
         if target.kind == "f":
-            return f"np.{target.name}(np.sign({args[0]}))"
+            return f"(np.{target.name}(np.sign({args[0]})) + {literal(0.0, target)})"
         zero = literal(0, target)
         return f"to_{target.name}(({args[0]} > {zero}) - ({args[0]} < {zero}))"
     if op in ("popcount", "clz"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, njit
 
-from weft.backends.cpu.atomics import atomic_add, atomic_or
+from weft.backends.cpu.atomics import atomic_add, atomic_load, atomic_or
 from weft.backends.cpu.barrier import fault
 from weft.backends.cpu.bits import clz
-from weft.backends.cpu.control import FIRST_FREE, STRIDE
+from weft.backends.cpu.control import FIRST_FREE, STOP, STRIDE
 
 # Causes of faults (the host turns them into messages).
 INDEX_RANGE = 1
@@ -76,8 +76,8 @@ def first_item(ctl, base, share, size, nt, tid):
 
 @njit(nogil=True, forceinline=True)
 def next_item(ctl, base, share, size, nt):
-    """Return the first item of the next share, or the end."""
-    if share * nt >= size:
+    """Return the first item of the next share, or the end: also when the run is to stop."""
+    if share * nt >= size or atomic_load(ctl, STOP) != 0:
         return size
     return atomic_add(ctl, base + CURSOR, share)
 

@@ -208,22 +208,31 @@ def compile_program(
     target = cache_dir() / f"program-{_digest(parts)}"
     executable = target / "program"
     if not executable.is_file():
-        work = Path(tempfile.mkdtemp(prefix="making-", dir=target.parent))
-        try:
-            for name, content in ((f"{label}.cu", text), *included):
-                (work / name).write_text(content, encoding="utf-8")
-            command = [cxx, *flags, *KERNEL_FLAGS, "-I", ".", "-I", str(HERE), "-c", f"{label}.cu"]
-            _compile([*command, "-o", "kernel.o"], f"{label}.cu", work)
-            link = [cxx, *SANITIZERS[sanitizer], "kernel.o", *map(str, objects)]
-            _compile([*link, "-o", executable.name], f"{label}.cu", work)
-            (work / "kernel.o").unlink()
-            _install(work, target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        files = {f"{label}.cu": text, **dict(included)}
+        compiling = [cxx, *flags, *KERNEL_FLAGS, "-I", ".", "-I", str(HERE), "-c", f"{label}.cu"]
+        linking = [cxx, *SANITIZERS[sanitizer], *map(str, objects)]
+        _build_program(target, files, compiling, linking)
         _forget_old_programs(target.parent)
     with contextlib.suppress(OSError):
         os.utime(target)
     return Program(executable, tuple(kernels), sanitizer)
+
+
+def _build_program(
+    target: Path, files: Mapping[str, str], compiling: list[str], linking: list[str]
+) -> None:
+    """Compile the first of the files to ``target/program``."""
+    name = next(iter(files))
+    work = Path(tempfile.mkdtemp(prefix="making-", dir=target.parent))
+    try:
+        for path, content in files.items():
+            (work / path).write_text(content, encoding="utf-8")
+        _compile([*compiling, "-o", "kernel.o"], name, work)
+        _compile([*linking, "kernel.o", "-o", "program"], name, work)
+        (work / "kernel.o").unlink()
+        _install(work, target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _forget_old_programs(directory: Path) -> None:

@@ -1,7 +1,7 @@
 """Cases for a compiled program: buffers, launches on them, and the files they travel in.
 
-Both files are sequences of little-endian 64-bit words; bytes are padded to whole words
-(``runner.cpp`` reads and writes the other side).
+Cases travel as little-endian 64-bit words, bytes padded to whole words; results come back as the
+bytes of all buffers and a word after each case (``runner.cpp`` is the other side).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def decode(cases: Sequence[Case], data: bytes) -> list[dict[str, np.ndarray]]:
     outputs: list[dict[str, np.ndarray]] = []
     position = 0
     for case in cases:
-        # A word after each case tells that it ended, also where there is nothing to return.
+        # The word tells that the case ended, also where it has no bytes to return.
         nbytes = sum(buffer.nbytes for buffer in case.buffers.values())
         if position + nbytes + END_BYTES > len(data):
             break

@@ -1,11 +1,9 @@
 // The program around a kernel: reads cases from one file, runs their launches, writes all buffers
 // to another.
 //
-// Both files are sequences of little-endian 64-bit words; bytes are padded to whole words. Each
-// buffer is a heap block of exactly its size, so that a sanitizer sees the first byte outside it.
-// cases.py writes and reads the files.
-#include <unistd.h>
-
+// Cases are little-endian 64-bit words, bytes padded to whole words; results are the bytes of all
+// buffers and a word after each case (cases.py is the other side). Each buffer is a heap block of
+// exactly its size, so that a sanitizer sees the first byte outside it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

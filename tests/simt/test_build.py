@@ -1,0 +1,167 @@
+"""Compiling and running: the cache, what is refused, and how every kind of end is reported."""
+
+import numpy as np
+import pytest
+
+from weft.backends.cuda.simt import build
+from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
+from weft.backends.cuda.simt.report import parse_report
+from weft.errors import ConfigError, DeviceError
+
+ENDINGS = """#include "device.cuh"
+#include "more.cuh"
+
+__global__ void endless(int n) {
+    while (n > 0) asm volatile("");
+}
+
+__global__ void crash(int* null) {
+    *null = 7;
+}
+
+__global__ void fine(int* out, double x, twelve_bytes s) {
+    out[weft::thread_id()] = static_cast<int>(x) + s.values[2];
+}
+"""
+MORE = "struct twelve_bytes { int values[3]; };\n"
+KERNELS = ("endless", "crash", "fine")
+
+
+@pytest.fixture(scope="module")
+def endings(compile_cuda):
+    return compile_program(ENDINGS, KERNELS, headers={"more.cuh": MORE})
+
+
+def run_one(program, launch, **options):
+    return program.run([Case({"out": np.zeros(32, np.int32)}, [launch])], **options)
+
+
+def test_a_missing_compiler_is_named(monkeypatch):
+    monkeypatch.setenv("WEFT_SIMT_CXX", "no-such-compiler")
+    with pytest.raises(DeviceError, match=r"'no-such-compiler' is not on the PATH\. Install"):
+        compile_program(ENDINGS, KERNELS)
+
+
+def test_values_and_structures_are_passed(endings):
+    scalar = np.array([(1, 2, 3)], dtype="i4,i4,i4")[0]
+    outcome = run_one(endings, Launch("fine", ("out", np.float64(4), scalar)))
+    assert outcome.report is None
+    assert (outcome.outputs[0]["out"] == 7).all()
+
+
+def test_a_compiled_program_is_found_again(endings, monkeypatch):
+    monkeypatch.setattr(build, "_compile", None)
+    again = compile_program(ENDINGS, KERNELS, headers={"more.cuh": MORE})
+    assert again.executable == endings.executable
+
+
+def test_source_that_does_not_compile(compile_cuda):
+    with pytest.raises(DeviceError, match=r"broken\.cu does not compile[\s\S]*broken\.cu:2"):
+        compile_program('#include "device.cuh"\nthis is no C++', (), label="broken")
+
+
+def test_an_endless_kernel_times_out(endings):
+    report = run_one(endings, Launch("endless", (np.int32(1),)), timeout_s=0.5).report
+    assert report is not None and report.kind == "timeout" and report.places == ()
+
+
+def test_a_crash_names_the_signal(endings):
+    report = run_one(endings, Launch("crash", (np.uint64(0),))).report
+    assert report is not None and report.kind == "crash" and "SIGSEGV" in report.message
+
+
+@pytest.mark.parametrize(
+    ("launch", "message"),
+    [
+        (Launch("fin", ("out",)), "Did you mean 'fine'"),
+        (Launch("fine", ("put",)), "buffer='put' is not known. Expected one of 'out'"),
+        (Launch("fine", (3,)), "Expected the name of a buffer or a NumPy scalar"),
+    ],
+)
+def test_arguments_are_checked(launch, message, endings):
+    with pytest.raises(ConfigError, match=message):
+        run_one(endings, launch)
+
+
+@pytest.mark.parametrize(
+    ("launch", "message"),
+    [
+        (Launch("endless", ()), "the number of arguments is not the kernel's"),
+        (Launch("endless", (np.int64(0),)), "not of the size of the kernel's argument"),
+        (Launch("endless", ("out",)), "a buffer was given where the kernel takes a value"),
+        (Launch("endless", (np.int32(0),), block=2000), "expected 1 to 1024 threads"),
+        (Launch("endless", (np.int32(0),), 3, cluster=2), "whole clusters"),
+        (Launch("endless", (np.int32(0),), 999, cooperative=True), "must run together"),
+    ],
+)
+def test_launches_are_checked(launch, message, endings):
+    report = run_one(endings, launch).report
+    assert report is not None and report.kind in ("runner", "launch")
+    assert message in report.message
+
+
+def test_an_unknown_sanitizer(compile_cuda):
+    with pytest.raises(ConfigError, match="sanitizer='memory' is not known"):
+        compile_program(ENDINGS, KERNELS, sanitizer="memory")
+
+
+def fake_program(tmp_path, body):
+    path = tmp_path / "program"
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return Program(path, (), "thread")
+
+
+MAPPING = "echo 'FATAL: ThreadSanitizer: unexpected memory mapping 0x1-0x2' >&2; exit 66"
+
+
+def test_thread_sanitizer_runs_without_randomised_addresses(tmp_path, monkeypatch):
+    # The stand-in fails as ThreadSanitizer does, unless setarch started it.
+    (tmp_path / "setarch").write_text('#!/bin/sh\nshift 2\nFIXED=1 exec "$@"\n', encoding="utf-8")
+    (tmp_path / "setarch").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    program = fake_program(tmp_path, f'[ "$FIXED" = 1 ] && exit 0; {MAPPING}')
+    assert program.run([]).report is None
+
+
+def test_thread_sanitizer_that_cannot_run_says_why(tmp_path):
+    program = fake_program(tmp_path, MAPPING)
+    with pytest.raises(DeviceError, match="ThreadSanitizer cannot run on this machine"):
+        program.run([])
+
+
+def test_old_programs_are_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "KEPT_PROGRAMS", 2)
+    day = 86400
+    for index, age in enumerate((0, day, 2 * day, 3 * day, 60)):
+        path = tmp_path / f"program-{index}"
+        path.mkdir()
+        build.os.utime(path, (10 * day - age, 10 * day - age))
+    build._forget_old_programs(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["program-0", "program-4"]
+
+
+ADDRESS_REPORT = """=================================================================
+==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60b at pc 0x5 bp 0x7 sp 0x7
+READ of size 4 at 0x60b thread T0
+    #0 0x55d in int weft::simt::load<int>(int const*) /x/simt/simt.h:301
+    #1 0x55d in sweep /cache/making-x/sweep.cu:12
+    #2 0x55e in weft::simt::fibre_main() /x/simt/schedule.h:150
+
+0x60b is located 0 bytes to the right of 256-byte region [0x60a,0x60b)
+allocated by thread T0 here:
+    #0 0x7f8 in posix_memalign ../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:226
+    #1 0x55e in main /x/elsewhere.cpp:90
+"""
+
+
+def test_places_are_those_of_the_kernel():
+    report = parse_report(ADDRESS_REPORT, case=3)
+    assert (report.kind, report.file, report.line) == ("heap-buffer-overflow", "sweep.cu", 12)
+    assert report.places == (("sweep.cu", 12),)
+    assert str(report).startswith("heap-buffer-overflow at sweep.cu:12 in case 3: ")
+
+
+def test_text_that_is_no_report():
+    report = parse_report("killed\n", case=0)
+    assert (report.kind, report.message, report.line) == ("failed", "killed", None)
