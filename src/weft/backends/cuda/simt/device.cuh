@@ -8,8 +8,7 @@
 // - A mask names exactly the lanes that take part, and all of them come. None of them has exited.
 // - Every loop that waits for another thread goes through spin_wait.
 // - What several threads access at once without a barrier between them goes through atomics or
-// relaxed loads and
-//   stores, also where any outcome would do.
+//   relaxed loads and stores, also where any outcome would do.
 #ifndef WEFT_DEVICE_CUH
 #define WEFT_DEVICE_CUH
 
@@ -138,8 +137,7 @@ WEFT_DEVICE T atomic_cas(T* word, Value<T> expected, Value<T> value) {
         atomicCAS(atomic_word(word), static_cast<Word>(expected), static_cast<Word>(value)));
 }
 
-// Loads and stores at the scope of the device, by size: they are served by L2, never by an L1
-// cache.
+// Loads and stores at the scope of the device, by size: L2 serves them, never an L1 cache.
 template <u32 bytes>
 struct Memory;
 

@@ -37,9 +37,9 @@ inline void acquire(const Fibre& fibre, void* word) {
 #endif
 }
 
-// Slots are used in turn; one that is used again holds a later clock of the same thread, which
-// hides no false alarm but could hide a race between a load and a fence that is `slots` fences of
-// the other thread away.
+// Slots are used in turn. One that is used again holds a later clock of its thread: that raises no
+// false alarm, but hides a race where `slots` fences lie between what was seen and what is
+// acquired.
 struct Tokens {
     static constexpr unsigned slots = 8;
     std::uint64_t words[slots] = {};

@@ -22,8 +22,7 @@ constexpr u32 max_block = 1024;
 constexpr u32 resident_threads = 512;       // of a launch whose blocks need not run together
 constexpr u32 max_resident_threads = 4096;  // of one whose blocks must
 constexpr u32 preempt_one_in = 8;
-constexpr u64 idle_rounds =
-    64;  // fruitless looks of every spinning thread before it is called a livelock
+constexpr u64 idle_rounds = 64;  // looks of every spinning thread in vain: a deadlock
 constexpr int exit_code = 70;
 
 enum class State { ready, warp, block, cluster, done };
@@ -58,7 +57,6 @@ struct Warp {
 struct Shared {
     const void* key;
     u64 bytes;
-    const char* name;
     char* memory;
 };
 
@@ -140,10 +138,9 @@ inline bool by_chance(u32 one_in) { return machine.random != 0 && next_random() 
 inline u32 draw(u64 below) { return static_cast<u32>(next_random() % below); }
 
 inline bool same_place(Site a, Site b) {
+    if (a.file == nullptr || b.file == nullptr) return a.file == b.file;
     return a.line == b.line && std::strcmp(a.file, b.file) == 0;
 }
-
-// Errors
 
 inline const char* name_of(WarpOp op) {
     switch (op) {
@@ -199,8 +196,7 @@ inline std::string listed_bits(u32 mask) {
     return text;
 }
 
-// One line for each stretch of threads of the blocks that run that wait for the same thing at the
-// same place.
+// One line for each stretch of threads that wait for the same thing at the same place.
 inline void print_who_waits_where() {
     u32 lines_left = 40;
     for (const Block& block : machine.blocks) {

@@ -46,14 +46,14 @@ inline void free_shared(Block& block) {
     block.shared.clear();
 }
 
-inline char* new_shared(Block& block, const void* key, u64 bytes, const char* name) {
+inline char* new_shared(Block& block, const void* key, u64 bytes) {
     char* memory = static_cast<char*>(allocate_unwritten(bytes));
     // Real shared memory holds what the block before left there.
     for (u64 i = 0; i < bytes; ++i) {
         static_cast<volatile char*>(memory)[i] =
             static_cast<char>(machine.random ? next_random() : 0xa5);
     }
-    block.shared.push_back({key, bytes, name, memory});
+    block.shared.push_back({key, bytes, memory});
     return memory;
 }
 
@@ -65,7 +65,7 @@ inline void start_block(u32 id, Cluster& cluster, u32 rank) {
     block.alive = block.barrier.expected = shape.block;
     block.threads = std::vector<Thread>(shape.block);
     block.warps = std::vector<Warp>((shape.block + warp_size - 1) / warp_size);
-    new_shared(block, nullptr, shape.shared_bytes, "dynamic");
+    new_shared(block, nullptr, shape.shared_bytes);
     for (u32 i = 0; i < shape.block; ++i) {
         Thread& thread = block.threads[i];
         thread.indices = {i, id, shape.block, shape.grid, rank, shape.cluster};

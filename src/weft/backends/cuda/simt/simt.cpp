@@ -15,8 +15,6 @@ namespace weft::simt {
 
 Indices here = {};
 
-// Barriers
-
 namespace {
 
 template <class ForEach>
@@ -83,8 +81,6 @@ void sync_cluster(Site site) {
         }
     });
 }
-
-// Warps
 
 namespace {
 
@@ -232,15 +228,13 @@ u32 active_mask(Site site) {
     return static_cast<u32>(me.result);
 }
 
-// Memory
-
-void* shared_block(const void* key, u64 bytes, const char* name) {
+void* shared_block(const void* key, u64 bytes) {
     const InRuntime in_runtime;
     Block& block = *machine.current->block;
     for (const Shared& shared : block.shared) {
         if (shared.key == key) return shared.memory;
     }
-    return new_shared(block, key, bytes, name);
+    return new_shared(block, key, bytes);
 }
 
 void* shared_dynamic() { return machine.current->block->shared.front().memory; }
@@ -263,7 +257,7 @@ void* shared_of(const void* pointer, u32 rank, Site site) {
         for (const Shared& twin : other.shared) {
             if (twin.key == shared.key) return twin.memory + (wanted - shared.memory);
         }
-        return new_shared(other, shared.key, shared.bytes, shared.name) + (wanted - shared.memory);
+        return new_shared(other, shared.key, shared.bytes) + (wanted - shared.memory);
     }
     fail("not-shared", site, "the pointer is not into shared memory of this block");
 }
@@ -325,8 +319,6 @@ void observe(const volatile void* word, Order order) {
 
 u64 clock() { return ++machine.ticks; }
 void trap(const char* message, Site site) { fail("trap", site, message); }
-
-// Launch
 
 namespace {
 

@@ -28,8 +28,8 @@
 // is. The name is a pointer, which a lambda captures as it would an array of static storage.
 #define WEFT_SHARED_STATIC(type, name, count) \
     static char weft_key_##name;              \
-    type* const name = static_cast<type*>(    \
-        ::weft::simt::shared_block(&weft_key_##name, sizeof(type[count]), #name))
+    type* const name =                        \
+        static_cast<type*>(::weft::simt::shared_block(&weft_key_##name, sizeof(type[count])))
 #define WEFT_SHARED_DYNAMIC(type, name) \
     type* const name = static_cast<type*>(::weft::simt::shared_dynamic())
 
@@ -73,7 +73,7 @@ void sync_cluster(Site site);
 u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site);
 u32 active_mask(Site site);
 
-void* shared_block(const void* key, u64 bytes, const char* name);
+void* shared_block(const void* key, u64 bytes);
 void* shared_dynamic();
 void* shared_of(const void* pointer, u32 rank, Site site);
 
