@@ -16,6 +16,7 @@ class Facts:
     far: set[str] = field(default_factory=set)  # fields read at u or w: of other vertices
     near: set[str] = field(default_factory=set)  # fields read at v
     live: set[str] = field(default_factory=set)
+    live_written: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)  # by into= or assignment
     old: set[str] = field(default_factory=set)
     far_old: set[str] = field(default_factory=set)  # old values read at u or w
@@ -36,7 +37,10 @@ class Facts:
             if value.op == "load":
                 self._load(attr)
             elif value.op in LIVE_READ or value.op in LIVE_WRITE:
-                self.live.add(attr[0] if value.op == "at_reduce" else attr)
+                name = attr[0] if value.op == "at_reduce" else attr
+                self.live.add(name)
+                if value.op in LIVE_WRITE:
+                    self.live_written.add(name)
             elif value.op == "store":
                 self.written.add(attr)
             elif value.op == "store_edge":

@@ -31,6 +31,11 @@ class Sweep:
     mode: str = "vertex"
     buffered: set[str] = field(default_factory=set)  # written to a second buffer first
     snapshots: set[str] = field(default_factory=set)  # far reads see the fold's beginning
+    old_snapshots: set[str] = field(default_factory=set)  # the same of their old values
+    # Fields that one function writes through .at(i) and another, or an accept, must see as they
+    # were when the sweep began: for each function, and for the tests of all.
+    frozen: list[set[str]] = field(default_factory=list)
+    frozen_accept: set[str] = field(default_factory=set)
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
@@ -48,7 +53,7 @@ class Sweep:
     def direct_pull(self) -> bool:
         """Whether a pull may write its own vertex at once, since nobody else reads it."""
         far = self.facts.far | self.facts.far_old
-        return not (self.buffered & far) and not self.snapshots
+        return not (self.buffered & far) and not self.snapshots and not self.old_snapshots
 
     @property
     def buffered_old(self) -> set[str]:
@@ -78,6 +83,7 @@ def plan_sweeps(
     decided: list[str] = []
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
+        _plan_frozen(sweep)
         if sweep.kind == "edge":
             bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
             _plan_edges(sweep, program, kept_old, off, decided, bytes_)
@@ -102,6 +108,16 @@ def _facts(sweep: Sweep) -> Facts:
         for name in vars(merged):
             getattr(merged, name).update(getattr(facts, name))
     return merged
+
+
+def _plan_frozen(sweep: Sweep) -> None:
+    """Live writes are seen at once, but only by functions that touch the field live too."""
+    bodies = [block_facts(step.body) for step in sweep.steps]
+    everything = set().union(*(body.live_written for body in bodies))
+    for body in bodies:
+        reads = body.far | body.near if sweep.kind == "edge" else body.far
+        sweep.frozen.append((reads - body.live) & everything)
+    sweep.frozen_accept = everything & block_facts(*(step.accept for step in sweep.steps)).near
 
 
 def _plan_edges(
@@ -304,5 +320,7 @@ def _plan_snapshots(sweeps: list[Sweep]) -> None:
             written = set()
         elif sweep.kind == "vertex" and not any(step.relaxed for step in sweep.steps):
             hoisted = block_facts(*(b for step in sweep.steps for _, b in step.hoisted))
+            written -= sweep.facts.live
             sweep.snapshots = (sweep.facts.far | hoisted.far) & written
-        written |= sweep.facts.written
+            sweep.old_snapshots = (sweep.facts.far_old | hoisted.far_old) & written
+        written |= sweep.facts.written | sweep.facts.live_written

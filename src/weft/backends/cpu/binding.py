@@ -92,6 +92,14 @@ class Binder:
         field = self._field(name)
         return self.workspace.get(("snapshot", name), field.size, field.dtype)
 
+    def _old_snapshot(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("old_snapshot", name), field.size, field.dtype)
+
+    def _frozen(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("frozen", name), field.size, field.dtype)
+
     def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Array:
         kind = _element(dtype)
         return self.workspace.get(("hidden", name, which), self.n * size, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
 from weft.backends.cpu.kernel import Kernel
@@ -11,7 +12,7 @@ from weft.backends.cpu.prefetching import fetch_arcs_ahead, touched_places
 from weft.backends.cpu.schedules import pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
-from weft.backends.cpu.vertices import unclobbered, write
+from weft.backends.cpu.vertices import sweep_site, unclobbered, write
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep
 
@@ -191,7 +192,8 @@ def render_functions(
     with ExitStack() as stack:
         for number, (step, renderer) in enumerate(zip(sweep.steps, renderers, strict=True)):
             if step.accept is not None and not accepted:
-                test = kernel.block_value(step.accept, site, step)
+                tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+                test = kernel.block_value(step.accept, tested, step)
                 stack.enter_context(out.block(f"if {test}:"))
             renderer.prepare(step.body)
             renderer.run(step.body.body)
@@ -234,6 +236,14 @@ def _store_edges(
     return kept
 
 
+def _renderers(kernel: Kernel, sweep: Sweep, site: Site) -> list[BlockRenderer]:
+    """Return one renderer for each function of a sweep."""
+    return [
+        kernel.renderer(sweep_site(site, sweep, number), step)
+        for number, step in enumerate(sweep.steps)
+    ]
+
+
 def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     """Walk the out-edges of the frontier."""
     out, args = kernel.out, kernel.args
@@ -243,7 +253,7 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     with pushed_rows(kernel, places):
         site = kernel.site("out", "s")
         overlay_pairs(kernel, site)
-        renderers = [kernel.renderer(site, step, live) for step in sweep.steps]
+        renderers = _renderers(kernel, sweep, site)
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
         out.line("looked += np.int64(end - first)")
@@ -287,7 +297,7 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
         out.line(f"v = np.uint64({target}[s])")
         site = kernel.site("edge", "s")
         overlay_pairs(kernel, site)
-        renderers = [kernel.renderer(site, step, sweep.facts.live) for step in sweep.steps]
+        renderers = _renderers(kernel, sweep, site)
         push_arc(kernel, sweep, site, renderers)
 
 
@@ -306,11 +316,12 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
             overlay_pairs(kernel, site)
             with ExitStack() as stack:
                 if step.accept is not None:
-                    test = kernel.block_value(step.accept, site, step)
+                    tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+                    test = kernel.block_value(step.accept, tested, step)
                     stack.enter_context(out.block(f"if {test}:"))
                 pulled = Pulled(kernel, sweep, site)
                 pulled.begin()
-                renderers = [kernel.renderer(site, s, sweep.facts.live) for s in sweep.steps]
+                renderers = _renderers(kernel, sweep, site)
                 out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
                 out.line(f"first = {offsets}[v]")
                 out.line(f"end = {offsets}[v + ONE]")

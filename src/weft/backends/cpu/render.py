@@ -153,13 +153,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
     for number, sweep in enumerate(sweeps):
         last = number == len(sweeps) - 1
         out.line(f"# {', '.join(step.name for step in sweep.steps)}")
-        if sweep.fold_start:
-            later = []
-            for following in sweeps[number + 1 :]:
-                if following.fold_start:
-                    break
-                later.extend(sorted(following.snapshots))
-            take_snapshots(kernel, sorted(set(later)))
+        take_snapshots(kernel, sweeps[number:])
         if sweep.kind == "vertex" and sweep.steps[0].everywhere:
             out.line("size, dense, edges, mapped = n, 1, arcs, 0")
         out.line("entered = size")

@@ -36,7 +36,9 @@ class Site:
     slot: str = "s"
     index: dict[str, str] = field(default_factory=lambda: {"u": "u", "v": "v", "w": "w"})
     known: dict[tuple[Any, ...], Operand] = field(default_factory=dict)
-    snapshots: frozenset[str] = frozenset()
+    snapshots: frozenset[str] = frozenset()  # fields of others that are read from a copy
+    old_snapshots: frozenset[str] = frozenset()
+    frozen: frozenset[str] = frozenset()  # fields that are read from a copy at every vertex
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
 
     def load(self, value: Value) -> Operand:
@@ -73,8 +75,10 @@ class Site:
     def _field(self, value: Value, kind: str, who: str, name: str) -> Operand:
         if name.startswith("hoisted."):
             array = self.args.use("hidden", name, value.dtype, value.size)
-        elif name in self.snapshots and who != "v":
-            array = self.args.use("snapshot", name)
+        elif who != "v" and name in (self.snapshots if kind == "field" else self.old_snapshots):
+            array = self.args.use("snapshot" if kind == "field" else "old_snapshot", name)
+        elif kind == "field" and name in self.frozen:
+            array = self.args.use("frozen", name)
         else:
             array = self.args.use(kind, name)
         return self.element(value, array, self.index[who])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, differs, stored
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.schedules import whole_rows
@@ -70,6 +73,7 @@ def _write_hoisted(kernel: Kernel, sweep: Sweep, place: str, *which: str) -> Non
     """Compute the hoisted expressions of one vertex from its present fields."""
     site = kernel.site(u=place)
     site.snapshots = frozenset(sweep.snapshots)
+    site.old_snapshots = frozenset(sweep.old_snapshots)
     for name in sweep.buffered if which else ():
         value = Value("param", (), 0, *kernel.types[name])
         site.known["field", "u", name] = _own_operand(kernel.args.use("next", name), value)
@@ -106,14 +110,20 @@ def may_carry(kernel: Kernel, sweeps: list[Sweep]) -> bool:
     return bool(step.hoisted) and steady and not facts.old and len(sweeps[0].steps) == 1
 
 
-def take_snapshots(kernel: Kernel, names: list[str]) -> None:
-    """Copy fields that later sweeps of a fold must see as they are now."""
-    if not names:
+def take_snapshots(kernel: Kernel, sweeps: list[Sweep]) -> None:
+    """Copy fields that the first of the sweeps, or later ones of its fold, see as they are now."""
+    first = sweeps[0]
+    wanted = {("field", "frozen", name) for name in first.frozen_accept.union(*first.frozen)}
+    if first.fold_start:
+        for sweep in itertools.takewhile(lambda sweep: not sweep.fold_start, sweeps[1:]):
+            wanted |= {("field", "snapshot", name) for name in sweep.snapshots}
+            wanted |= {("old", "old_snapshot", name) for name in sweep.old_snapshots}
+    if not wanted:
         return
     kernel.begin_phase()
     with kernel.shares("n", GRAIN):
-        for name in names:
-            source, target = kernel.args.use("field", name), kernel.args.use("snapshot", name)
+        for kind, copy, name in sorted(wanted):
+            source, target = kernel.args.use(kind, name), kernel.args.use(copy, name)
             _copy_element(kernel, name, source, target, "i")
     kernel.barrier()
 
@@ -165,11 +175,17 @@ def write(renderer: BlockRenderer, array: str, place: str, value: Value, operand
         out.line(f"{array}[{place}] = {stored(str(operand), value.dtype)}")
 
 
+def sweep_site(site: Site, sweep: Sweep, number: int) -> Site:
+    """Return the site as one function of a sweep sees it."""
+    return replace(site, frozen=frozenset(sweep.frozen[number]))
+
+
 def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
     """Render the functions of a sweep at one vertex, each only where the one before said true."""
     out = kernel.out
     site = kernel.site()
     site.snapshots = frozenset(sweep.snapshots)
+    site.old_snapshots = frozenset(sweep.old_snapshots)
     own: dict[str, tuple[Value, Operand]] = {}
     opened = []
     output = "False"
@@ -181,7 +197,7 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
             _copy_element(kernel, name, target, buffer, "v")
     for number, step in enumerate(sweep.steps):
         last = number == len(sweep.steps) - 1
-        renderer = kernel.renderer(site, step, sweep.facts.live)
+        renderer = kernel.renderer(sweep_site(site, sweep, number), step)
         renderer.prepare(step.body)
         renderer.run(step.body.body)
         kernel.take_scalars(renderer, sweep, number)
