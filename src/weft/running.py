@@ -163,6 +163,8 @@ class Running:
         )  # fmt: skip
         scalars = {name: array[0] for name, array in state.scalars.items()}
         last = self._frontier_of(outcome.frontier)
+        if outcome.steps == 0 and isinstance(frontier, Frontier):
+            last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, outcome.trail)
 
     def replay(
@@ -177,7 +179,17 @@ class Running:
     ) -> None:
         """Run the steps over the frontiers of a trail, last to first."""
         program = trace_program(functions, self._signature(state, edge_state), "replay")
-        self._execute(program, state, edge_state, None, direction, config, trail=trail)
+        checked = [self._replayed(part) for part in trail]
+        self._execute(program, state, edge_state, None, direction, config, trail=checked)
+
+    def _replayed(self, members: Any) -> Array:
+        """Return one frontier of a trail; those that `iterate` kept are sorted already."""
+        array = np.asarray(members)
+        n = self._topology.num_vertices
+        if array.ndim == 1 and array.dtype.kind == "i" and np.all(array[1:] > array[:-1]):
+            if array.size == 0 or (array[0] >= 0 and array[-1] < n):
+                return array
+        return self.frontier(members).items
 
     def _signature(self, state: State, edge_state: State | None) -> Any:
         if not isinstance(state, State):
@@ -205,8 +217,8 @@ class Running:
         checked = check_config(config)
         if direction is not None:
             checked = replace(checked, direction=direction)
-        if not (isinstance(frontier, Frontier) and frontier.arcs):
-            frontier = self.frontier(frontier)
+        arcs = isinstance(frontier, Frontier) and frontier.arcs
+        frontier = self.edge_frontier(frontier) if arcs else self.frontier(frontier)
         columns = {name: self._vertex.storage(name) for name in self._vertex}
         return run_program(
             program,

@@ -116,7 +116,8 @@ def test_old_values_of_near_and_far_vertices(directed, configs):
 SUMMED = [("sum", d) for d in ("int8", "uint16", "int32", "uint64", "float32", "float64")]
 LEAST = [("min", d) for d in ("bool", "int8", "uint8", "int64", "float32", "float64")]
 MOST = [("max", d) for d in ("bool", "int16", "uint32", "uint64", "float32", "float64")]
-BITS = [("or_", d) for d in ("bool", "int8", "uint64")] + [("and_", d) for d in ("bool", "uint16", "int64")]  # fmt: skip
+BITS = [("or_", d) for d in ("bool", "int8", "uint64")]
+BITS += [("and_", d) for d in ("bool", "uint16", "int64")]
 PRODUCTS = [("prod", d) for d in ("int8", "uint32", "int64", "float32", "float64")]
 EVERY = SUMMED + LEAST + MOST + BITS + PRODUCTS
 
@@ -131,7 +132,10 @@ def test_every_monoid_on_every_dtype(directed, configs):
         values = [weft.cast(u.x * (k + 1) + e.weight, dtype) for k, (_, dtype) in enumerate(EVERY)]
         return weft.send(tuple(values), when=u.x + v.x > -5)
 
-    fields = {name: numbers(k, dtype) for k, (name, (_, dtype)) in enumerate(zip(names, EVERY, strict=True))}
+    fields = {
+        name: numbers(k, dtype)
+        for k, (name, (_, dtype)) in enumerate(zip(names, EVERY, strict=True))
+    }
     for k, (monoid, dtype) in enumerate(EVERY):
         if monoid == "prod":
             fields[names[k]] = np.ones(N, dtype)
@@ -144,7 +148,9 @@ def test_every_monoid_on_every_dtype(directed, configs):
 # -- selecting monoids
 
 
-@weft.edge(into=("key", "who", "much"), reduce=weft.argmin, active=lambda v, old: v.key + old.key > 0)
+@weft.edge(
+    into=("key", "who", "much"), reduce=weft.argmin, active=lambda v, old: v.key + old.key > 0
+)
 def best_of_three(u, v, e):
     return weft.cast(e.weight - u.y, weft.int16), u.id, u.f + e.weight
 
@@ -164,7 +170,8 @@ def test_selecting_monoids_in_lists_and_folds(directed, configs):
     """Keys differ between the arcs of a row, so that no tie is left to chance."""
     g = GRAPHS[directed]
     fields = {
-        "key": numbers(1, np.int16, 0, 4), "who": np.full(N, -1, np.int32), "much": numbers(2, float),
+        "key": numbers(1, np.int16, 0, 4), "who": np.full(N, -1, np.int32),
+        "much": numbers(2, float),
         "top": numbers(3, float, -60, 0), "flag": np.zeros(N, bool), "one": numbers(4),
         "other": numbers(5, np.float32), "y": np.arange(N) * 100, "f": np.arange(N) * 1000.0,
     }  # fmt: skip
@@ -190,13 +197,12 @@ def test_deterministic_ties_take_the_smallest_edge_id(directed):
         return e.id, u.then + 1
 
     fields = {
-        "key": np.full(N, 9), "by": np.full(N, -1), "y": numbers(4, high=-7), "first": np.full(N, -1),
+        "key": np.full(N, 9), "by": np.full(N, -1), "y": numbers(4, high=-7),
+        "first": np.full(N, -1),
         "from_": np.full(N, -1), "last": np.full(N, -1), "then": numbers(5),
     }  # fmt: skip
     for functions in ([tie, claim, replace], weft.fold(replace, tie)):
-        agreed(
-            GRAPHS[directed], functions, fields, SOME, mode="iterate", max_iter=3, configs=FIXED
-        )
+        agreed(GRAPHS[directed], functions, fields, SOME, mode="iterate", max_iter=3, configs=FIXED)
 
 
 # -- write-once and in place
@@ -207,7 +213,8 @@ def levels(into, accept, message):
 
 
 @pytest.mark.parametrize(
-    ("configs", "names"), [(PUSHED, ["level", "mark"]), (PULLED, ["seen", "real"]), (CHOSEN, ["level"])],
+    ("configs", "names"),
+    [(PUSHED, ["level", "mark"]), (PULLED, ["seen", "real"]), (CHOSEN, ["level"])],
     ids=["pushed", "pulled", "chosen"],
 )  # fmt: skip
 def test_write_once_steps(configs, names):
@@ -250,12 +257,14 @@ def reach(u, v, e):
 )  # fmt: skip
 def test_in_place_steps_reach_the_same_fixpoint(directed, configs):
     g = GRAPHS[directed]
-    fields = {"low": numbers(1, np.float32, 0, 40), "high": numbers(2), "mask": numbers(3, np.uint8, 0, 99)}
+    fields = {
+        "low": numbers(1, np.float32, 0, 40),
+        "high": numbers(2),
+        "mask": numbers(3, np.uint8, 0, 99),
+    }
     for step in (widen, reach):
         for frontier in (None, SOME):
-            result = agreed(
-                g, step, fields, frontier, mode="iterate", configs=configs, steps=False
-            )
+            result = agreed(g, step, fields, frontier, mode="iterate", configs=configs, steps=False)
             assert result.converged
 
 
@@ -284,7 +293,8 @@ XOR = weft.monoid(lambda a, b: a ^ b, 0, name="xor")
 @three_ways
 def test_scalars_of_every_kind(directed, configs):
     fields = {
-        "x": numbers(1), "total": weft.scalar(5), "flag": weft.scalar(False), "every": weft.scalar(False),
+        "x": numbers(1), "total": weft.scalar(5), "flag": weft.scalar(False),
+        "every": weft.scalar(False),
         "least": weft.scalar(0.0, weft.float32), "bits": weft.scalar(0, weft.uint8),
         "product": weft.scalar(1.0),
     }  # fmt: skip
@@ -310,7 +320,10 @@ def hook(u, v, e):
 @weft.vertex
 def follow(v):
     v.depth = weft.while_loop(
-        lambda x, k: (v.root.at(x) != x) & (k < 50), lambda x, k: (v.root.at(x).load(), k + 1), v.id, 0
+        lambda x, k: (v.root.at(x) != x) & (k < 50),
+        lambda x, k: (v.root.at(x).load(), k + 1),
+        v.id,
+        0,
     )[1]
     v.near = v.gather(lambda u, e: v.count.at(u.id % 5), weft.max)
 
@@ -350,7 +363,9 @@ def test_live_fields_loops_and_computed_vertices(directed, threads):
 
 @weft.edge(into=("vec", "least"), reduce=(weft.sum, weft.min), accept=lambda v: v.vec[0] < 40.0)
 def vectors(u, v, e):
-    return weft.send((u.vec * e.vector, weft.where(u.vec > v.vec, u.least, e.vector)), when=e.weight > 1)
+    return weft.send(
+        (u.vec * e.vector, weft.where(u.vec > v.vec, u.least, e.vector)), when=e.weight > 1
+    )
 
 
 @weft.edge(into="taken", reduce=weft.any)
@@ -365,7 +380,9 @@ def turn(v):
 
 @three_ways
 def test_vectors_as_messages(directed, configs):
-    fields = {name: numbers(k, float, shape=(2,)) for k, name in enumerate(("vec", "least", "taken"))}
+    fields = {
+        name: numbers(k, float, shape=(2,)) for k, name in enumerate(("vec", "least", "taken"))
+    }
     functions = [vectors, take_vector, turn]
     if configs is not PULLED:
         functions = [weft.fold(vectors, take_vector, turn)]
@@ -419,7 +436,9 @@ def test_rounds_with_a_trail_and_its_replay(configs):
     g = GRAPHS[False]
     fields = {"left": g.out_degree.astype(int), "round": np.full(N, -1), "k": weft.scalar(0)}
     options = {"mode": "iterate", "refill": [find_least, weft.vertex(fall, on="all")]}
-    result = agreed(g, [leave, weft.vertex(fall)], fields, [], configs=configs, trail=True, **options)
+    result = agreed(
+        g, [leave, weft.vertex(fall)], fields, [], configs=configs, trail=True, **options
+    )
     assert result.round.min() >= 0 and result.converged
 
     @weft.edge(into="left", reduce=weft.sum)
@@ -454,12 +473,18 @@ def test_frontiers_of_arcs(directed, configs):
     want = interpreted(g, [first, second], fields, arcs, mode="iterate", max_iter=0)
     got = run(g, [first, second], fields, arcs, mode="iterate", max_iter=0, config=configs[0])
     compare(got, want)
+    with pytest.raises(weft.errors.TraceError, match="holds arcs"):
+        run(g, first, fields, arcs, mode="iterate", trail=True)
+    with pytest.raises(weft.errors.GraphError, match="does not fit"):
+        run(g, first, fields, weft.generators.star(9).edge_frontier([3]))
 
 
 @pytest.mark.parametrize("keep", ["out", "in"])
 def test_graphs_that_keep_one_direction(keep):
     ends = GRAPHS[True].to_edges()
-    g = weft.Graph.from_edges(ends.src, ends.dst, ends.weight, num_vertices=N, keep=keep, index_dtype=np.int64)
+    g = weft.Graph.from_edges(
+        ends.src, ends.dst, ends.weight, num_vertices=N, keep=keep, index_dtype=np.int64
+    )
 
     @weft.edge(into=("x", "key", "by"), reduce=(weft.sum, weft.min, weft.or_))
     def send_all(u, v, e):
@@ -472,4 +497,39 @@ def test_graphs_that_keep_one_direction(keep):
 
     fields = {"x": numbers(1), "y": numbers(2), "key": numbers(3, high=99), "by": np.zeros(N, int)}
     edges = {"state": np.arange(g.num_edges)}
-    agreed(g, [send_all, finish], fields, SOME, edges=edges, configs=CHOSEN, mode="iterate", max_iter=2)
+    agreed(
+        g, [send_all, finish], fields, SOME, edges=edges, configs=CHOSEN, mode="iterate", max_iter=2
+    )
+
+
+@weft.edge(order_free=True, accept=lambda v: v.x % 2 == 0)
+def touch(u, v, e):
+    v.x.at(v.id).add(u.y)
+    v.z.at(u.id).max(v.y)
+
+
+@weft.edge(into="total", reduce=weft.sum, accept=lambda v: v.z < 90)
+def read_touched(u, v, e):
+    return 10 * u.x + v.z
+
+
+@weft.vertex
+def sum_touched(v):
+    v.total = v.total + v.gather(lambda u, e: u.x - 3 * u.old.total, weft.sum)
+    v.count = weft.common(v.id, 2, lambda w: w.total + w.z, weft.sum)
+
+
+@both
+@pytest.mark.parametrize("threads", [1, 3])
+def test_others_see_live_writes_when_the_sweep_is_over(directed, threads):
+    """Tests and other functions of a fold read what was there when it began."""
+    fields = {
+        "x": numbers(1),
+        "y": numbers(2),
+        "z": numbers(3),
+        "total": numbers(4),
+        "count": numbers(5),
+    }
+    fold = weft.fold(touch, read_touched, sum_touched)
+    config = weft.Config(threads=threads, direction="push")
+    agreed(GRAPHS[directed], [fold, touch], fields, mode="iterate", max_iter=3, configs=[config])

@@ -26,9 +26,11 @@ def corners(dtype: str) -> np.ndarray:
         return np.array([False, True])
     if kind.kind == "f":
         info = np.finfo(kind)
-        values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, np.nan, np.inf, -np.inf,
-                  info.smallest_subnormal, -info.smallest_subnormal, info.tiny, info.max, info.min,
-                  2.0**31, -(2.0**31), 2.0**63, -(2.0**63), 2.0**64, 1e10, -1e10, 127.5, 255.5]  # fmt: skip
+        values = [
+            0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, np.nan, np.inf, -np.inf,
+            info.smallest_subnormal, -info.smallest_subnormal, info.tiny, info.max, info.min,
+            2.0**31, -(2.0**31), 2.0**63, -(2.0**63), 2.0**64, 1e10, -1e10, 127.5, 255.5,
+        ]  # fmt: skip
         return np.array(values, kind)
     low, high = np.iinfo(kind).min, np.iinfo(kind).max
     values = [0, 1, 2, 3, 7, 8, 31, 32, 63, 64, 100, high, high - 1, high // 2, low, low + 1]
@@ -134,7 +136,9 @@ def every_function(v):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_mathematical_functions_agree_within_a_few_units(dtype):
     rng = np.random.default_rng(2)
-    x = np.concatenate([corners(dtype), rng.normal(0, 3, 60), rng.uniform(-1, 1, 60), [700.0, 90.0]])
+    x = np.concatenate(
+        [corners(dtype), rng.normal(0, 3, 60), rng.uniform(-1, 1, 60), [700.0, 90.0]]
+    )
     g = weft.Graph.from_edges([], [], num_vertices=x.size)
     fields = {name: np.zeros(x.size, dtype) for name in (*ONE, *TWO)}
     fields |= {name: np.zeros(x.size, bool if name.startswith("is") else dtype) for name in EXACT}

@@ -181,7 +181,6 @@ assert check() == expected
     assert run_script(text, threads=2) == "fine\n"
 
 
-
 def test_an_interrupt_ends_a_long_superstep_too():
     text = """
 path = weft.generators.path(100_000)
@@ -191,7 +190,8 @@ def toil(v, rounds):
     v.x = weft.for_range(0, rounds, lambda i, x: x * 3 + (x >> 7) + i, v.id + 0 * v.x)
 
 def work(rounds):
-    path.run(toil, path.state(x=weft.full(0, weft.int64), rounds=weft.scalar(rounds)), config=config)
+    s = path.state(x=weft.full(0, weft.int64), rounds=weft.scalar(rounds))
+    path.run(toil, s, config=config)
 
 work(1)
 expected = check()

@@ -69,7 +69,10 @@ def test_programs_that_run_to_a_fixpoint_agree(case, options, index):
 @st.composite
 def arc_cases(draw):
     """Draw a program that begins with an edge function, and arcs to begin with."""
-    steps = [draw(edge_specs()), *draw(st.lists(st.one_of(edge_specs(), vertex_specs()), max_size=1))]
+    steps = [
+        draw(edge_specs()),
+        *draw(st.lists(st.one_of(edge_specs(), vertex_specs()), max_size=1)),
+    ]
     case = Case(**draw(graphs()), steps=tuple(steps), max_iter=draw(st.sampled_from([1, 2, 3])))
     count = case.graph().topology.num_arcs
     arcs = sorted(draw(st.sets(st.integers(0, max(count - 1, 0)), max_size=count)))

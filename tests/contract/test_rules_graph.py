@@ -158,7 +158,18 @@ def test_rule_32_numbers_wrap_round_down_and_saturate(g):
     a = np.array([high, low, -7, 7, low, 5], np.int16)
     b = np.array([1, -1, 2, -2, 0, 17], np.int16)
     f = np.array([np.nan, 1e9, -1e9, 2.75, -2.75, np.inf], np.float32)
-    names = "sum product quotient rest left right negated size from_float weak".split()
+    names = [
+        "sum",
+        "product",
+        "quotient",
+        "rest",
+        "left",
+        "right",
+        "negated",
+        "size",
+        "from_float",
+        "weak",
+    ]
     fields = {name: np.zeros(6, np.int16) for name in names} | {
         "a": a, "b": b, "f": f, "i": np.full(6, 2**40), "unsigned": np.zeros(6, np.uint8),
         "mixed": np.zeros(6, np.float32), "wide": np.zeros(6, int),

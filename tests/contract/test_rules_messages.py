@@ -28,7 +28,7 @@ def heaviest(u, v, e):
 
 
 def test_rule_18_a_selecting_monoid_takes_the_whole_tuple_of_one_edge(g):
-    src, dst, weight = g.to_edges()
+    src, dst, _ = g.to_edges()
     start = {"y": Y, "a": np.full(6, -1), "b": np.full(6, -1)}
     for config in DIRECTIONS:
         result = run(g, both_of_one, start, config=config)
@@ -181,7 +181,7 @@ def features_and_far_ends(v):
 
 def test_rule_23_monoids_are_callable_and_u_is_the_far_end_of_an_out_edge(g):
     vector = np.array([[1, 2, 3], [4, 0, -1], [2, 2, 2], [-3, 5, 5], [0, 0, 1], [9, 8, 7]])
-    names = "total product least most place near far all".split()
+    names = ["total", "product", "least", "most", "place", "near", "far", "all"]
     result = agreed(
         g, features_and_far_ends, {n: np.zeros(6, int) for n in names} | {"vector": vector, "y": Y}
     )

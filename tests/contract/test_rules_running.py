@@ -252,7 +252,7 @@ FAR = np.full(40, 10**6)
 @pytest.mark.parametrize("config", [*DIRECTIONS, weft.Config()])
 def test_rule_11_in_place_relaxation_cannot_be_observed(path, config):
     start = {"dist": np.concatenate([[0], FAR[1:]])}
-    steps = dict(mode="iterate", max_iter=3)
+    steps = {"mode": "iterate", "max_iter": 3}
     assert run(path, relax, start, [0], config=config, **steps).dist[:5].tolist() == [
         0, 1, 2, 3, 10**6,
     ]  # fmt: skip
@@ -402,4 +402,5 @@ def test_rule_17_a_trail_is_replayed_last_to_first():
     fields["level"] = found.level
     result = agreed(g, report, fields, mode="replay", trail=found.trail, configs=DIRECTIONS)
     assert result.below.tolist() == [6, 2, 2, 1, 0]  # 4 once on each of the two ways
-
+    with pytest.raises(weft.errors.GraphError, match="vertex 5 does not exist"):
+        g.replay(report, g.state(**fields), [np.array([0]), np.array([2, 5])])

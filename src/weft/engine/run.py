@@ -141,6 +141,11 @@ def _check_roles(program: Program, facts: list[Any], frontier: Frontier, config:
             f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a "
             f"vertex function. Use g.frontier(...)."
         )
+    if frontier.arcs and program.trail:
+        raise TraceError(
+            "trail=True keeps frontiers of vertices, but the first one holds arcs. Run the first "
+            "superstep with g.run, and go on with the frontier that it returns."
+        )
     if config.deterministic:
         for step, fact in zip(program.all_steps(), facts, strict=True):
             if fact.live and not step.order_free:

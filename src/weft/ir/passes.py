@@ -92,15 +92,14 @@ def fold_gathers(program: Program) -> bool:
     """Join the gathers of a vertex function over the same edges into one sweep."""
     fired = False
     for step in program.all_steps():
-        if facts_of(step).live:
-            continue  # what a gather reads may change between two of them
+        live = facts_of(step).live  # what others write meanwhile is read where it stands
         gathers: dict[str, Value] = {}
         kept: list[Value] = []
         for value in step.body.body:
             first = gathers.get(value.attr[0]) if value.op == "gather" else None
             if value.op != "gather":
                 kept.append(value)
-            elif first is None or not _movable(step.body, first, value):
+            elif first is None or live or not _movable(step.body, first, value):
                 gathers[value.attr[0]] = value
                 kept.append(value)
             else:

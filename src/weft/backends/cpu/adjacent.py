@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch, cast_loaded, stored
 from weft.backends.cpu.expressions import literal
-from weft.backends.cpu.site import Site, Traits
+from weft.backends.cpu.site import Site
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
-
-NO_ARC = Traits(True, "both")  # common neighbours are reached without an arc
 
 
 class Accumulator:
@@ -222,8 +221,8 @@ def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> s
     if factors[0].attr[2] in renderer.scope.live:
         return ""
     args, row = site.args, site.index["v"]
-    inner = Site(args, site.traits, way, "0", {**site.index, "u": "0"})
-    inner.snapshots = site.snapshots
+    index = {**site.index, "u": "0"}
+    inner = replace(site, direction=way, slot="0", index=index, known={})
     arrays = [str(inner.load(f)).removesuffix("[0]") for f in factors]
     offsets, targets = args.use("offsets", way), args.use("targets", way)
     name = "row_sum" if len(factors) == 1 else "row_dot"
@@ -244,15 +243,17 @@ def _walk(
     row = site.index["v"]
     with out.block(f"for {slot} in range({offsets}[{row}], {offsets}[{row} + ONE]):"):
         out.line(f"{far} = np.uint64({targets}[{slot}])")
-        inner = Site(site.args, site.traits, way, slot, {**site.index, "u": far})
-        inner.known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
-        inner.snapshots = site.snapshots
-        inner.turned = way == "out"
+        known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
+        inner = replace(
+            site, direction=way, slot=slot, index={**site.index, "u": far}, known=known,
+            turned=way == "out",
+        )  # fmt: skip
         scope = Scope(
             inner.load,
             live=renderer.scope.live,
             function=renderer.scope.function,
             vertex=renderer.scope.vertex,
+            site=inner,
         )
         nested = BlockRenderer(out, renderer.args, renderer.scratch, scope)
         nested.known = dict(renderer.known)
@@ -282,12 +283,10 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
         with out.block(f"if {hit}:"):
             outer = renderer.scope
 
-            def load(inner: Value) -> Operand:
-                if inner.attr[1:2] == ("w",):
-                    return Site(args, NO_ARC, "out", slot, {"w": w}).load(inner)
-                return outer.load(inner)
-
-            scope = Scope(load, live=outer.live, function=outer.function, vertex=outer.vertex)
+            site = replace(outer.site, index={**outer.site.index, "w": w})
+            scope = Scope(
+                site.load, live=outer.live, function=outer.function, vertex=outer.vertex, site=site
+            )
             nested = BlockRenderer(out, args, renderer.scratch, scope)
             nested.known = dict(renderer.known)
             accumulator.renderer = nested

@@ -157,7 +157,7 @@ class Binder:
         return self.workspace.get(("shares", name), 3 * shares, kind)
 
     def _stamp(self, function: int = 0) -> Array:
-        return self.workspace.stamps(self.n, 2**20, function)
+        return self.workspace.stamps(self.n, 2**30, function)
 
     def _locks(self) -> Array:
         locks = self.workspace.get("locks", self.n, np.uint8)

@@ -64,8 +64,10 @@ class Scope:
         function: int = 0,
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
+        site: Any = None,
     ) -> None:
         self.load = load
+        self.site = site
         self.live = live or set()
         self.function = function
         self.vertex = vertex

@@ -14,6 +14,7 @@ from weft.backends.cpu.blocks import BlockRenderer, Scope, Scratch
 from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.site import Site, Traits
 from weft.backends.cpu.text import Arguments, Emitter
+from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
 
@@ -78,9 +79,11 @@ class Kernel:
         return site
 
     def renderer(
-        self, site: Site, step: Step | None, live: set[str], vertex: str = "v"
+        self, site: Site, step: Step | None, live: set[str] | None = None, vertex: str = "v"
     ) -> BlockRenderer:
-        """Return a renderer of a function at a site."""
+        """Return a renderer of a function at a site; by default its own live fields are live."""
+        if live is None and step is not None:
+            live = block_facts(step.body).live
         numbers = [n for n, known in enumerate(self.program.all_steps()) if known is step]
         number = numbers[0] if numbers else 0
         from weft.backends.cpu.adjacent import render_gather
@@ -93,6 +96,7 @@ class Kernel:
             gather=lambda value, renderer: render_gather(
                 value, renderer, site, self.options.deterministic
             ),
+            site=site,
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 

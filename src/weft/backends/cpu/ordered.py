@@ -194,7 +194,9 @@ def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
     _spread_least(kernel)
     out.line("threshold_old, threshold_min = threshold, least")
     out.line("threshold_waiting, threshold_edges = far_size, looked_all")
-    out.line(f"raised = {kernel.block_value(kernel.program.next_threshold, kernel.site())}")
+    chosen = kernel.program.next_threshold
+    assert chosen is not None
+    out.line(f"raised = {kernel.block_value(chosen, kernel.site())}")
 
 
 def _far_rank(kernel: Kernel, sweep: Sweep) -> None:
