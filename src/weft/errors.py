@@ -28,6 +28,8 @@ class TraceError(WeftError, TypeError):
 class FieldError(WeftError, AttributeError):
     """A field, column or scalar that does not exist was named."""
 
+    missing: str | None = None  # the field of the state that a traced function named
+
 
 class FaultError(WeftError, RuntimeError):
     """A compiled program met a condition that it must not go on from."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from weft.config import Config, check_config
 from weft.engine.run import make_request
-from weft.engine.state import State
+from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
 from weft.ir.show import show
 from weft.program import trace_program
 
 if TYPE_CHECKING:
+    from weft.ir.ops import Program
     from weft.ir.plan import Sweep
 
 MODES = {
@@ -135,6 +136,7 @@ def explain(
         The graph.
     state
         The state that the functions would run on: it gives the dtypes and shapes of the fields.
+        Without one, every field that they name is taken to be a float64 scalar.
     frontier
         The first frontier; some decisions depend on it.
     mode
@@ -163,19 +165,21 @@ def explain(
     """
     if not isinstance(g, Graph):
         raise TraceError(f"weft.explain needs a graph after the functions, but got {g!r}.")
-    if not isinstance(state, State):
-        raise FieldError(
-            f"weft.explain needs the state that the functions would run on, for the dtypes of its "
-            f"fields, but got {state!r}. Pass one made by g.state(...)."
-        )
+    if state is not None and not isinstance(state, State):
+        raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
     if mode not in ("iterate", "run"):
         raise ConfigError(unknown("mode", mode, ("iterate", "run")))
     from weft.backends.cpu.execute import compile_program
 
-    program = trace_program(
-        functions, g._signature(state, edge_state), mode, until=until, refill=refill,
-        bounded=max_iter is not None, trail=trail,
-    )  # fmt: skip
+    def trace(candidate: State) -> Program:
+        return trace_program(
+            functions, g._signature(candidate, edge_state), mode, until=until, refill=refill,
+            bounded=max_iter is not None, trail=trail,
+        )  # fmt: skip
+
+    if state is None:
+        state = _guess_state(g, trace)
+    program = trace(state)
     traced = show(program)
     checked = check_config(config)
     if direction is not None:
@@ -198,6 +202,20 @@ def explain(
         ),
         compiled.rendered.source,
     )
+
+
+def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:
+    """Return a state with the fields that functions name, all of them float64."""
+    fields: dict[str, Any] = {}
+    while True:
+        state = g.state(**fields)
+        try:
+            trace(state)
+            return state
+        except FieldError as error:
+            if error.missing is None or error.missing in fields:
+                raise
+            fields[error.missing] = full(0.0)
 
 
 def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary:

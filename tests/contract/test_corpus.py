@@ -340,22 +340,20 @@ def walk(v):
 
 
 @both
-@pytest.mark.parametrize("threads", [1, 3])
-def test_live_fields_loops_and_computed_vertices(directed, threads):
+def test_live_fields_loops_and_computed_vertices(directed):
     g = GRAPHS[directed]
     fields = zeros("depth", "end", "shared") | {
         "root": np.arange(N), "count": np.zeros(N, np.float32), "bits": np.zeros(N, np.uint8),
         "small": np.full(N, -128, np.int8), "near": np.zeros(N, np.float32), "value": numbers(7),
     }  # fmt: skip
-    config = weft.Config(threads=threads)
     want = interpreted(g, [hook], fields)
-    got = run(g, [hook], fields, config=config)
-    for name in ("count", "bits", "small"):
-        assert_bits_equal(got.fields[name], want.state.fields[name], name)
-    assert got.frontier == want.frontier
+    for config in CHOSEN:
+        got = run(g, [hook], fields, config=config)
+        for name in ("count", "bits", "small"):
+            assert_bits_equal(got.fields[name], want.state.fields[name], name)
+        assert got.frontier == want.frontier
     fields |= {"root": got.root, "count": got.count}
-    agreed(g, follow, fields, configs=[config])
-    agreed(g, walk, fields, configs=[config])
+    agreed(g, [follow, walk], fields, configs=CHOSEN)
 
 
 # -- vectors, folds, rounds, arcs
@@ -520,8 +518,7 @@ def sum_touched(v):
 
 
 @both
-@pytest.mark.parametrize("threads", [1, 3])
-def test_others_see_live_writes_when_the_sweep_is_over(directed, threads):
+def test_others_see_live_writes_when_the_sweep_is_over(directed):
     """Tests and other functions of a fold read what was there when it began."""
     fields = {
         "x": numbers(1),
@@ -531,5 +528,4 @@ def test_others_see_live_writes_when_the_sweep_is_over(directed, threads):
         "count": numbers(5),
     }
     fold = weft.fold(touch, read_touched, sum_touched)
-    config = weft.Config(threads=threads, direction="push")
-    agreed(GRAPHS[directed], [fold, touch], fields, mode="iterate", max_iter=3, configs=[config])
+    agreed(GRAPHS[directed], [fold, touch], fields, mode="iterate", max_iter=3, configs=PUSHED)

@@ -55,13 +55,13 @@ INDEX = st.sampled_from([None, None, np.int64])
 
 
 @given(case=cases(), options=configurations(), index=INDEX)
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=9, derandomize=True)
 def test_bounded_programs_agree(case, options, index):
     check(case, options, index=index)
 
 
 @given(case=fixpoints(), options=configurations(), index=INDEX)
-@settings(max_examples=8, derandomize=True)
+@settings(max_examples=6, derandomize=True)
 def test_programs_that_run_to_a_fixpoint_agree(case, options, index):
     check(case, options, same_steps=False, index=index)
 
@@ -80,14 +80,14 @@ def arc_cases(draw):
 
 
 @given(drawn=arc_cases(), options=configurations())
-@settings(max_examples=4, derandomize=True)
+@settings(max_examples=3, derandomize=True)
 def test_frontiers_of_arcs_agree(drawn, options):
     case, arcs = drawn
     check(case, options, frontier=arcs, arcs=True)
 
 
 @given(case=cases(), filler=vertex_specs(), options=configurations())
-@settings(max_examples=4, derandomize=True)
+@settings(max_examples=3, derandomize=True)
 def test_programs_with_a_refill_and_a_trail_agree(case, filler, options):
     if case.mode == "run":
         case = Case(**{**vars(case), "mode": "iterate", "max_iter": 3})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from agreement import DIRECTIONS, agreed, run
+from agreement import DIRECTIONS, THREADS, agreed, run
 from weft.backends.cpu import execute
 
 MOST = np.iinfo(np.int64).max
@@ -206,11 +206,10 @@ def look_round(v):
     v.z = 100 * v.x + v.gather(lambda u, e: u.x, weft.sum)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_rule_09_a_fold_goes_on_where_the_one_before_sent_and_sees_others_as_it_began(g, threads):
+def test_rule_09_a_fold_goes_on_where_the_one_before_sent_and_sees_others_as_it_began(g):
     fields = {name: np.zeros(6, int) for name in "nyz"} | {"x": Y}
     fold = weft.fold(pass_on, count_passed, is_odd, look_round)
-    result = agreed(g, fold, fields, configs=[weft.Config(threads=threads)])
+    result = agreed(g, fold, fields)
     assert result.n.tolist() == [1, 0, 3, 2, 0, 0]  # 0 sends nothing: x is 1 there
     assert result.x.tolist() == [5, 2, 3 + 2 + 2 + 3, 4 + 3 + 5, 5, 6]
     assert result.y.tolist() == [5, 0, 10, 12, 0, 0]  # where the last edge function's field changed
@@ -249,19 +248,19 @@ def relax_counting(u, v, e):
 FAR = np.full(40, 10**6)
 
 
-@pytest.mark.parametrize("config", [*DIRECTIONS, weft.Config()])
-def test_rule_11_in_place_relaxation_cannot_be_observed(path, config):
+def test_rule_11_in_place_relaxation_cannot_be_observed(path):
     start = {"dist": np.concatenate([[0], FAR[1:]])}
-    steps = {"mode": "iterate", "max_iter": 3}
-    assert run(path, relax, start, [0], config=config, **steps).dist[:5].tolist() == [
-        0, 1, 2, 3, 10**6,
-    ]  # fmt: skip
-    result = run(path, relax, start, [0], mode="iterate", config=config)
-    assert result.dist.tolist() == list(range(40)) and result.converged
-    until = {"until": lambda seen: seen >= 2, "mode": "iterate"}
-    scalar = {"seen": weft.scalar(2)}
-    assert run(path, relax, start | scalar, config=config, **until).steps == 1
-    assert run(path, relax, start, config=config).dist[:4].tolist() == [0, 1, 10**6, 10**6]
+    seen = start | {"seen": weft.scalar(2)}
+    for config in DIRECTIONS:  # with max_iter each superstep takes one hop
+        result = run(path, relax, start, [0], mode="iterate", max_iter=3, config=config)
+        assert result.dist[:5].tolist() == [0, 1, 2, 3, 10**6]
+    for config in THREADS:
+        result = run(path, relax, start, [0], mode="iterate", config=config)
+        assert result.dist.tolist() == list(range(40)) and result.converged
+        result = run(path, relax, start, config=config)
+        assert result.dist[:4].tolist() == [0, 1, 10**6, 10**6]
+        result = run(path, relax, seen, mode="iterate", until=lambda seen: seen > 1, config=config)
+        assert result.dist[:4].tolist() == [0, 1, 10**6, 10**6] and result.steps == 1
 
 
 def test_rule_11_the_step_counter_keeps_supersteps_apart(path):
@@ -274,26 +273,26 @@ def relax_ordered(u, v, e):
     return u.dist + e.weight
 
 
-@pytest.mark.parametrize("weights", [None, "float", "equal"])
-def test_rule_12_ordering_by_priority_cannot_be_observed(weights):
+def test_rule_12_ordering_by_priority_cannot_be_observed():
     g = weft.generators.rmat(7, 6, seed=3, directed=True, weights="float")
-    if weights != "float":
-        g.edge["weight"] = np.full(g.num_edges, 1.0 if weights is None else 0.0)
     start = np.full(g.num_vertices, np.inf)
     start[3] = 0.0
-    expected = run(g, relax, {"dist": start}, [3], mode="iterate").dist
-    for config in (
+    configs = [
         weft.Config(threads=1), weft.Config(threads=3), weft.Config(delta=1e-6),
         weft.Config(delta=1e9), weft.Config(ordering=False),
-    ):  # fmt: skip
-        result = run(g, relax_ordered, {"dist": start}, [3], mode="iterate", config=config)
-        assert result.dist.tolist() == expected.tolist()
-        assert result.converged and result.frontier == []
-    result = run(
-        g, relax_ordered, {"dist": start}, [3], mode="iterate",
-        next_threshold=lambda old, stats: stats.min + 0.25 * (stats.waiting > 2),
-    )  # fmt: skip
-    assert result.dist.tolist() == expected.tolist()
+    ]  # fmt: skip
+    for weights in (g.edge["weight"], np.ones(g.num_edges), np.zeros(g.num_edges)):
+        g.edge["weight"] = weights
+        expected = run(g, relax, {"dist": start}, [3], mode="iterate").dist.tolist()
+        for config in configs:
+            result = run(g, relax_ordered, {"dist": start}, [3], mode="iterate", config=config)
+            assert result.dist.tolist() == expected
+            assert result.converged and result.frontier == []
+        result = run(
+            g, relax_ordered, {"dist": start}, [3], mode="iterate",
+            next_threshold=lambda old, stats: stats.min + 0.25 * (stats.waiting > 2),
+        )  # fmt: skip
+        assert result.dist.tolist() == expected
 
 
 @weft.vertex

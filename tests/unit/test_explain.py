@@ -119,9 +119,14 @@ def test_nothing_is_changed_or_run(g):
     assert (state.rank == 5).all()
 
 
+def test_without_a_state_fields_are_floats(g):
+    told = weft.explain(discover, g)
+    assert "float64" in told.ir and "level" in told.ir and "def kernel(" in told.source
+
+
 def test_what_is_missing_is_asked_for(g):
-    with pytest.raises(FieldError, match=r"state that the functions would run on.*g\.state"):
-        weft.explain(discover, g)
+    with pytest.raises(FieldError, match=r"expected a state made by g\.state"):
+        weft.explain(discover, g, {"level": 1})
     with pytest.raises(TraceError, match="needs a graph"):
         weft.explain(discover, levels(g))
     with pytest.raises(ConfigError, match="mode='loop' is not known"):

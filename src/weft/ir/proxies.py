@@ -35,10 +35,12 @@ def send(message: Any, when: Any = None) -> Sent:
 
 def no_field(builder: Builder, what: str, name: str, known: Any) -> FieldError:
     """Return the error about a field that does not exist, at the user's line."""
-    return FieldError(
+    error = FieldError(
         f"{what} has no field {name!r}. Expected one of {listed(known) or 'none'}."
         f"{nearest(name, known)}\n  at {user_line()}"
     )
+    error.missing = name if what == "the state" else None
+    return error
 
 
 class _Proxy:

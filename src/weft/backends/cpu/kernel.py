@@ -138,7 +138,7 @@ class Kernel:
     def end_queue(self) -> None:
         """Publish what a thread collected in this phase, and the stop flag."""
         out, local = self.out, self.args.use("local")
-        out.line(f"flush({local}, local_base, count, queue_b, ctl, base + TAIL)")
+        out.line(f"order = flush_last({local}, local_base, count, queue_b, ctl, base + TAIL)")
         for name, cell in (("out_edges", "EDGES"), ("changed", "CHANGED"),
                            ("looked", "LOOKED")):  # fmt: skip
             with out.block(f"if {name} > 0:"):
@@ -149,7 +149,7 @@ class Kernel:
     def read_counters(self) -> None:
         """After the barrier: read what all threads collected, before another phase begins."""
         out = self.out
-        out.line("next_size = ctl[base + TAIL]")
+        out.line("next_size = ctl[base + TAIL] & LENGTH")
         out.line("next_edges = ctl[base + EDGES]")
         out.line("changed = ctl[base + CHANGED]")
         out.line("stopped = ctl[base + STOPPED]")
@@ -251,7 +251,7 @@ class _Shares:
         if self.kernel.serial:
             out.line(f"low = 0 if tid == 0 else {self.size}")
         else:
-            out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, tid)")
+            out.line(f"low = first_item(ctl, base, portion, {self.size}, nt, order)")
         for head in (f"while low < {self.size}:", None):
             if head is None:
                 out.line(f"high = min(low + portion, {self.size})")

@@ -34,6 +34,10 @@ CELLS = (SAVED + SAVED_WORDS - FIRST_FREE) // STRIDE + 1
 LOCAL = 1024
 """Entries of a thread's own queue before it is copied to the shared one."""
 
+LENGTH_BITS = 48
+LENGTH = (1 << LENGTH_BITS) - 1
+"""The part of a tail that is a length; above it threads are counted."""
+
 ONE = np.uint64(1)
 CHUNK = np.uint64(256)
 """Slots of a row that are summed in their own dtype; the sums of chunks are added in float64."""
@@ -86,9 +90,23 @@ def next_item(ctl, base, share, size, nt):
 def flush(local, start, count, queue, ctl, tail):
     """Append a thread's own queue to a shared one."""
     if count > 0:
-        place = atomic_add(ctl, tail, count)
+        place = atomic_add(ctl, tail, count) & LENGTH
         for i in range(count):
             queue[place + i] = local[start + i]
+
+
+@njit(nogil=True)
+def flush_last(local, start, count, queue, ctl, tail):
+    """Append the rest of a thread's own queue; return how many threads have done so before.
+
+    Their number is counted in the upper bits of the tail. Threads that take their shares of the
+    queue in that order get what they put there, which is in their caches.
+    """
+    tail_before = atomic_add(ctl, tail, count + (1 << LENGTH_BITS))
+    place = tail_before & LENGTH
+    for i in range(count):
+        queue[place + i] = local[start + i]
+    return tail_before >> LENGTH_BITS
 
 
 @njit(nogil=True, forceinline=True)

@@ -75,7 +75,7 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     kernel.begin_phase()
     out.line("count = waiting = looked = changed = rounds = 0")
     out.line("portion = min(share_of(size, 64, nt), LOCAL)")
-    out.line("low = first_item(ctl, base, portion, size, nt, tid)")
+    out.line("low = first_item(ctl, base, portion, size, nt, order)")
     with out.block("while True:"):
         with out.block("if low < size:"):
             out.line("fetched = min(portion, size - low)")
@@ -114,14 +114,14 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
                         _enqueue(kernel, s, site, messages)
 
                 render_functions(kernel, sweep, site, [renderer], update)
-    out.line("flush(local, local_base, count, queue_b, ctl, base + TAIL)")
+    out.line("order = flush_last(local, local_base, count, queue_b, ctl, base + TAIL)")
     out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
     out.line("atomic_add(ctl, base + LOOKED, looked)")
     out.line("atomic_add(ctl, base + CHANGED, changed)")
     with out.block("if tid == 0:"):
         out.line("ctl[base + STOPPED] = ctl[STOP] + ctl[FAULT]")
     kernel.barrier()
-    out.line("size = ctl[base + TAIL]")
+    out.line("size = ctl[base + TAIL] & LENGTH")
     out.line("far_size += ctl[base + FAR]")
     out.line("processed += ctl[base + CHANGED]")
     out.line("looked_all = ctl[base + LOOKED]")
@@ -238,11 +238,11 @@ def _split_far(kernel: Kernel, sweep: Sweep) -> None:
             out.line(
                 "waiting = push_far(local_far, local_base, waiting, v, far_b, 0, ctl, base + FAR)"
             )
-    out.line("flush(local, local_base, count, queue_a, ctl, base + TAIL)")
+    out.line("order = flush_last(local, local_base, count, queue_a, ctl, base + TAIL)")
     out.line("flush_far(local_far, local_base, waiting, far_b, 0, ctl, base + FAR)")
     out.line("spread[((phase % 3) * nt + tid) * STRIDE + 1] = total")
     _spread_least(kernel)
-    out.line("size = ctl[base + TAIL]")
+    out.line("size = ctl[base + TAIL] & LENGTH")
     out.line("far_size = ctl[base + FAR]")
     out.line("total = 0.0")
     with out.block("for t in range(nt):"):

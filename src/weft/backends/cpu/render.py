@@ -95,6 +95,7 @@ def _prologue(kernel: Kernel) -> None:
     for position, name in enumerate(SAVED_NAMES):
         out.line(f"{name} = ctl[SAVED + {position}]")
     out.line("work = 0")
+    out.line("order = tid  # whose share of a queue is taken")
     with out.block("if began == 0:"):
         out.line("began = cycles()")
     kernel.barrier()  # nobody may save before all have loaded
