@@ -328,7 +328,7 @@ def follow(v):
     v.near = v.gather(lambda u, e: v.count.at(u.id % 5), weft.max)
 
 
-@weft.vertex
+@weft.vertex(on="all")
 def walk(v):
     def step(i, x):
         degree = weft.degree(x)
@@ -529,3 +529,25 @@ def test_others_see_live_writes_when_the_sweep_is_over(directed):
     }
     fold = weft.fold(touch, read_touched, sum_touched)
     agreed(GRAPHS[directed], [fold, touch], fields, mode="iterate", max_iter=3, configs=PUSHED)
+
+
+@weft.vertex
+def vote(v):
+    v.most = v.gather(lambda u, e: u.label, weft.mode, direction="both")
+    v.narrow = v.gather(lambda u, e: weft.cast(u.label, weft.int8), weft.mode)
+    v.yes = v.gather(lambda u, e: weft.send(u.label > 0, when=u.id % 3 > 0), weft.mode)
+    real, count = v.gather(lambda u, e: (u.real, 1), (weft.mode, weft.sum), direction="out")
+    v.real = weft.where(count > 0, real, v.real)
+
+
+def test_modes_of_long_rows():
+    rng = np.random.default_rng(6)
+    n = 250
+    src, dst = rng.integers(0, n, 900), np.where(rng.random(900) < 0.5, 7, rng.integers(0, n, 900))
+    g = weft.Graph.from_edges(src, dst, num_vertices=n, directed=False)
+    fields = {
+        "label": rng.integers(-9, 9, n) * 2**40 // 3, "most": np.zeros(n, int),
+        "narrow": np.zeros(n, np.int8), "yes": np.zeros(n, bool),
+        "real": rng.choice([0.5, np.nan, np.inf, -1.0, 2.0], n),
+    }  # fmt: skip
+    agreed(g, vote, fields, mode="iterate", max_iter=2, configs=CHOSEN)
