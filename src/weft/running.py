@@ -185,10 +185,9 @@ class Running:
     def _replayed(self, members: Any) -> Array:
         """Return one frontier of a trail; those that `iterate` kept are sorted already."""
         array = np.asarray(members)
-        n = self._topology.num_vertices
-        if array.ndim == 1 and array.dtype.kind == "i" and np.all(array[1:] > array[:-1]):
-            if array.size == 0 or (array[0] >= 0 and array[-1] < n):
-                return array
+        rising = array.ndim == 1 and array.dtype.kind == "i" and np.all(array[1:] > array[:-1])
+        if rising and (not array.size or 0 <= array[0] <= array[-1] < self._topology.num_vertices):
+            return array
         return self.frontier(members).items
 
     def _signature(self, state: State, edge_state: State | None) -> Any:

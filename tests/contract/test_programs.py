@@ -55,7 +55,7 @@ INDEX = st.sampled_from([None, None, np.int64])
 
 
 @given(case=cases(), options=configurations(), index=INDEX)
-@settings(max_examples=9, derandomize=True)
+@settings(max_examples=7, derandomize=True)
 def test_bounded_programs_agree(case, options, index):
     check(case, options, index=index)
 

@@ -73,7 +73,7 @@ def send_some(u, v, e):
 
 
 def test_rule_04_send_sends_only_where_its_condition_holds(g):
-    result = agreed(g, send_some, {"x": np.zeros(6, int), "y": Y}, configs=DIRECTIONS)
+    result = agreed(g, send_some, {"x": np.zeros(6, int), "y": Y})
     # 0->1 (5), 1->2 (2 and 7), 2->3 (4); not 0->2 (weight 1), 2->2, 3->0, 4->3.
     assert result.x.tolist() == [0, 100, 400, 300, 0, 0]
     assert result.frontier == [1, 2, 3]
@@ -103,7 +103,7 @@ def test_rule_05_changed_is_bit_for_bit(g):
     assert agreed(g, assign_and_say, {"x": x, "y": y}).frontier == [4, 5]
     # Other monoids compare after the step: +1, -1, -1 and +1 arrive at 2 and cancel.
     sign = np.array([1, -1, 1, 0, 2, 3])
-    result = agreed(g, cancel, {"sum": np.zeros(6, int), "sign": sign}, configs=DIRECTIONS)
+    result = agreed(g, cancel, {"sum": np.zeros(6, int), "sign": sign})
     assert result.sum.tolist() == [0, 1, 0, 3, 0, 0]
     assert result.frontier == [1, 3]
 
@@ -119,7 +119,7 @@ def double(v):
 
 
 def test_rule_06_active_sees_the_state_after_and_before(g):
-    result = agreed(g, raise_to, {"x": 10 * Y, "y": Y}, configs=DIRECTIONS)
+    result = agreed(g, raise_to, {"x": 10 * Y, "y": Y})
     assert result.x.tolist() == (10 * Y).tolist()
     assert result.frontier == [0, 2, 3]  # a message arrived there, though nothing changed
     result = agreed(g, double, {"x": 10 * Y}, [0, 1, 3])
@@ -175,7 +175,7 @@ def test_rule_08_a_list_has_a_barrier_between_and_hands_the_frontier_on(g):
         return u.x
 
     fields = {"x": Y, "y": np.zeros(6, int), "z": np.zeros(6, int)}
-    result = agreed(g, [arrive, stamp], fields, [2], configs=DIRECTIONS)
+    result = agreed(g, [arrive, stamp], fields, [2])
     assert result.x.tolist() == [1, 2, 6, 7, 5, 6]
     assert result.y.tolist() == [0, 0, 7, 8, 0, 0]  # at 2 and 3 alone, after all messages
     assert result.frontier == [2, 3]
@@ -399,7 +399,7 @@ def test_rule_17_a_trail_is_replayed_last_to_first():
     found = agreed(g, discover, fields, [0], mode="iterate", trail=True)
     assert [part.tolist() for part in found.trail] == [[0], [1, 2], [3], [4]]
     fields["level"] = found.level
-    result = agreed(g, report, fields, mode="replay", trail=found.trail, configs=DIRECTIONS)
+    result = agreed(g, report, fields, mode="replay", trail=found.trail)
     assert result.below.tolist() == [6, 2, 2, 1, 0]  # 4 once on each of the two ways
     with pytest.raises(weft.errors.GraphError, match="vertex 5 does not exist"):
         g.replay(report, g.state(**fields), [np.array([0]), np.array([2, 5])])

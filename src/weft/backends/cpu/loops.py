@@ -318,8 +318,8 @@ def most_tallied(keys, begin, count, table, counts, first):
         if tally > most or (tally == most and key < best):
             most = tally
             best = key
-    for place in range(first, first + mask + ONE):
-        counts[place] = 0
+    for used in range(first, first + mask + ONE):
+        counts[used] = 0
     return best
 
 
