@@ -191,17 +191,28 @@ def explain(
         program, g.topology, copy, edge_state, columns, g.edge, g.frontier(frontier), checked
     )
     compiled, _ = compile_program(request)
-    refills = compiled.program.refill
+    # Programs of one form share what was compiled: it is told with the names of this one.
+    made = compiled.program
+    own = zip(made.all_steps(), program.all_steps(), strict=True)
+    named = {id(step): replace(step, name=traced_step.name) for step, traced_step in own}
+    renamed = replace(
+        made,
+        steps=tuple(named[id(step)] for step in made.steps),
+        refill=tuple(named[id(step)] for step in made.refill),
+    )
     return Explanation(
         traced,
         tuple(compiled.fired),
-        show(compiled.program),
+        show(renamed),
         tuple(
-            _summary(sweep, g.topology.keep, checked.direction, sweep.steps[0] in refills)
+            _summary(
+                replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
+                g.topology.keep, checked.direction, sweep.steps[0] in made.refill,
+            )
             for sweep in compiled.sweeps
         ),
         compiled.rendered.source,
-    )
+    )  # fmt: skip
 
 
 def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:

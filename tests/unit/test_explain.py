@@ -119,6 +119,16 @@ def test_nothing_is_changed_or_run(g):
     assert (state.rank == 5).all()
 
 
+def test_programs_that_share_a_kernel_keep_their_names(g):
+    def renamed(u, v, e):
+        return u.level + 1
+
+    twin = weft.edge(renamed, into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+    for function, name in ((discover, "discover"), (twin, "renamed")):
+        told = weft.explain(function, g, levels(g), [0])
+        assert told.sweeps[0].functions == (name,) and name in told.ir and name in told.rewritten
+
+
 def test_without_a_state_fields_are_floats(g):
     told = weft.explain(discover, g)
     assert "float64" in told.ir and "level" in told.ir and "def kernel(" in told.source
