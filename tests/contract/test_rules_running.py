@@ -321,6 +321,15 @@ def test_rule_13_scalars_are_set_anew_by_a_step_and_visible_after_it(g):
     assert result.x.tolist() == [3, 1, 2, 6, 4, 5]
 
 
+def test_rule_13_a_step_over_nothing_sets_its_scalars_too(g):
+    fields = {"x": [], "n": [], "error": weft.scalar(7), "n_seen": weft.scalar(5)}
+    fields = {name: np.array(a, int) if isinstance(a, list) else a for name, a in fields.items()}
+    empty = agreed(weft.Graph.from_edges([], []), approach, fields)
+    assert (empty.error, empty.n_seen, empty.frontier) == (np.iinfo(np.int64).min, 0, [])
+    fields |= {"x": Y, "n": np.zeros(6, int)}
+    assert agreed(g, approach, fields, []).n_seen == 0
+
+
 def test_rule_14_programs_that_differ_in_constants_share_one_kernel(g):
     def scaled(factor, shift, dtype=np.int64):
         @weft.vertex

@@ -214,6 +214,12 @@ WEFT_DEVICE void store_volatile(T* word, Value<T> value) {
     *static_cast<volatile T*>(word) = value;
 }
 
+// A load of what nobody writes while the kernel runs: it may come from the read-only cache.
+template <class T>
+WEFT_DEVICE T load_constant(const T* word) {
+    return __ldg(word);
+}
+
 WEFT_DEVICE void fence_block() { __threadfence_block(); }
 WEFT_DEVICE void fence_device() { __threadfence(); }
 

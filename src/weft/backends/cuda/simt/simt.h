@@ -304,6 +304,10 @@ T load_volatile(const T* word WEFT_HERE) {
     return simt::load(word, simt::Order::relaxed, site);
 }
 template <class T>
+T load_constant(const T* word) {
+    return *word;
+}
+template <class T>
 T load_acquire(const T* word WEFT_HERE) {
     return simt::load(word, simt::Order::ordered, site);
 }

@@ -1,0 +1,137 @@
+// The contract between schedules, formats, frontiers and the code that weft generates.
+//
+// A *schedule* decides which threads take which slots of which rows. It is a class template over
+// the format and the width of the groups that take one slot together:
+//
+//   template <class Format, u32 lanes>
+//   struct VertexSchedule {
+//       struct Memory { ... };                  // pointers into global memory, in declared order
+//       template <u32 phase, class Rows, class Visitor>
+//       static WEFT_DEVICE void run(const Place&, const Knobs&, const Memory&, const Format&,
+//                                   const Rows&, Visitor&);
+//   };
+//
+// Its phases run one after another with a barrier over all blocks between them. All threads of all
+// blocks of the place enter each phase, with the same arguments, and all of them leave it.
+//
+// A *format* answers: num_rows(), num_slots(), begin(row), end(row), target(slot, row),
+// owner(slot) and valid(slot).
+//
+// *Rows* are the rows to visit: size() places, of which row(i) is the row at place i, or -1 where
+// there is none; and, unless they are a queue, holds(row). A row is at one place only.
+//
+// A *visitor* is generated. It has
+//
+//   struct Row;                                  what the arcs of a row share, kept in registers
+//   struct Partial;                              what a row gathers; trivially copyable
+//   static constexpr bool collects;              false: partials are empty and are never merged
+//   static constexpr bool exits;                 false: take never asks to leave the row
+//   bool open(i64 row);                          whether the arcs of the row are wanted at all
+//   Row load(i64 row);
+//   Partial empty(const Row&);
+//   bool take(Partial&, const Row&, i64 row, i64 slot);   one arc; true: no more of this row
+//   void merge(Partial& into, const Partial& other);      commutative and associative
+//   void close(const Row&, i64 row, const Partial&, bool whole);
+//
+// - open is asked once per row at least, by those who take its slots; its answer does not change
+//   during a phase. A row that is not open is neither taken nor closed.
+// - Every slot of an open row is taken exactly once, by one group, until `take` returned true for
+//   that row; then everybody who shares the row stops as soon as he can (a few more may be taken).
+// - All lanes of a group call with the same row and slot, together. Different groups may diverge.
+// - close: a schedule whose rows are *whole* closes each open row once with whole = true, also a
+//   row without slots. Where they are *split*, each group (or warp) that gathered something closes
+//   its part with whole = false, and rows without slots are not closed. Where they are *mixed*,
+//   each open row is closed either once as whole (rows without slots too) or in parts. If
+//   `collects` is false, close need not be called at all.
+//   Group lanes close together; one partial is closed by one group.
+#ifndef WEFT_SWEEP_CUH
+#define WEFT_SWEEP_CUH
+
+#include "device.cuh"
+
+namespace weft {
+
+// Where a phase runs: among which blocks, and with what memory.
+struct Place {
+    u32 block;               // rank among the blocks that share the phase
+    u32 blocks;              // how many there are
+    u64* cells;              // counters of this phase for the schedule, zero when it begins
+    const u64* before;       // those of the phase before it
+    unsigned char* shared;   // dynamic shared memory for the schedule, 16-byte aligned
+};
+
+constexpr u32 schedule_cells = 8;
+
+// What can be tuned without compiling anew.
+struct Knobs {
+    u32 row_lanes;     // groups that share a row (schedule `row`); 0: a block
+    u32 items;         // items per thread (schedule `merge`)
+    u32 warp_degree;   // rows from here on go to a warp
+    u32 block_degree;  // and from here on to a block
+    u32 grid_degree;   // and from here on to all blocks
+};
+
+// Groups of `lanes` consecutive threads of a warp; 0 stands for the whole block.
+template <u32 lanes>
+struct Group {
+    static_assert(lanes <= warp_size && (lanes & (lanes - 1)) == 0, "a power of two up to a warp");
+    static constexpr u32 per_warp = warp_size / lanes;
+    static WEFT_DEVICE u32 lane() { return thread_id() % lanes; }
+    static WEFT_DEVICE u32 in_block() { return thread_id() / lanes; }
+    static WEFT_DEVICE u32 per_block() { return block_size() / lanes; }
+    static WEFT_DEVICE u32 mask() {
+        if (lanes == warp_size) return full_mask;
+        return ((1u << (lanes % warp_size)) - 1) << (lane_id() / lanes * lanes);
+    }
+};
+template <>
+struct Group<0> {
+    static WEFT_DEVICE u32 lane() { return thread_id(); }
+    static WEFT_DEVICE u32 in_block() { return 0; }
+    static WEFT_DEVICE u32 per_block() { return 1; }
+};
+
+template <u32 lanes>
+WEFT_DEVICE i64 first_group(const Place& place) {
+    return static_cast<i64>(place.block) * Group<lanes>::per_block() + Group<lanes>::in_block();
+}
+template <u32 lanes>
+WEFT_DEVICE i64 num_groups(const Place& place) {
+    return static_cast<i64>(place.blocks) * Group<lanes>::per_block();
+}
+
+// A value of any trivially copyable type from another lane, word by word.
+template <class T>
+WEFT_DEVICE T shuffle_any(u32 mask, const T& value, u32 lane, u32 width = warp_size WEFT_HERE) {
+    constexpr u32 words = (sizeof(T) + 3) / 4;
+    union Bits {
+        u32 word[words];
+        T value;
+        WEFT_DEVICE Bits() {}
+    };
+    Bits from, to;
+    for (u32 i = 0; i < words; ++i) from.word[i] = 0;
+    from.value = value;
+    for (u32 i = 0; i < words; ++i) {
+        to.word[i] = shuffle(mask, from.word[i], lane, width WEFT_PASS);
+    }
+    return to.value;
+}
+
+// The plain way through the slots of one row, by one group.
+template <class Format, class Visitor>
+WEFT_DEVICE void walk_row(const Format& format, i64 row, Visitor& visitor) {
+    if (row < 0 || !visitor.open(row)) return;
+    const typename Visitor::Row held = visitor.load(row);
+    typename Visitor::Partial partial = visitor.empty(held);
+    const i64 end = format.end(row);
+    for (i64 slot = format.begin(row); slot < end; ++slot) {
+        if (!format.valid(slot)) continue;
+        if (visitor.take(partial, held, row, slot) && Visitor::exits) break;
+    }
+    visitor.close(held, row, partial, true);
+}
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,39 @@
+// Compressed rows: offsets, and the targets of each row one after another.
+#ifndef WEFT_FORMAT_CSR_CUH
+#define WEFT_FORMAT_CSR_CUH
+
+#include "sweep.cuh"
+
+namespace weft {
+
+template <class Vertex>
+struct Csr {
+    const i64* offsets;
+    const Vertex* targets;
+    i64 rows;
+    i64 slots;
+
+    WEFT_DEVICE i64 num_rows() const { return rows; }
+    WEFT_DEVICE i64 num_slots() const { return slots; }
+    WEFT_DEVICE i64 begin(i64 row) const { return load_constant(offsets + row); }
+    WEFT_DEVICE i64 end(i64 row) const { return load_constant(offsets + row + 1); }
+    WEFT_DEVICE i64 target(i64 slot, i64) const {
+        return static_cast<i64>(load_constant(targets + slot));
+    }
+    WEFT_DEVICE bool valid(i64) const { return true; }
+
+    // The last row that begins at or before the slot, by bisection.
+    WEFT_DEVICE i64 owner(i64 slot) const {
+        i64 low = 0, high = rows;
+        while (high - low > 1) {
+            const i64 middle = (low + high) / 2;
+            if (load_constant(offsets + middle) <= slot) low = middle;
+            else high = middle;
+        }
+        return low;
+    }
+};
+
+}  // namespace weft
+
+#endif
