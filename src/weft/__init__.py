@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from weft.engine.run import Run
     from weft.engine.state import State, full, scalar
     from weft.errors import WeftError
+    from weft.estimating import estimate_memory
     from weft.explaining import explain
     from weft.graph import Graph
     from weft.ir.functions import (
@@ -122,6 +123,7 @@ _HOMES = {
     "weft.engine.frontier": "Frontier",
     "weft.engine.run": "Run",
     "weft.engine.profile": "profile",
+    "weft.estimating": "estimate_memory",
     "weft.explaining": "explain",
     "weft.errors": "WeftError",
     "weft.algorithms.bfs": "bfs",

@@ -1,4 +1,7 @@
-"""Arcs row by row, in linear time: sorting, transposing, counting, mirroring."""
+"""Arcs row by row, in linear time: sorting, transposing, counting, mirroring.
+
+Arrays of CuPy are handed on to `device_adjacency`; results lie where the arguments do.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from weft import device_adjacency
+from weft.devices import is_device_array, module_of
 from weft.errors import GraphError
 
 Array: TypeAlias = NDArray[Any]
@@ -40,8 +45,17 @@ class Adjacency:
 
     def rows(self) -> Array:
         """Return the row that owns each slot, in the dtype of the targets."""
-        vertices = np.arange(self.offsets.size - 1, dtype=self.targets.dtype)
-        return np.repeat(vertices, np.diff(self.offsets))
+        if is_device_array(self.targets):
+            return device_adjacency.row_of_slots(
+                self.offsets, self.targets.size, self.targets.dtype
+            )
+        return self.spread(np.arange(self.offsets.size - 1, dtype=self.targets.dtype))
+
+    def spread(self, values: Array) -> Array:
+        """Return for each slot the value of the row that owns it."""
+        if is_device_array(values):
+            return values[self.rows()]
+        return np.repeat(values, np.diff(self.offsets))
 
 
 def index_dtype_for(num_vertices: int, asked: DTypeLike | None = None) -> np.dtype[Any]:
@@ -99,6 +113,8 @@ def sort_arcs(
     column, payload : ndarray
         The columns and the payload in sorted order. Never the arrays that were passed in.
     """
+    if is_device_array(row):
+        return device_adjacency.sort_arcs(row, column, num_vertices, payload)
     if _in_order(row, column):
         carried = None if payload is None else payload.copy()
         return _offsets(count_keys(row, num_vertices)), column.copy(), carried
@@ -130,6 +146,11 @@ def transpose(adjacency: Adjacency, payload: Array | None) -> tuple[Adjacency, A
     """
     n = adjacency.offsets.size - 1
     targets = adjacency.targets
+    if is_device_array(targets):
+        turned_offsets, turned_targets, carried = device_adjacency.transpose(
+            adjacency.offsets, targets, payload
+        )
+        return Adjacency(turned_offsets, turned_targets), carried
     if targets.size < _COUNTING_SORT_ARCS:
         order = np.argsort(targets, kind="stable")
         turned = Adjacency(_offsets(count_keys(targets, n)), adjacency.rows()[order])
@@ -163,6 +184,8 @@ def _in_order(row: Array, column: Array) -> bool:
 
 def count_keys(keys: Array, num_keys: int) -> Array:
     """Return how often each key occurs, without an int64 copy of all keys at once."""
+    if is_device_array(keys):
+        return device_adjacency.count_keys(keys, num_keys)
     block = max(_BLOCK, num_keys)
     if keys.size <= block:
         return np.bincount(keys, minlength=num_keys)
@@ -185,6 +208,8 @@ def mirror(upper: Adjacency) -> Adjacency:
     `upper` has each edge in the row of its lower end. A full row is what its vertex gets as the
     higher end, and after that what it has as the lower end, so both parts are copied in order.
     """
+    if is_device_array(upper.targets):
+        return Adjacency(*device_adjacency.mirror(upper.offsets, upper.targets))
     strict = _strictly_upper(upper, upper.rows())
     lower, _ = transpose(strict, None)
     lengths = np.stack((np.diff(lower.offsets), np.diff(upper.offsets)), axis=1).ravel()
@@ -198,6 +223,8 @@ def mirror(upper: Adjacency) -> Adjacency:
 
 def spread_over_mirrored(mirrored: Adjacency, values: Array) -> Array:
     """Return one value per edge (in the order of `mirror`'s input) for both arcs of every edge."""
+    if is_device_array(values):
+        return device_adjacency.spread_over_mirrored(mirrored.offsets, mirrored.targets, values)
     rows = mirrored.rows()
     is_lower = mirrored.targets < rows
     strict = _strictly_upper(mirrored, rows)
@@ -226,11 +253,14 @@ def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
 
     `right` is `left` transposed.
     """
-    if np.array_equal(left.offsets, right.offsets) and np.array_equal(left.targets, right.targets):
+    xp = module_of(left.targets)
+    if bool(xp.array_equal(left.offsets, right.offsets)) and bool(
+        xp.array_equal(left.targets, right.targets)
+    ):
         return None
     rows, other_rows = left.rows(), right.rows()
     differs = (rows != other_rows) | (left.targets != right.targets)
-    slot = int(np.argmax(differs))
+    slot = int(xp.argmax(differs))
     pair = (int(rows[slot]), int(left.targets[slot]))
     other = (int(other_rows[slot]), int(right.targets[slot]))
     # Both lists are sorted, so the smaller pair is the one that the other list lacks.

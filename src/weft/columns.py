@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from weft.adjacency import Array
+from weft.devices import CPU, Device, as_array, move, read_only
 from weft.edgelist import check_weight, native
 from weft.errors import FieldError, GraphError, listed, nearest
 from weft.topology import Direction, Topology
@@ -24,25 +25,34 @@ class ColumnError(FieldError, KeyError):
 class Columns(MutableMapping[str, Array]):
     """Columns by name; the base of `VertexColumns` and `EdgeColumns`.
 
-    What is assigned is checked and copied, what is read is a view that cannot be written to: a
-    column changes only by being assigned as a whole.
+    What is assigned is checked and copied to the graph's device, what is read is a view that cannot
+    be written to: a column changes only by being assigned as a whole. (CuPy cannot forbid writing;
+    on a GPU it must not be done all the same.)
     """
 
     _item: ClassVar[str]
     _reserved: ClassVar[frozenset[str]]
 
-    def __init__(self, length: int, columns: Mapping[str, Array] | None = None) -> None:
+    def __init__(
+        self, length: int, columns: Mapping[str, Array] | None = None, device: Device = CPU
+    ) -> None:
         self._length = length
+        self._device = device
         self._columns: dict[str, Array] = dict(columns or {})
+        # Where a stored array was moved to before: the array, and its copy while it is in use.
+        self._moved: dict[tuple[str, Device], tuple[weakref.ref[Array], weakref.ref[Array]]] = {}
+        self._extents: dict[str, tuple[weakref.ref[Array], tuple[Any, Any]]] = {}
 
     def __getitem__(self, name: str) -> Array:
-        view = self.storage(name).view()
-        view.flags.writeable = False
-        return view
+        return read_only(self.storage(name))
 
     def __setitem__(self, name: str, values: ArrayLike) -> None:
         self._check_name(name)
-        self._columns[name] = self._checked(name, values).copy()
+        checked = self._checked(name, values)
+        with self._device.current():
+            # What came to a GPU from elsewhere was copied on the way.
+            shared = self._device.on_host or checked is values
+            self._columns[name] = checked.copy() if shared else checked
 
     def __delitem__(self, name: str) -> None:
         self.storage(name)
@@ -72,10 +82,45 @@ class Columns(MutableMapping[str, Array]):
             )
         return self._columns[name]
 
+    def moved(self, device: Device) -> dict[str, Array]:
+        """Return the stored arrays on another device; those moved before are used again."""
+        result = {}
+        for name, column in self._columns.items():
+            source, copy = self._moved.get((name, device), (None, None))
+            there = copy() if source is not None and copy is not None else None
+            if there is None or source is None or source() is not column:
+                there = move(column, device)
+                self._moved[name, device] = weakref.ref(column), weakref.ref(there)
+            result[name] = there
+        return result
+
+    def extent(self, name: str) -> tuple[Any, Any]:
+        """Return the least and the largest value of a column that is not empty, as Python numbers.
+
+        Both are NaN if a value is. Looked up once for each array that is assigned.
+        """
+        column = self.storage(name)
+        known = self._extents.get(name)
+        if known is None or known[0]() is not column:
+            with self._device.current():
+                ends = (column.min().item(), column.max().item())
+                if column.dtype.kind == "f" and bool((column != column).any()):
+                    ends = (float("nan"), float("nan"))
+            known = self._extents[name] = (weakref.ref(column), ends)
+        return known[1]
+
     @property
     def memory_bytes(self) -> int:
         """Bytes held by the columns and their copies in other orders."""
         return sum(column.nbytes for column in self._columns.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        unsaved = ("_moved", "_extents")
+        return {name: value for name, value in self.__dict__.items() if name not in unsaved}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._moved, self._extents = {}, {}
 
     def _check_name(self, name: str) -> None:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
@@ -90,7 +135,7 @@ class Columns(MutableMapping[str, Array]):
             )
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
-        array = np.asarray(values)
+        array = as_array(values)
         feature = array.shape[1:]
         expected = f"({self._length},), ({self._length}, k) or ({self._length}, k, k)"
         if array.ndim == 0:
@@ -109,7 +154,7 @@ class Columns(MutableMapping[str, Array]):
                 f"{self._item} column {name!r} has the shape {array.shape}. Expected {expected}: "
                 "a number, a vector or a square matrix each."
             )
-        return native(array, f"{self._item} column {name!r}")
+        return native(array, f"{self._item} column {name!r}", self._device)
 
 
 class VertexColumns(Columns):
@@ -150,7 +195,7 @@ class EdgeColumns(Columns):
     _reserved = frozenset({"id", "rank", "reverse"})
 
     def __init__(self, topology: Topology, columns: Mapping[str, Array] | None = None) -> None:
-        super().__init__(topology.num_edges, columns)
+        super().__init__(topology.num_edges, columns, topology.device)
         self._topology = topology
         self._slots: dict[tuple[str, Direction], Array] = {}
         self._lock = threading.RLock()
@@ -202,6 +247,10 @@ class EdgeColumns(Columns):
                 self._slots[key] = slots
             return self._slots[key]
 
+    def has_slots(self, name: str, direction: Direction) -> bool:
+        """Whether `in_slots` has a column in the order of a direction already."""
+        return (name, direction if self._topology.directed else "out") in self._slots
+
     @property
     def memory_bytes(self) -> int:
         """Bytes held by the columns and their copies in slot order."""
@@ -213,12 +262,12 @@ class EdgeColumns(Columns):
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
         if name == "weight":
-            return check_weight(values, self._length)
+            return check_weight(values, self._length, self._device)
         return super()._checked(name, values)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {k: value for k, value in super().__getstate__().items() if k != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self._lock = threading.RLock()

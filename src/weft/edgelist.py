@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft.adjacency import Adjacency, Array, fitting_dtype, index_dtype_for, sort_arcs
+from weft.device_adjacency import reduce_runs
+from weft.devices import CPU, Device, as_array, is_device_array, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
 from weft.topology import KEEPS, Keep, Topology
 
@@ -24,16 +26,16 @@ _SPARSEST: Final = 64
 
 
 def check_ends(
-    src: ArrayLike, dst: ArrayLike, num_vertices: int | None
+    src: ArrayLike, dst: ArrayLike, num_vertices: int | None, device: Device = CPU
 ) -> tuple[Array, Array, int]:
-    """Return the ends of the edges as integer arrays, and the number of vertices.
+    """Return the ends of the edges as integer arrays of a device, and the number of vertices.
 
     Raises
     ------
     GraphError
         If the arrays are not one-dimensional, integer, of one length and in range.
     """
-    ends = _ids("src", src), _ids("dst", dst)
+    ends = move(_ids("src", src), device), move(_ids("dst", dst), device)
     if ends[0].size != ends[1].size:
         raise GraphError(
             f"src and dst differ in length: got {ends[0].size} and {ends[1].size}. "
@@ -43,7 +45,7 @@ def check_ends(
     for name, ids in zip(("src", "dst"), ends, strict=True):
         if ids.size and (lowest := int(ids.min())) < 0:
             raise GraphError(
-                f"{name}[{int(np.argmin(ids))}] = {lowest} is negative. "
+                f"{name}[{int(ids.argmin())}] = {lowest} is negative. "
                 "Expected vertex ids from 0 on; renumber the vertices."
             )
         largest = max(largest, int(ids.max()) if ids.size else -1)
@@ -57,9 +59,9 @@ def check_ends(
         return *ends, largest + 1
     count = check_count("num_vertices", num_vertices)
     if largest >= count:
-        name, ids = ("src", ends[0]) if ends[0].max() == largest else ("dst", ends[1])
+        name, ids = ("src", ends[0]) if int(ends[0].max()) == largest else ("dst", ends[1])
         raise GraphError(
-            f"{name}[{int(np.argmax(ids))}] = {largest} is out of range for "
+            f"{name}[{int(ids.argmax())}] = {largest} is out of range for "
             f"num_vertices={count}. Expected ids below it; "
             f"pass num_vertices={largest + 1} or more, or leave it out."
         )
@@ -77,15 +79,15 @@ def check_count(name: str, value: int) -> int:
     return count
 
 
-def check_weight(weight: ArrayLike, num_edges: int) -> Array:
-    """Return the weights as an array of the dtype that they came in.
+def check_weight(weight: ArrayLike, num_edges: int, device: Device = CPU) -> Array:
+    """Return the weights as an array of a device, of the dtype that they came in.
 
     Raises
     ------
     GraphError
         If there is not one integer, float32 or float64 per edge.
     """
-    values = np.asarray(weight)
+    values = as_array(weight)
     if values.ndim != 1 or values.size != num_edges:
         raise GraphError(
             f"weight has the shape {values.shape}. Expected ({num_edges},): one number per edge; "
@@ -96,18 +98,21 @@ def check_weight(weight: ArrayLike, num_edges: int) -> Array:
             "weight has the dtype bool. Expected integers, float32 or float64; "
             "use weight.astype(np.int8) if True means 1, or keep it as a column: g.edge['name']."
         )
-    return native(values, "weight")
+    return native(values, "weight", device)
 
 
-def native(values: Array, what: str) -> Array:
-    """Return values in the machine's byte order, if their dtype is one that columns can have."""
+def native(values: Array, what: str, device: Device = CPU) -> Array:
+    """Return values of a dtype that columns can have, contiguous on a device."""
     dtype = values.dtype.newbyteorder("=")
     if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.dtype(np.float16):
         raise GraphError(
             f"{what} has the dtype {values.dtype}. Expected bool, integers, float32 or float64; "
             "convert it with .astype(...)."
         )
-    return np.ascontiguousarray(values, dtype)
+    if not is_device_array(values):
+        values = np.ascontiguousarray(values, dtype)
+    with device.current():
+        return device.xp.ascontiguousarray(move(values, device))
 
 
 def assemble(
@@ -121,11 +126,13 @@ def assemble(
     self_loops: SelfLoops,
     keep: Keep,
     index_dtype: DTypeLike | None,
+    device: Device | None = None,
 ) -> tuple[Topology, dict[str, Array]]:
     """Build the topology of checked edges, and their columns in the order of edge ids.
 
-    Of parallel edges that are merged, `weight` is combined as `duplicates` says; every other
-    column has the value of the first one.
+    All are built where the edges lie; `device` says where they run, if that differs. Of parallel
+    edges that are merged, `weight` is combined as `duplicates` says; every other column has the
+    value of the first one.
     """
     for name, value, known in (
         ("duplicates", duplicates, DUPLICATES),
@@ -135,15 +142,16 @@ def assemble(
         if value not in known:
             raise ConfigError(unknown(name, value, known))
     dtype = index_dtype_for(num_vertices, index_dtype)
+    xp = module_of(src)
     columns = dict(columns)
-    if self_loops == "drop" and (proper := src != dst).sum() < src.size:
+    if self_loops == "drop" and int((proper := src != dst).sum()) < src.size:
         src, dst = src[proper], dst[proper]
         columns = {name: values[proper] for name, values in columns.items()}
     if duplicates == "sum" and "weight" not in columns:
-        columns["weight"] = np.ones(src.size, np.int64)
+        columns["weight"] = xp.ones(src.size, np.int64)
     src, dst = src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
     if not directed:
-        src, dst = np.minimum(src, dst), np.maximum(src, dst)
+        src, dst = xp.minimum(src, dst), xp.maximum(src, dst)
     elif keep == "in":
         src, dst = dst, src
 
@@ -153,7 +161,7 @@ def assemble(
     if single:
         (payload,) = columns.values()
     elif columns:
-        payload = np.arange(src.size, dtype=fitting_dtype(src.size))
+        payload = xp.arange(src.size, dtype=fitting_dtype(src.size))
     offsets, targets, moved = sort_arcs(src, dst, num_vertices, payload)
     del src, dst, payload
     if moved is not None:
@@ -166,21 +174,22 @@ def assemble(
                 name: _combine(values, starts, duplicates if name == "weight" else "first")
                 for name, values in columns.items()
             }
-            offsets, targets = np.searchsorted(starts, offsets), targets[starts]
+            offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
         del starts
     adjacency = Adjacency(offsets, targets)
-    return Topology.from_sorted(adjacency, directed=directed, keep=keep), columns
+    topology = Topology.from_sorted(adjacency, directed=directed, keep=keep, device=device)
+    return topology, columns
 
 
 def _ids(name: str, values: ArrayLike) -> Array:
-    """Return vertex ids as a one-dimensional array of integers."""
-    ids = np.asarray(values)
+    """Return vertex ids as a one-dimensional array of integers, where they lie."""
+    ids = as_array(values)
     if ids.ndim != 1:
         raise GraphError(
             f"{name} has {ids.ndim} dimensions. Expected a list or array of vertex ids with 1."
         )
     if ids.size == 0:
-        return np.empty(0, np.int32)
+        return module_of(ids).empty(0, np.int32)
     if ids.dtype.kind not in "iu":
         raise GraphError(
             f"{name} has the dtype {ids.dtype}. Expected integers (vertex ids); "
@@ -192,11 +201,12 @@ def _ids(name: str, values: ArrayLike) -> Array:
 
 def _run_starts(offsets: Array, targets: Array) -> Array | None:
     """Return the first slot of each run of equal (row, target); None if no run is longer than 1."""
-    first = np.ones(targets.size, np.bool_)
-    np.not_equal(targets[1:], targets[:-1], out=first[1:])
+    xp = module_of(targets)
+    first = xp.ones(targets.size, np.bool_)
+    first[1:] = targets[1:] != targets[:-1]
     row_starts = offsets[:-1]
     first[row_starts[row_starts < targets.size]] = True
-    return None if first.all() else np.flatnonzero(first)
+    return None if bool(first.all()) else xp.flatnonzero(first)
 
 
 def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
@@ -204,15 +214,23 @@ def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
     if how == "first":
         return values[starts]
     if how in ("min", "max"):
-        return (np.fmin if how == "min" else np.fmax).reduceat(values, starts)
+        return _reduced(values, starts, "fmin" if how == "min" else "fmax")
     with np.errstate(invalid="ignore", over="ignore"):
         if values.dtype.kind in "iu":
-            rough = np.add.reduceat(values, starts, dtype=np.float64)
+            rough = _reduced(values.astype(np.float64), starts, "add")
             limits = np.iinfo(values.dtype)
-            if rough.min() < limits.min or rough.max() > limits.max:
+            if float(rough.min()) < limits.min or float(rough.max()) > limits.max:
+                furthest = float(rough[int(abs(rough).argmax())])
                 raise GraphError(
-                    f"The weights of parallel edges add up to {rough[np.abs(rough).argmax()]:.0f}, "
+                    f"The weights of parallel edges add up to {furthest:.0f}, "
                     f"outside the range of {values.dtype}. Expected sums that fit; "
                     "pass weights of a wider dtype."
                 )
-        return np.add.reduceat(values, starts, dtype=values.dtype)
+        return _reduced(values, starts, "add")
+
+
+def _reduced(values: Array, starts: Array, function: str) -> Array:
+    """Combine each run by the function of that name, in the dtype of the values."""
+    if is_device_array(values):
+        return reduce_runs(values, starts, getattr(module_of(values), function))
+    return getattr(np, function).reduceat(values, starts, dtype=values.dtype)

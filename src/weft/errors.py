@@ -43,6 +43,23 @@ class DeviceError(WeftError, RuntimeError):
     """A device is missing or cannot do what was asked."""
 
 
+class DeviceMemoryError(WeftError, MemoryError):
+    """The memory of a device does not suffice; the message says what needs less.
+
+    Attributes
+    ----------
+    needed_bytes, free_bytes : int or None
+        What was asked for and what was there, where that is known.
+    """
+
+    def __init__(
+        self, message: str, *, needed_bytes: int | None = None, free_bytes: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.needed_bytes = needed_bytes
+        self.free_bytes = free_bytes
+
+
 class VerifyError(WeftError, AssertionError):
     """The IR broke one of its own rules: a defect of weft, not of the user's program."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft.adjacency import Array
 from weft.columns import EdgeColumns, VertexColumns
+from weft.devices import Device, bytes_text, device_of, open_device, read_only
 from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight
-from weft.errors import ConfigError, DeviceError, unknown
 from weft.matrices import adjacency_matrix, matrix_entries, upper_triangle
 from weft.running import Running, scratch_bytes
 from weft.topology import Keep, Topology
@@ -66,7 +65,7 @@ class Graph(Running):
         edge: Mapping[str, Array] | None = None,
     ) -> None:
         self._topology = topology
-        self._vertex = VertexColumns(topology.num_vertices, vertex)
+        self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
 
     @classmethod
@@ -82,6 +81,7 @@ class Graph(Running):
         self_loops: SelfLoops = "keep",
         keep: Keep = "both",
         index_dtype: DTypeLike | None = None,
+        device: str | Device | None = None,
     ) -> Graph:
         """Build a graph from the two ends of every edge.
 
@@ -110,6 +110,9 @@ class Graph(Running):
             a program first needs them. With "in" the edges are sorted by destination.
         index_dtype : dtype, optional
             int32 or int64 for vertex ids; by default the narrower one that fits.
+        device : str, optional
+            Where to build the graph, see `to`; by default where the arrays lie, so that CuPy's give
+            a graph on their GPU.
 
         Returns
         -------
@@ -121,6 +124,8 @@ class Graph(Running):
             If the arrays cannot be the edges of a graph.
         ConfigError
             If an option has an unknown value.
+        DeviceError
+            If the device cannot be used.
 
         Examples
         --------
@@ -130,20 +135,23 @@ class Graph(Running):
         >>> g.to_edges()
         Edges(src=array([0, 0], dtype=int32), dst=array([1, 2], dtype=int32), weight=array([3, 5]))
         """
-        source, destination, count = check_ends(src, dst, num_vertices)
-        columns = {} if weight is None else {"weight": check_weight(weight, source.size)}
-        topology, columns = assemble(
-            source,
-            destination,
-            columns,
-            count,
-            directed=bool(directed),
-            duplicates=duplicates,
-            self_loops=self_loops,
-            keep=keep,
-            index_dtype=index_dtype,
-        )
-        return cls(topology, edge=columns)
+        place = device_of(src, dst, weight) if device is None else open_device(device)
+        with place.current():
+            source, destination, count = check_ends(src, dst, num_vertices, place)
+            columns = {} if weight is None else {"weight": check_weight(weight, source.size, place)}
+            topology, columns = assemble(
+                source,
+                destination,
+                columns,
+                count,
+                directed=bool(directed),
+                duplicates=duplicates,
+                self_loops=self_loops,
+                keep=keep,
+                index_dtype=index_dtype,
+                device=place,
+            )
+            return cls(topology, edge=columns)
 
     @classmethod
     def from_scipy(
@@ -156,6 +164,7 @@ class Graph(Running):
         self_loops: SelfLoops = "keep",
         keep: Keep = "both",
         index_dtype: DTypeLike | None = None,
+        device: str | Device | None = None,
     ) -> Graph:
         """Build a graph from a square sparse matrix: entry (i, j) is the edge i -> j.
 
@@ -169,7 +178,7 @@ class Graph(Running):
             Whether the entries become weights. Those of a matrix of bool never do.
         duplicates : {"keep", "first", "sum", "min", "max"}
             What becomes of entries stored more than once; they are summed as SciPy does.
-        self_loops, keep, index_dtype
+        self_loops, keep, index_dtype, device
             As in `from_edges`.
 
         Returns
@@ -204,6 +213,7 @@ class Graph(Running):
             self_loops=self_loops,
             keep=keep,
             index_dtype=index_dtype,
+            device=device,
         )
 
     def to_scipy(self) -> Any:
@@ -215,6 +225,7 @@ class Graph(Running):
         Returns
         -------
         scipy.sparse.csr_array
+            In host memory, wherever the graph is.
 
         Examples
         --------
@@ -237,7 +248,7 @@ class Graph(Running):
         Returns
         -------
         Edges
-            New arrays `src`, `dst` and `weight` (None without weights).
+            New arrays `src`, `dst` and `weight` (None without weights), on the graph's device.
 
         Examples
         --------
@@ -245,8 +256,9 @@ class Graph(Running):
         >>> weft.Graph.from_edges([2, 0], [0, 1]).to_edges().src
         array([0, 2], dtype=int32)
         """
-        src, dst = (np.array(ends) for ends in self._topology.edge_endpoints())
-        return Edges(src, dst, self._edge.storage("weight").copy() if self.weighted else None)
+        with self._topology.device.current():
+            src, dst = (ends.copy() for ends in self._topology.edge_endpoints())
+            return Edges(src, dst, self._edge.storage("weight").copy() if self.weighted else None)
 
     def reverse(self) -> Graph:
         """Return the graph with every edge turned round; edges keep their columns.
@@ -291,42 +303,61 @@ class Graph(Running):
         columns = {name: self._edge.storage(name) for name in self._edge}
         topology = self._topology
         if topology.directed:
-            topology, columns = assemble(
-                *topology.endpoints(),
-                columns,
-                topology.num_vertices,
-                directed=False,
-                duplicates=duplicates,
-                self_loops="keep",
-                keep="both",
-                index_dtype=topology.index_dtype,
-            )
+            with topology.device.current():
+                topology, columns = assemble(
+                    *topology.endpoints(),
+                    columns,
+                    topology.num_vertices,
+                    directed=False,
+                    duplicates=duplicates,
+                    self_loops="keep",
+                    keep="both",
+                    index_dtype=topology.index_dtype,
+                    device=topology.device,
+                )
         return Graph(topology, vertex=self._vertex_storage(), edge=columns)
 
-    def to(self, device: str) -> Graph:
-        """Return the graph on a device; `"cpu"` is the only one of this build.
+    def to(self, device: str | Device) -> Graph:
+        """Return the graph on a device, with columns of its own; itself if it is there already.
+
+        Arrays of the result (degrees, columns, states, what algorithms return) are NumPy's on
+        `"cpu"` and CuPy's on `"cuda"`. The structure is copied once: while one graph on a device is
+        in use, moving the same graph there again shares it.
+
+        Parameters
+        ----------
+        device : str
+            `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, ..., or `"emulated"`: the code for a GPU
+            executed on the host, slowly, to find errors in it.
+
+        Returns
+        -------
+        Graph
 
         Raises
         ------
         DeviceError
-            For `"cuda"`.
+            If the device cannot be used here; says what is missing and how to install it.
+        DeviceMemoryError
+            If the device has too little memory.
         ConfigError
             For a name that no device has.
 
         Examples
         --------
         >>> import weft
-        >>> weft.Graph.from_edges([0], [1]).to("cpu").device
-        'cpu'
+        >>> g = weft.Graph.from_edges([0], [1])
+        >>> g.to("emulated").device
+        'emulated'
+        >>> g.to("cpu") is g
+        True
         """
-        if device == "cpu":
+        place = open_device(device)
+        if place == self._topology.device:
             return self
-        if device == "cuda":
-            raise DeviceError(
-                "device='cuda' is not available: this build of weft runs on the CPU only. "
-                "Expected 'cpu'; leave the graph where it is."
-            )
-        raise ConfigError(unknown("device", device, ("cpu", "cuda")))
+        return Graph(
+            self._topology.to(place), vertex=self._vertex.moved(place), edge=self._edge.moved(place)
+        )
 
     @property
     def num_vertices(self) -> int:
@@ -350,8 +381,8 @@ class Graph(Running):
 
     @property
     def device(self) -> str:
-        """The device that holds the graph."""
-        return "cpu"
+        """The device that holds the graph: `"cpu"`, `"cuda"`, `"cuda:1"`, `"emulated"`."""
+        return str(self._topology.device)
 
     @property
     def topology(self) -> Topology:
@@ -371,12 +402,12 @@ class Graph(Running):
     @property
     def out_degree(self) -> Array:
         """The number of edges that leave each vertex; a self-loop counts once."""
-        return _read_only(self._topology.out_degree)
+        return read_only(self._topology.out_degree)
 
     @property
     def in_degree(self) -> Array:
         """The number of edges that enter each vertex; a self-loop counts once."""
-        return _read_only(self._topology.in_degree)
+        return read_only(self._topology.in_degree)
 
     @property
     def memory_bytes(self) -> int:
@@ -390,24 +421,9 @@ class Graph(Running):
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]
         kinds += ["weighted"] if self.weighted else []
+        kinds += [] if self.device == "cpu" else [f"on {self.device}"]
         sizes = f"{self.num_vertices} vertices, {self.num_edges} edges"
-        return f"Graph({sizes}, {', '.join(kinds)}, {_bytes_text(self.memory_bytes)})"
+        return f"Graph({sizes}, {', '.join(kinds)}, {bytes_text(self.memory_bytes)})"
 
     def _vertex_storage(self) -> dict[str, Array]:
         return {name: self._vertex.storage(name) for name in self._vertex}
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _bytes_text(count: int) -> str:
-    """Return a number of bytes for reading: 80 B, 1.2 kB, 3.4 GB."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.adjacency import Array
+from weft.devices import to_host
 from weft.edgelist import Duplicates, assemble
 from weft.errors import GraphError
 from weft.topology import Topology
@@ -84,7 +85,7 @@ def upper_triangle(
 
 
 def adjacency_matrix(topology: Topology, weight: Array | None) -> Any:
-    """Return a `csr_array` of the arcs with the weights of their edges, or 1.0."""
+    """Return a `csr_array` in host memory: the arcs with the weights of their edges, or 1.0."""
     from scipy.sparse import csc_array, csr_array
 
     direction = topology.primary_direction
@@ -92,9 +93,15 @@ def adjacency_matrix(topology: Topology, weight: Array | None) -> Any:
     if weight is None:
         data = np.ones(topology.num_arcs)
     else:
-        data = topology.slot_values(weight, direction).copy()
-    parts = (data, adjacency.targets.copy(), adjacency.offsets.copy())
+        data = _host_copy(topology.slot_values(weight, direction))
+    parts = (data, _host_copy(adjacency.targets), _host_copy(adjacency.offsets))
     shape = (topology.num_vertices, topology.num_vertices)
     if direction == "out":
         return csr_array(parts, shape=shape)
     return csc_array(parts, shape=shape).tocsr()
+
+
+def _host_copy(array: Array) -> Array:
+    """Return a NumPy array that shares nothing with the graph."""
+    host = to_host(array)
+    return host.copy() if host is array else host

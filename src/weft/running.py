@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.config import Config, check_config
-from weft.engine.frontier import Frontier, make_frontier
+from weft.devices import device_of, is_device_array
+from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import State, make_state
 from weft.errors import ConfigError, FieldError
@@ -69,11 +70,20 @@ class Running:
     def frontier(self, vertices: Any = None) -> Frontier:
         """Make a frontier of vertices from ids or a mask; without an argument, of all."""
         topology = self._topology
-        return make_frontier(vertices, topology.num_vertices, topology.index_dtype, arcs=False)
+        return make_frontier(
+            vertices,
+            topology.num_vertices,
+            topology.index_dtype,
+            arcs=False,
+            device=topology.device,
+        )
 
     def edge_frontier(self, arcs: Any = None) -> Frontier:
         """Make a frontier of arcs from their numbers or a mask; without an argument, of all."""
-        return make_frontier(arcs, self._topology.num_arcs, np.dtype(np.int64), arcs=True)
+        topology = self._topology
+        return make_frontier(
+            arcs, topology.num_arcs, np.dtype(np.int64), arcs=True, device=topology.device
+        )
 
     def run(
         self,
@@ -165,7 +175,7 @@ class Running:
         last = self._frontier_of(outcome.frontier)
         if outcome.steps == 0 and isinstance(frontier, Frontier):
             last = frontier  # perhaps one of arcs
-        return Run(outcome.steps, outcome.converged, last, scalars, outcome.trail)
+        return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
 
     def replay(
         self,
@@ -179,11 +189,17 @@ class Running:
     ) -> None:
         """Run the steps over the frontiers of a trail, last to first."""
         program = trace_program(functions, self._signature(state, edge_state), "replay")
-        checked = [self._replayed(part) for part in trail]
+        is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
+        checked = [
+            part if is_device_array(part) and is_own(part) else self._replayed(part)
+            for part in trail
+        ]
         self._execute(program, state, edge_state, None, direction, config, trail=checked)
 
     def _replayed(self, members: Any) -> Array:
         """Return one frontier of a trail; those that `iterate` kept are sorted already."""
+        if not self._topology.device.on_host or is_device_array(members):
+            return self.frontier(members).items
         array = np.asarray(members)
         rising = array.ndim == 1 and array.dtype.kind == "i" and np.all(array[1:] > array[:-1])
         if rising and (not array.size or 0 <= array[0] <= array[-1] < self._topology.num_vertices):
@@ -201,7 +217,16 @@ class Running:
                         f"field {name!r} has {len(array)} rows, but this graph needs {length}. "
                         f"Make the state with g.{maker}(...) of the graph that runs the program."
                     )
+                self._check_place(name, array, maker)
         return signature_of(self._topology, state, edge_state, self._vertex, self._edge)
+
+    def _check_place(self, name: str, array: Array, maker: str) -> None:
+        there, here = device_of(array), self._topology.device
+        if there != here and not (there.on_host and here.on_host):
+            raise FieldError(
+                f"field {name!r} lies on {str(there)!r}, but this graph is on {str(here)!r}. "
+                f"Make the state with g.{maker}(...) of the graph that runs the program."
+            )
 
     def _execute(
         self,
@@ -232,10 +257,13 @@ class Running:
         )
 
     def _frontier_of(self, items: Array | None) -> Frontier:
-        return Frontier(items, self._topology.num_vertices)
+        device = self._topology.device
+        in_order = device.kind == "cpu"
+        return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
 
 
 def scratch_bytes(topology: Topology) -> int:
     """Return the bytes that finished runs keep for the next ones on a topology."""
-    workspace = sys.modules.get("weft.backends.cpu.workspace")
+    backend = "cpu" if topology.device.kind == "cpu" else "cuda"
+    workspace = sys.modules.get(f"weft.backends.{backend}.workspace")
     return workspace.held_bytes(topology) if workspace is not None else 0

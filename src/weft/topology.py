@@ -8,12 +8,13 @@ of opposite direction, a self-loop always one. Three numberings meet here:
 - the *edge id* is the position in the list of edges that the user sees.
 
 Everything that can be derived (the second direction, the maps between the numberings, degrees) is
-made when first asked for and then kept.
+made when first asked for, on the device that holds the arcs, and then kept.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -31,6 +32,7 @@ from weft.adjacency import (
     spread_over_mirrored,
     transpose,
 )
+from weft.devices import Device, device_of, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
 
 Direction: TypeAlias = Literal["out", "in"]
@@ -38,6 +40,9 @@ Keep: TypeAlias = Literal["both", "out", "in"]
 
 DIRECTIONS: Final = ("out", "in")
 KEEPS: Final = ("both", "out", "in")
+
+# What is made from the primary direction when it is needed, beside the degrees.
+_DERIVED: Final = ("_secondary", "_secondary_arcs", "_reverse", "_edges")
 
 __all__ = ["DIRECTIONS", "KEEPS", "Adjacency", "Direction", "Keep", "Topology"]
 
@@ -57,11 +62,26 @@ class Topology:
         Which directions may be stored. Undirected graphs store one that serves as both.
     num_edges : int
         The number of edges (undirected ones counted once).
+    device : Device, optional
+        Where it runs; by default the device that holds the arrays.
+
+    Attributes
+    ----------
+    device : Device
+    xp : module
+        That of all arrays: NumPy or CuPy.
     """
 
     def __init__(
-        self, primary: Adjacency, *, directed: bool, keep: Keep = "both", num_edges: int
+        self,
+        primary: Adjacency,
+        *,
+        directed: bool,
+        keep: Keep = "both",
+        num_edges: int,
+        device: Device | None = None,
     ) -> None:
+        self.device = device or device_of(primary.targets)
         self.num_vertices = int(primary.offsets.size - 1)
         self.num_arcs = int(primary.targets.size)
         self.num_edges = int(num_edges)
@@ -75,7 +95,10 @@ class Topology:
         self._reverse: Array | None = None
         self._edges: Array | None = None
         self._degrees: dict[str, Array] = {}
+        self._owners: dict[str, Array] = {}
         self._lock = threading.RLock()
+        # The same structure elsewhere, for as long as somebody holds it.
+        self._copies: weakref.WeakValueDictionary[Device, Topology] = weakref.WeakValueDictionary()
 
     @classmethod
     def from_arcs(
@@ -98,16 +121,24 @@ class Topology:
         """
         dtype = index_dtype_for(num_vertices, index_dtype)
         src, dst = src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
+        xp = module_of(src)
         if not directed:
-            src, dst = np.minimum(src, dst), np.maximum(src, dst)
+            src, dst = xp.minimum(src, dst), xp.maximum(src, dst)
         row, column = (dst, src) if directed and keep == "in" else (src, dst)
-        positions = np.arange(src.size, dtype=fitting_dtype(src.size))
+        positions = xp.arange(src.size, dtype=fitting_dtype(src.size))
         offsets, targets, order = sort_arcs(row, column, num_vertices, positions)
         assert order is not None
         return cls.from_sorted(Adjacency(offsets, targets), directed=directed, keep=keep), order
 
     @classmethod
-    def from_sorted(cls, adjacency: Adjacency, *, directed: bool, keep: Keep = "both") -> Topology:
+    def from_sorted(
+        cls,
+        adjacency: Adjacency,
+        *,
+        directed: bool,
+        keep: Keep = "both",
+        device: Device | None = None,
+    ) -> Topology:
         """Build from sorted rows.
 
         Parameters
@@ -117,10 +148,53 @@ class Topology:
             end.
         directed : bool
         keep : {"both", "out", "in"}
+        device : Device, optional
+            Where it runs; by default the device that holds the arrays.
         """
         num_edges = adjacency.targets.size
         primary = adjacency if directed else mirror(adjacency)
-        return cls(primary, directed=directed, keep=keep, num_edges=num_edges)
+        return cls(primary, directed=directed, keep=keep, num_edges=num_edges, device=device)
+
+    # -- devices --------------------------------------------------------------------------------
+
+    @property
+    def xp(self) -> Any:
+        """The module of all arrays here: NumPy or CuPy."""
+        return self.device.xp
+
+    def to(self, device: Device) -> Topology:
+        """Return the same structure on a device that can be used; this one if it is there.
+
+        The one that was returned before is returned again for as long as somebody holds it.
+        """
+        if device == self.device:
+            return self
+        with self._lock:
+            there = self._copies.get(device)
+            if there is None:
+                there = self._moved(device)
+                there._copies[self.device] = self
+                self._copies[device] = there
+            return there
+
+    def _moved(self, device: Device) -> Topology:
+        """Return a copy elsewhere; between host memories the arrays are shared, not copied."""
+        share = device.on_host and self.device.on_host
+        primary = self._primary
+        if not share:
+            primary = Adjacency(move(primary.offsets, device), move(primary.targets, device))
+        there = Topology(
+            primary,
+            directed=self.directed,
+            keep=self.keep,
+            num_edges=self.num_edges,
+            device=device,
+        )
+        if share:
+            for name in _DERIVED:
+                setattr(there, name, getattr(self, name))
+            there._degrees, there._owners = dict(self._degrees), dict(self._owners)
+        return there
 
     # -- adjacency ------------------------------------------------------------------------------
 
@@ -139,17 +213,30 @@ class Topology:
         self.check_stored(direction)
         if not self.directed or direction == self.primary_direction:
             return self._primary
-        with self._lock:
+        with self._lock, self.device.current():
             if self._secondary is None:
                 self._secondary, _ = transpose(self._primary, None)
             return self._secondary
 
+    def owners(self, direction: Direction) -> Array:
+        """Return the row that owns each slot of a direction; made once and kept."""
+        arcs = self.adjacency(direction)
+        key = direction if self.directed else "out"
+        with self._lock, self.device.current():
+            if key not in self._owners:
+                self._owners[key] = arcs.rows()
+            return self._owners[key]
+
     def endpoints(self) -> tuple[Array, Array]:
         """Return the source and the destination of each canonical arc.
 
-        One of the two is the stored array itself: it must not be written to.
+        They may be stored arrays: they must not be written to.
         """
-        rows, targets = self._primary.rows(), self._primary.targets
+        rows = self._owners.get(self.primary_direction)
+        if rows is None:
+            with self.device.current():
+                rows = self._primary.rows()
+        targets = self._primary.targets
         return (rows, targets) if self.primary_direction == "out" else (targets, rows)
 
     def edge_endpoints(self) -> tuple[Array, Array]:
@@ -157,8 +244,9 @@ class Topology:
         src, dst = self.endpoints()
         if self.directed:
             return src, dst
-        upper = src <= dst
-        return src[upper], dst[upper]
+        with self.device.current():
+            upper = src <= dst
+            return src[upper], dst[upper]
 
     # -- numberings -----------------------------------------------------------------------------
 
@@ -171,7 +259,7 @@ class Topology:
         self.check_stored(direction)
         if direction == self.primary_direction:
             return None
-        with self._lock:
+        with self._lock, self.device.current():
             if self._secondary_arcs is None:
                 self._secondary_arcs = self._reverse
             if self._secondary_arcs is None:
@@ -185,9 +273,9 @@ class Topology:
         if self.directed:
             return self.arcs(direction)
         self.check_stored(direction)
-        with self._lock:
+        with self._lock, self.device.current():
             if self._edges is None:
-                ids = np.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
+                ids = self.xp.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
                 self._edges = self.slot_values(ids, direction)
             return self._edges
 
@@ -200,17 +288,18 @@ class Topology:
         self.check_stored(direction)
         if self.directed and direction == self.primary_direction:
             return values
-        known = self._secondary_arcs if self.directed else self._edges
-        if known is None and values.ndim > 1:
-            ids = np.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
-            known = self.slot_values(ids, direction)
-        if known is not None:
-            return values[known]
-        if self.directed:
-            _, turned = transpose(self._primary, values)
-            assert turned is not None
-            return turned
-        return spread_over_mirrored(self._primary, values)
+        with self.device.current():
+            known = self._secondary_arcs if self.directed else self._edges
+            if known is None and values.ndim > 1:
+                ids = self.xp.arange(self.num_edges, dtype=fitting_dtype(self.num_edges))
+                known = self.slot_values(ids, direction)
+            if known is not None:
+                return values[known]
+            if self.directed:
+                _, turned = transpose(self._primary, values)
+                assert turned is not None
+                return turned
+            return spread_over_mirrored(self._primary, values)
 
     def reverse_arcs(self) -> Array:
         """Return the opposite arc of each canonical arc.
@@ -222,7 +311,7 @@ class Topology:
         GraphError
             If some arc has no opposite.
         """
-        with self._lock:
+        with self._lock, self.device.current():
             if self._reverse is None:
                 unpaired = self.unpaired_arc()
                 if unpaired is not None:
@@ -243,9 +332,10 @@ class Topology:
         if not self.directed:
             return None
         turned = self._secondary
-        if turned is None:
-            turned, _ = transpose(self._primary, None)
-        pair = first_unpaired(self._primary, turned)
+        with self.device.current():
+            if turned is None:
+                turned, _ = transpose(self._primary, None)
+            pair = first_unpaired(self._primary, turned)
         return pair if pair is None or self.primary_direction == "out" else pair[::-1]
 
     # -- degrees and memory ---------------------------------------------------------------------
@@ -263,15 +353,16 @@ class Topology:
     def _degree(self, direction: Direction) -> Array:
         """Return the degrees; counts the targets rather than build a direction for them."""
         key = direction if self.directed else "out"
-        with self._lock:
+        with self._lock, self.device.current():
             if key not in self._degrees:
                 if not self.directed or direction == self.primary_direction:
-                    counts = np.diff(self._primary.offsets)
+                    counts = self.xp.diff(self._primary.offsets)
                 elif self._secondary is not None:
-                    counts = np.diff(self._secondary.offsets)
+                    counts = self.xp.diff(self._secondary.offsets)
                 else:
                     counts = count_keys(self._primary.targets, self.num_vertices)
-                fits = counts.size == 0 or int(counts.max()) <= np.iinfo(self.index_dtype).max
+                most = np.iinfo(self.index_dtype).max
+                fits = self.num_arcs <= most or int(counts.max()) <= most
                 self._degrees[key] = counts.astype(self.index_dtype if fits else np.int64)
             return self._degrees[key]
 
@@ -281,7 +372,7 @@ class Topology:
         held = [self._primary, self._secondary, self._secondary_arcs, self._edges]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
-        held.extend(self._degrees.values())
+        held.extend([*self._degrees.values(), *self._owners.values()])
         return sum(part.nbytes for part in held if part is not None)
 
     def reversed(self) -> Topology:
@@ -293,14 +384,20 @@ class Topology:
             return self
         if self.keep != "both":
             kept: Keep = "in" if self.keep == "out" else "out"
-            return Topology(self._primary, directed=True, keep=kept, num_edges=self.num_edges)
-        turned = Topology(self.in_, directed=True, num_edges=self.num_edges)
+            return Topology(
+                self._primary,
+                directed=True,
+                keep=kept,
+                num_edges=self.num_edges,
+                device=self.device,
+            )
+        turned = Topology(self.in_, directed=True, num_edges=self.num_edges, device=self.device)
         turned._secondary = self._primary
         return turned
 
     def _transposed_arcs(self) -> tuple[Adjacency, Array]:
         """Return the primary direction transposed, and the canonical arc of each of its slots."""
-        arcs = np.arange(self.num_arcs, dtype=fitting_dtype(self.num_arcs))
+        arcs = self.xp.arange(self.num_arcs, dtype=fitting_dtype(self.num_arcs))
         turned, moved = transpose(self._primary, arcs)
         assert moved is not None
         return turned, moved
@@ -317,8 +414,9 @@ class Topology:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {k: value for k, value in self.__dict__.items() if k not in ("_lock", "_copies")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+        self._copies = weakref.WeakValueDictionary()

@@ -15,6 +15,7 @@ from weft import errors
         (errors.FaultError, RuntimeError),
         (errors.ConvergenceError, RuntimeError),
         (errors.DeviceError, RuntimeError),
+        (errors.DeviceMemoryError, MemoryError),
         (errors.VerifyError, AssertionError),
     ],
 )

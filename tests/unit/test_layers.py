@@ -11,7 +11,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Bottom to top. An entry is a module or a package directly under src/weft.
 LAYERS = (
-    ("errors", "config", "adjacency", "topology"),
+    ("errors", "config", "devices", "device_adjacency", "adjacency", "topology"),
     ("ir",),
     ("backends",),
     ("frontiers",),
@@ -31,8 +31,9 @@ LAYERS = (
         "running",
     ),
     ("algorithms", "learning", "acc"),
+    ("estimating",),
     ("networkx",),
-    ("cli", "demo", "__init__", "__main__"),
+    ("cli", "demo", "doctor", "__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

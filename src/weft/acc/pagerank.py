@@ -39,4 +39,4 @@ def pagerank(
 ) -> Any:
     """Return the PageRank of every vertex; `tol` is what a mean vertex may keep to itself."""
     rank = PROGRAM.run(g, damping=damping, tol=tol, config=config).state.rank
-    return rank / max(rank.sum(), 1)
+    return rank / max(float(rank.sum()), 1)

@@ -19,7 +19,7 @@ from weft.ir.functions import where
 def sssp(g: Graph, source: int, *, config: Config | None = None) -> Any:
     """Return the distance from the source to every vertex over weights from 0 on, or inf."""
     source = check_source(g, source)
-    if g.weighted and not np.all(g.edge["weight"] >= 0):
+    if g.weighted and g.num_edges and not g.edge.extent("weight")[0] >= 0:
         raise GraphError("a weight is negative or NaN. Expected weights from 0 on; see weft.sssp.")
     program = Program(
         fields={"dist": full(lambda v: where(v.id == source, 0.0, np.inf), np.float64)},

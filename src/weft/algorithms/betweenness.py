@@ -18,6 +18,7 @@ import numpy as np
 from weft.algorithms.simple import simple
 from weft.algorithms.sources import check_sources
 from weft.config import Config
+from weft.devices import device_of, module_of, move
 from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir import functions as fn
@@ -101,8 +102,8 @@ def betweenness(
 def _scaled(total: Array, sources: Array, normalized: bool, directed: bool) -> Array:
     """Return sums over some sources as estimates of those over all, without the ends themselves."""
     n = total.size
-    others = np.full(n, sources.size)  # sources other than the vertex itself
-    others[sources] -= 1
+    others = module_of(total).full(n, sources.size)  # sources other than the vertex itself
+    others[move(sources, device_of(total))] -= 1
     if n <= 2:
         return total
     with np.errstate(invalid="ignore"):

@@ -68,4 +68,4 @@ def clustering(g: Graph, *, config: Config | None = None) -> Array:
     state = arcs.state(triangles=full(0))
     arcs.run(credit, state, config=config)
     degree = g.out_degree.astype(np.float64)
-    return 2 * state.triangles / np.maximum(degree * (degree - 1), 1)
+    return 2 * state.triangles / g.topology.xp.maximum(degree * (degree - 1), 1)

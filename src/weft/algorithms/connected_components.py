@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from weft.config import Config
+from weft.devices import device_of, move, to_host
 from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir import functions as fn
@@ -127,6 +128,7 @@ def _frequent(labels: Array) -> Any:
     """Return a label that is probably the most frequent one."""
     if not labels.size:
         return 0
-    picked = labels[np.random.default_rng(0).integers(labels.size, size=SAMPLED_LABELS)]
+    places = np.random.default_rng(0).integers(labels.size, size=SAMPLED_LABELS)
+    picked = to_host(labels[move(places, device_of(labels))])
     values, counts = np.unique(picked, return_counts=True)
     return values[np.argmax(counts)]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from weft.config import Config
+from weft.devices import as_array, module_of
 from weft.engine.state import full, scalar
 from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
 from weft.graph import Graph
@@ -116,7 +117,7 @@ def pagerank(
         strength = fields["strength"] = _strength(g).astype(dtype)
     if personalization is not None:
         fields["home"] = _home(personalization, n)
-    sinks = np.count_nonzero(strength <= 0) / max(n, 1)
+    sinks = int((strength <= 0).sum()) / max(n, 1)
     state = g.state(
         **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
     )
@@ -145,20 +146,30 @@ def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) 
 
 def _strength(g: Graph) -> Array:
     """Return the total weight of the edges that leave each vertex."""
-    src, dst, weight = g.to_edges()
-    if weight is None:
+    if not g.weighted:
         return g.out_degree.astype(np.float64)
-    if not np.all(weight >= 0) or not np.all(np.isfinite(weight)):
-        bad = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
+    src, dst = g.topology.edge_endpoints()
+    weight = g.edge.storage("weight")
+    usable = (weight >= 0) & (weight < np.inf)
+    if not bool(usable.all()):
+        bad = int(usable.argmin())
         raise GraphError(
             f"the weight of edge {bad} ({src[bad]} -> {dst[bad]}) is {weight[bad]}. Expected "
             f"finite weights from 0 on; PageRank follows edges in proportion to them."
         )
-    total = np.bincount(src, weight, g.num_vertices)
+    total = _summed(src, weight, g.num_vertices)
     if not g.directed:
         proper = src != dst
-        total += np.bincount(dst[proper], weight[proper], g.num_vertices)
+        total += _summed(dst[proper], weight[proper], g.num_vertices)
     return total
+
+
+def _summed(vertices: Array, values: Array, n: int) -> Array:
+    """Return the sum of the values at each of n vertices."""
+    xp = module_of(vertices)
+    if not vertices.size:
+        return xp.zeros(n)
+    return xp.bincount(vertices, values.astype(np.float64, copy=False), n)
 
 
 def _home(personalization: Any, n: int) -> Array:
@@ -172,13 +183,13 @@ def _home(personalization: Any, n: int) -> Array:
                 )
             values[v] = value
     else:
-        values = np.asarray(personalization, dtype=np.float64)
+        values = as_array(personalization).astype(np.float64)
     if values.shape != (n,):
         raise GraphError(
             f"personalization has shape {values.shape}. Expected ({n},): one value per vertex, or "
             f"a dictionary from vertices to values."
         )
-    if n and not (np.all(values >= 0) and 0 < values.sum() < np.inf):
+    if n and not (bool((values >= 0).all()) and 0 < float(values.sum()) < np.inf):
         raise GraphError(
             "personalization must be finite, non-negative and somewhere positive, but its smallest "
             f"value is {values.min()} and its sum {values.sum()}."

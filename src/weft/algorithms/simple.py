@@ -40,11 +40,11 @@ def simple(g: Graph, *, directed: bool = False) -> Graph:
 def is_simple(topology: Topology) -> bool:
     """Whether a structure has neither self-loops nor parallel arcs."""
     rows = topology.adjacency(topology.primary_direction)
-    targets = rows.targets
-    follows = np.flatnonzero(targets[1:] == targets[:-1]) + 1  # the same target as the slot before
-    begins = np.zeros(targets.size + 1, bool)
+    targets, xp = rows.targets, topology.xp
+    follows = xp.flatnonzero(targets[1:] == targets[:-1]) + 1  # the same target as the slot before
+    begins = xp.zeros(targets.size + 1, bool)
     begins[rows.offsets] = True
-    return bool(begins[follows].all()) and not np.any(targets == rows.rows())
+    return bool(begins[follows].all()) and not bool((targets == rows.rows()).any())
 
 
 def _simplified(topology: Topology, directed: bool) -> Graph:
@@ -57,4 +57,5 @@ def _simplified(topology: Topology, directed: bool) -> Graph:
         duplicates="first",
         self_loops="drop",
         index_dtype=topology.index_dtype,
+        device=topology.device,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.devices import is_device_array, to_host
 from weft.errors import GraphError
 from weft.graph import Graph
 
@@ -14,6 +15,8 @@ Array = np.ndarray[Any, Any]
 
 def check_source(g: Graph, source: Any) -> int:
     """Return a source as an int, or say that it does not exist."""
+    if is_device_array(source) and source.ndim == 0:
+        source = to_host(source)[()]
     if isinstance(source, bool | np.bool_) or not isinstance(source, int | np.integer):
         raise GraphError(f"source={source!r} is not a vertex. Expected an integer.")
     n = g.num_vertices
@@ -35,7 +38,7 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
                 f"vertices, or None for all."
             )
         return np.sort(np.random.default_rng(seed).choice(n, int(sources), replace=False))
-    chosen = np.asarray(sources)
+    chosen = to_host(sources)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
         raise GraphError(
             f"sources={sources!r} is not a list of vertices. Expected one integer at least, a "

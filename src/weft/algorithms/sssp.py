@@ -82,7 +82,7 @@ def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
     """
     source = check_source(g, source)
     weight = g.edge.storage("weight") if g.weighted else None
-    low, high = _weight_range(weight)
+    low, high = _weight_range(g)
     dtype = _distance_dtype(g, weight, low, high)
     unreached = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
     state = g.state(dist=full(unreached, dtype), parent=full(-1, vertex_id))
@@ -107,13 +107,14 @@ def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
     return SSSP(dist, state.parent)
 
 
-def _weight_range(weight: Array | None) -> tuple[float, float]:
+def _weight_range(g: Graph) -> tuple[float, float]:
     """Return the least and the largest weight; NaN is an error."""
-    if weight is None or weight.size == 0:
+    if not g.weighted or g.num_edges == 0:
         return (1, 1)
-    low, high = weight.min(), weight.max()
+    low, high = g.edge.extent("weight")
     if low != low:
-        count = int(np.isnan(weight).sum())
+        weight = g.edge.storage("weight")
+        count = int((weight != weight).sum())
         raise GraphError(
             f"{count} weight(s) are NaN. Shortest paths need numbers: remove those edges or give "
             f"them a weight."

@@ -67,12 +67,14 @@ def triangle_count(g: Graph, *, config: Config | None = None) -> int:
 
 def oriented(g: Graph) -> Graph:
     """Return a simple undirected graph with each edge running to its end of higher degree."""
-    rows = g.topology.out
-    place = np.empty(g.num_vertices, rows.targets.dtype)  # of each vertex in the order of degrees
-    place[np.argsort(g.out_degree, kind="stable")] = np.arange(g.num_vertices)
-    kept = np.repeat(place, g.out_degree) < place[rows.targets]
-    before = np.zeros(kept.size + 1, fitting_dtype(kept.size))
-    np.cumsum(kept, out=before[1:])
+    rows, xp = g.topology.out, g.topology.xp
+    dtype = rows.targets.dtype
+    place = xp.empty(g.num_vertices, dtype)  # of each vertex in the order of degrees
+    place[xp.argsort(g.out_degree, kind="stable")] = xp.arange(g.num_vertices, dtype=dtype)
+    kept = rows.spread(place) < place[rows.targets]
+    before = xp.zeros(kept.size + 1, fitting_dtype(kept.size))
+    xp.cumsum(kept, dtype=before.dtype, out=before[1:])
     offsets = before[rows.offsets].astype(np.int64)
-    arcs = Adjacency(offsets, np.compress(kept, rows.targets))
-    return Graph(Topology.from_sorted(arcs, directed=True, keep="out"))
+    arcs = Adjacency(offsets, xp.compress(kept, rows.targets))
+    topology = Topology.from_sorted(arcs, directed=True, keep="out", device=g.topology.device)
+    return Graph(topology)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from weft.devices import CPU, Device, as_array, device_of, is_device_array, module_of, move, to_host
 from weft.errors import GraphError
 
 Array = np.ndarray[Any, Any]
 
 
 class Frontier:
-    """A set of vertices or arcs of a graph: sorted, each once.
+    """A set of vertices or arcs of a graph, each once.
+
+    Members given by hand stay in host memory until a GPU needs them; those that a run put out stay
+    on its device, and are sorted when somebody asks for them.
+
+    Parameters
+    ----------
+    items : array or None
+        The members, each once; None stands for all.
+    length : int
+        How many vertices (arcs) the graph has.
+    arcs : bool
+        Whether they are arcs.
+    is_sorted : bool
+        Whether `items` ascend.
+    device : Device, optional
+        Where `items` and `mask()` are wanted; by default where `items` lies.
 
     Examples
     --------
@@ -26,10 +43,20 @@ class Frontier:
     Frontier(all 4 vertices)
     """
 
-    def __init__(self, items: Array | None, length: int, *, arcs: bool = False) -> None:
-        self._items = items  # None stands for all
+    def __init__(
+        self,
+        items: Array | None,
+        length: int,
+        *,
+        arcs: bool = False,
+        is_sorted: bool = True,
+        device: Device | None = None,
+    ) -> None:
+        self._items = items
+        self._sorted = is_sorted
         self.length = length
         self.arcs = arcs
+        self.device = device or (CPU if items is None else device_of(items))
 
     @property
     def is_all(self) -> bool:
@@ -38,20 +65,42 @@ class Frontier:
 
     @property
     def items(self) -> Array:
-        """The sorted vertices (arcs)."""
+        """The vertices (arcs) in order, as an array of the graph's device."""
+        if self._items is not None and not self._sorted:
+            with self.device.current():
+                self._items = module_of(self._items).sort(self._items)
+            self._sorted = True
+        return self.members
+
+    @property
+    def members(self) -> Array:
+        """The vertices (arcs) in any order, as an array of the graph's device."""
         if self._items is None:
-            return np.arange(self.length, dtype=np.int64)
+            with self.device.current():
+                return self.device.xp.arange(self.length, dtype=np.int64)
+        self._items = move(self._items, self.device)
+        return self._items
+
+    @property
+    def held(self) -> Array | None:
+        """The vertices (arcs) in any order and where they lie, None for all: costs nothing."""
         return self._items
 
     def mask(self) -> Array:
         """Return a truth value for each vertex (arc) of the graph."""
-        result = np.zeros(self.length, bool)
-        result[self.items] = True
-        return result
+        with self.device.current():
+            if self._items is None:
+                return self.device.xp.ones(self.length, bool)
+            result = self.device.xp.zeros(self.length, bool)
+            result[self.members] = True
+            return result
 
     def tolist(self) -> list[int]:
-        """Return the members as a list."""
-        return [int(x) for x in self.items]
+        """Return the members as a list, in order."""
+        if self._items is None:
+            return list(range(self.length))
+        host: list[int] = to_host(self._items).tolist()
+        return host if self._sorted else sorted(host)
 
     def __len__(self) -> int:
         return self.length if self._items is None else len(self._items)
@@ -65,11 +114,13 @@ class Frontier:
     def __contains__(self, item: int) -> bool:
         if self._items is None:
             return 0 <= item < self.length
+        if is_device_array(self._items) or not self._sorted:
+            return bool((self._items == item).any())
         place = int(np.searchsorted(self._items, item))
         return place < len(self._items) and int(self._items[place]) == item
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return np.array(self.items, dtype=dtype)
+        return np.array(to_host(self.items), dtype=dtype)
 
     def __repr__(self) -> str:
         what = "arcs" if self.arcs else "vertices"
@@ -78,27 +129,53 @@ class Frontier:
         return f"Frontier({len(self)} of {self.length} {what})"
 
 
-def make_frontier(members: Any, length: int, dtype: Any, *, arcs: bool) -> Frontier:
-    """Check members given by a user and return them as a frontier."""
-    what = "arc" if arcs else "vertex"
+class Trail(list[Array]):
+    """The frontiers of a run, first to last; knows which of its arrays the run itself put in."""
+
+    def __init__(self, frontiers: Iterable[Array] = ()) -> None:
+        super().__init__(frontiers)
+        self._own = tuple(self)  # keeps them alive, so that no other array takes their identity
+        self._identities = frozenset(map(id, self._own))
+
+    def is_own(self, members: object) -> bool:
+        """Whether an array came from the run, and so is known to be a frontier of the graph."""
+        return id(members) in self._identities
+
+
+def make_frontier(
+    members: Any, length: int, dtype: Any, *, arcs: bool, device: Device = CPU
+) -> Frontier:
+    """Check members given by a user and return them as a frontier of a graph on a device."""
     if members is None:
-        return Frontier(None, length, arcs=arcs)
+        return Frontier(None, length, arcs=arcs, device=device)
     if isinstance(members, Frontier):
         if members.length != length or members.arcs != arcs:
             raise GraphError(
                 f"{members!r} does not fit this graph, which has {length} of its kind."
             )
-        return members
-    array = np.asarray(members)
+        if members.device == device:
+            return members
+        return Frontier(members.held, length, arcs=arcs, is_sorted=members._sorted, device=device)
+    array = as_array(members)
+    if is_device_array(array):
+        array = move(array, device)
+    with device_of(array).current():
+        items = _checked_items(array, length, dtype, "arc" if arcs else "vertex")
+    return Frontier(items, length, arcs=arcs, device=device)
+
+
+def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
+    """Return the distinct members of ids or of a mask in order, where these lie."""
+    xp = module_of(array)
     if array.dtype == bool:
         if array.shape != (length,):
             raise GraphError(
                 f"a mask must have {length} truth values, but got shape {array.shape}."
             )
-        return Frontier(np.flatnonzero(array).astype(dtype), length, arcs=arcs)
-    array = np.atleast_1d(array)
+        return xp.flatnonzero(array).astype(dtype)
+    array = xp.atleast_1d(array)
     if array.size == 0:
-        return Frontier(np.zeros(0, dtype), length, arcs=arcs)
+        return xp.zeros(0, dtype)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GraphError(
             f"a frontier takes integers, a mask or nothing (all), but got {array.dtype} of shape "
@@ -112,6 +189,4 @@ def make_frontier(members: Any, length: int, dtype: Any, *, arcs: bool) -> Front
             if length
             else f"{what} {bad} does not exist: the graph has none."
         )
-    if array.size == 1:
-        return Frontier(array.astype(dtype), length, arcs=arcs)
-    return Frontier(np.unique(array).astype(dtype), length, arcs=arcs)
+    return array.astype(dtype) if array.size == 1 else xp.unique(array).astype(dtype)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from weft.config import Config
+from weft.devices import CPU, move, to_host
 from weft.engine import profile
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
@@ -101,28 +103,66 @@ def make_request(
         return edge_columns.in_slots(name, direction)
 
     options = config.options()
-    options["schedule"] = _schedule(config.schedule)
+    options["schedule"] = _schedule(config.schedule, topology)
     options["report"] = _reporter(program, config)
+    if topology.device.kind != "cpu":
+        options["registries"] = Registries
+    # The CPU's sweeps want members in order; a GPU takes them as they come.
+    members = frontier.items if topology.device.kind == "cpu" else frontier.members
     return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
-        state.scalars, None if frontier.is_all else frontier.items, frontier.arcs, max_iter, trail,
+        state.scalars, None if frontier.is_all else members, frontier.arcs, max_iter, trail,
         options,
     )  # fmt: skip
 
 
 def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) -> Outcome:
-    """Run a traced program on the CPU; takes what `make_request` takes."""
-    request = make_request(program, topology, *parts, **more)
-    if topology.num_vertices == 0:
-        from weft.ir.interpret import interpret
+    """Run a traced program where the graph lives; takes what `make_request` takes."""
+    with topology.device.current():
+        request = make_request(program, topology, *parts, **more)
+        if topology.num_vertices == 0:
+            return _run_empty(request)
+        backend = "cpu" if topology.device.kind == "cpu" else "cuda"
+        outcome: Outcome = import_module(f"weft.backends.{backend}.execute").execute(request)
+        return outcome
 
-        return interpret(request)  # nothing but scalars can change
-    from weft.backends.cpu.execute import execute
 
-    return execute(request)
+def _run_empty(request: Request) -> Outcome:
+    """Run a program on a graph without vertices: nothing but scalars can change."""
+    from weft.ir.interpret import interpret
+
+    place = request.topology.device
+    host = replace(
+        request,
+        topology=request.topology.to(CPU),
+        fields={name: to_host(array) for name, array in request.fields.items()},
+        edge_fields={name: to_host(array) for name, array in request.edge_fields.items()},
+        column=lambda name, order: to_host(request.column(name, order)),
+        trail=None if request.trail is None else [to_host(part) for part in request.trail],
+        frontier=None if request.frontier is None else to_host(request.frontier),
+    )
+    outcome = interpret(host)
+    trail = [move(part, place) for part in outcome.trail]
+    return replace(outcome, frontier=move(outcome.frontier, place), trail=trail)
 
 
-def _schedule(name: str | None) -> str:
+class Registries:
+    """What backends ask for schedules and formats by name: they lie below the registries."""
+
+    @staticmethod
+    def schedule(name: str) -> Any:
+        """Return a schedule."""
+        return import_module("weft.schedules").schedule(name)
+
+    @staticmethod
+    def format(name: str) -> Any:
+        """Return a format."""
+        return import_module("weft.formats").format(name)
+
+
+def _schedule(name: str | None, topology: Topology) -> str | None:
+    if topology.device.kind != "cpu":
+        return name  # the backend judges it together with the format
     if name is None:
         return "vertex"
     from weft.backends.cpu.schedules import SCHEDULES, refusal

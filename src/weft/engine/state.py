@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.devices import as_array, device_of, is_device_array, move, to_host
+from weft.engine.starting import evaluate_on_device
 from weft.errors import FieldError, TraceError, listed, nearest
 from weft.ir import types
 from weft.ir.builder import Builder
@@ -65,7 +67,8 @@ def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
 class State:
     """Named fields, each an array aligned with the vertices (or arcs), and scalars.
 
-    ``state.level`` is a plain array; ``state.error`` a number. Made by ``g.state``.
+    ``state.level`` is a plain array (CuPy's on a GPU); ``state.error`` a number, in host memory
+    wherever the graph is. Made by ``g.state``.
     """
 
     def __init__(self, fields: dict[str, Array], scalars: dict[str, Array]) -> None:
@@ -95,10 +98,10 @@ class State:
             self.scalars[name][0] = value
         elif name in self.fields:
             field = self.fields[name]
-            new = np.asarray(value)
+            new = as_array(value)
             if not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
                 raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
-            field[...] = new
+            _fill(field, new)
         else:
             known = [*self.fields, *self.scalars]
             raise FieldError(
@@ -112,6 +115,14 @@ class State:
         return f"State({', '.join(parts)})"
 
 
+def _fill(field: Array, new: Array) -> None:
+    """Write values to a field, wherever both lie."""
+    device = device_of(field)
+    with device.current():
+        single = new.ndim == 0 and not is_device_array(new)
+        field[...] = new.item() if single else move(new, device)
+
+
 _RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars")
 
 
@@ -119,6 +130,13 @@ def make_state(
     topology: Topology, declared: dict[str, Any], columns: Any, *, length: int, edges: bool
 ) -> State:
     """Build the arrays of a state from what was declared."""
+    with topology.device.current():
+        return _made(topology, declared, columns, length, edges)
+
+
+def _made(
+    topology: Topology, declared: dict[str, Any], columns: Any, length: int, edges: bool
+) -> State:
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
     for name, what in declared.items():
@@ -139,36 +157,38 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
     if dtype is types.vertex_id:
         return topology.index_dtype
     if dtype is None:
-        dtype = np.asarray(value).dtype
+        dtype = as_array(value).dtype
     return types.check_dtype(dtype, f"field {name!r}")
 
 
 def _field(
     name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool
 ) -> Array:
+    xp = topology.xp
     if isinstance(what, Full):
         if callable(what.value):
             kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
             return _computed(name, what.value, topology, columns, edges, kind)
         dtype = _dtype(what.dtype, what.value, name, topology)
-        shape = what.shape or np.shape(what.value)
+        value = as_array(what.value)
+        shape = what.shape or value.shape
         _check_shape(name, shape)
-        result = np.empty((length, *shape), dtype)
-        result[...] = what.value
+        result = xp.empty((length, *shape), dtype)
+        _fill(result, value)
         return result
     if callable(what):
         return _computed(name, what, topology, columns, edges, None)
-    array = np.array(what, order="C")
+    array = as_array(what)
     _dtype(array.dtype, 0, name, topology)
     if array.ndim == 0:
-        return np.full(length, array)
+        return xp.full(length, array)
     if array.shape[0] != length:
         raise FieldError(
             f"field {name!r} has {array.shape[0]} values. Expected one for each of the {length} "
             f"{'arcs' if edges else 'vertices'}, a number (weft.full) or a function of v."
         )
     _check_shape(name, array.shape[1:])
-    return array
+    return xp.array(move(array, topology.device), order="C")  # a copy
 
 
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:
@@ -200,7 +220,7 @@ def _computed(
         if dtype is None:
             dtype = topology.index_dtype if value.weak and value.dtype.kind == "i" else value.dtype
         if value.op == "load" and value.attr[0] == "id":
-            return np.arange(n, dtype=dtype)
+            return topology.xp.arange(n, dtype=dtype)
         _check_shape(name, value.shape)
         block = builder.blocks[0]
         block.results = (builder.fit(value, dtype, value.shape, f"field {name!r}"),)
@@ -209,14 +229,26 @@ def _computed(
         if attr[0] == "field":
             return columns[attr[2]]
         if attr[0] == "id":
-            return np.arange(n, dtype=np.int64)
+            return topology.xp.arange(n, dtype=np.int64)
         if attr[0] == "out_degree":
             return topology.out_degree.astype(np.int64)
         if attr[0] == "in_degree":
             return topology.in_degree.astype(np.int64)
         if attr[0] == "num_vertices":
-            return np.int64(n)
+            return topology.xp.full(1, n, np.int64)
         raise FieldError(f"field {name!r} starts from {attr[0]}, which is not known yet.")
 
-    result = np.asarray(evaluate_arrays(block, load))
-    return np.array(np.broadcast_to(result, (n, *value.shape)), dtype=dtype, order="C")
+    values = _evaluated(block, load, topology)
+    result = topology.xp.empty((n, *value.shape), dtype)
+    result[...] = values
+    return result
+
+
+def _evaluated(block: Any, load: Callable[[Any], Any], topology: Topology) -> Any:
+    """Evaluate a block for all vertices, on the graph's device where its ops allow that."""
+    if topology.device.on_host:
+        return evaluate_arrays(block, load)
+    values = evaluate_on_device(block, load, topology.xp)
+    if values is None:
+        values = move(evaluate_arrays(block, lambda attr: to_host(load(attr))), topology.device)
+    return values

@@ -8,6 +8,9 @@ namespace weft {
 
 template <class Vertex>
 struct Csr {
+    static constexpr bool packed = true;         // row r + 1 begins where row r ends
+    static constexpr bool direct_owner = false;  // owner(slot) is a search
+
     const i64* offsets;
     const Vertex* targets;
     i64 rows;

@@ -9,19 +9,19 @@ probabilities are those of the Graph500 benchmark.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from weft.adjacency import Array, index_dtype_for
+from weft.devices import Device, open_device
 from weft.edgelist import Duplicates, SelfLoops
 from weft.errors import ConfigError
 from weft.generators.checks import check_between, check_integer
+from weft.generators.counter import chunks, numbers, permutation, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
 
-# Edges made at a time: all temporaries of one chunk stay in the cache.
-_CHUNK: Final = 1 << 16
+# Streams of random numbers.
+_EDGES, _LABELS = 0, 1
 
 
 def rmat(
@@ -37,8 +37,9 @@ def rmat(
     permute: bool = True,
     duplicates: Duplicates = "first",
     self_loops: SelfLoops = "drop",
+    device: str = "cpu",
 ) -> Graph:
-    """Return an R-MAT graph.
+    """Return an R-MAT graph; the same one on every device.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def rmat(
         Whether vertices are numbered at random; otherwise low numbers have high degrees.
     duplicates, self_loops
         As in `Graph.from_edges`; by default the graph is simple.
+    device : str
+        Where to make the graph, see `Graph.to`.
 
     Returns
     -------
@@ -84,25 +87,35 @@ def rmat(
             "Expected probabilities that leave the rest to the fourth quadrant."
         )
     seed = check_integer("seed", seed, 0)
-    rng = np.random.default_rng(seed)
+    place = open_device(device)
     n = 1 << scale
-    src, dst = _draw(rng, scale, round(n * edge_factor), a, b, c)
-    if permute:
-        label = rng.permutation(n).astype(src.dtype)
-        src, dst = label[src], label[dst]
-    return build(
-        src,
-        dst,
-        n,
-        directed=directed,
-        weights=weights,
-        seed=seed,
-        duplicates=duplicates,
-        self_loops=self_loops,
-    )
+    with place.current():
+        src, dst = _draw(place, seed, scale, round(n * edge_factor), (a, a + b, a + b + c))
+        if permute:
+            label = permutation(place.xp, seed, _LABELS, n).astype(src.dtype)
+            src = label[src]
+            dst = label[dst]
+        return build(
+            src,
+            dst,
+            n,
+            directed=directed,
+            weights=weights,
+            seed=seed,
+            duplicates=duplicates,
+            self_loops=self_loops,
+            device=place,
+        )
 
 
-def kron(scale: int, edge_factor: float = 16, *, seed: int = 0, weights: Weights = None) -> Graph:
+def kron(
+    scale: int,
+    edge_factor: float = 16,
+    *,
+    seed: int = 0,
+    weights: Weights = None,
+    device: str = "cpu",
+) -> Graph:
     """Return a Kronecker graph as in the Graph500 benchmark.
 
     It is `rmat` with its defaults: undirected, simple, vertices numbered at random.
@@ -117,6 +130,8 @@ def kron(scale: int, edge_factor: float = 16, *, seed: int = 0, weights: Weights
         Seed of the random numbers.
     weights : {None, "int", "float"} or (low, high)
         Edge weights, see `weft.generators`.
+    device : str
+        Where to make the graph, see `Graph.to`.
 
     Returns
     -------
@@ -133,22 +148,32 @@ def kron(scale: int, edge_factor: float = 16, *, seed: int = 0, weights: Weights
     >>> weft.generators.kron(12).directed
     False
     """
-    return rmat(scale, edge_factor, seed=seed, weights=weights)
+    return rmat(scale, edge_factor, seed=seed, weights=weights, device=device)
 
 
 def _draw(
-    rng: np.random.Generator, scale: int, count: int, a: float, b: float, c: float
+    device: Device, seed: int, scale: int, count: int, bounds: tuple[float, float, float]
 ) -> tuple[Array, Array]:
-    """Return both ends of `count` edges, bit by bit from the highest."""
+    """Return both ends of `count` edges, bit by bit from the highest.
+
+    `bounds` are the sums a, a + b and a + b + c of the probabilities. A word of 64 bits serves two
+    levels.
+    """
+    xp = device.xp
     dtype = index_dtype_for(1 << scale)
-    src, dst = np.zeros(count, dtype), np.zeros(count, dtype)
-    for begin in range(0, count, _CHUNK):
-        row, column = src[begin : begin + _CHUNK], dst[begin : begin + _CHUNK]
-        for bit in reversed(range(scale)):
-            draw = rng.random(row.size, dtype=np.float32)
-            below = draw >= a + b
+    left, upper, corner = (threshold(bound) for bound in bounds)
+    src, dst = xp.zeros(count, dtype), xp.zeros(count, dtype)
+    stride = np.uint64((scale + 1) // 2)
+    for part in chunks(count, device):
+        row, column = src[part], dst[part]
+        for level in range(scale):
+            bit = scale - 1 - level
+            if level % 2 == 0:
+                word = words(seed, _EDGES, numbers(xp, part) * stride + np.uint64(level // 2))
+            draw = word >> np.uint64(32) if level % 2 == 0 else word & np.uint64(2**32 - 1)
+            below = draw >= upper
             # Right half: b comes after a, d after a + b + c.
-            right = (draw >= a) ^ below ^ (draw >= a + b + c)
+            right = (draw >= left) ^ below ^ (draw >= corner)
             row |= below.astype(dtype) << bit
             column |= right.astype(dtype) << bit
     return src, dst

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from weft.adjacency import Array, index_dtype_for
+from weft.devices import CPU, Device, open_device
 from weft.generators.checks import check_between, check_integer
+from weft.generators.counter import chunks, numbers, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
 
@@ -58,8 +60,11 @@ def road(
     seed: int = 0,
     directed: bool = False,
     weights: Weights = None,
+    device: str = "cpu",
 ) -> Graph:
     """Return a square grid with random gaps: low degrees and a large diameter, like roads.
+
+    It is the same graph on every device.
 
     Parameters
     ----------
@@ -73,6 +78,8 @@ def road(
         Whether edges run to the right and downwards only.
     weights : {None, "int", "float"} or (low, high)
         Edge weights, see `weft.generators`.
+    device : str
+        Where to make the graph, see `Graph.to`.
 
     Returns
     -------
@@ -93,19 +100,33 @@ def road(
     side = check_integer("side", side, 0)
     keep = check_between("keep", keep, 0, 1)
     seed = check_integer("seed", seed, 0)
-    src, dst = _grid_edges(side, side)
-    kept = np.random.default_rng(seed).random(src.size, dtype=np.float32) < keep
-    return build(src[kept], dst[kept], side * side, directed=directed, weights=weights, seed=seed)
+    place = open_device(device)
+    with place.current():
+        src, dst = _grid_edges(side, side, place, keep, seed)
+        return build(
+            src, dst, side * side, directed=directed, weights=weights, seed=seed, device=place
+        )
 
 
-def _grid_edges(rows: int, cols: int) -> tuple[Array, Array]:
-    """Return the edges of a grid sorted by their ends, which spares the graph the sorting."""
-    n = rows * cols
-    vertex = np.arange(n, dtype=index_dtype_for(n))
-    exists = np.empty((n, 2), np.bool_)
-    exists[:, 0] = vertex % max(cols, 1) != cols - 1
-    exists[:, 1] = vertex < n - cols
-    if cols == 1:
-        exists[:, 0] = False
-    ends = np.stack((vertex + 1, vertex + cols), axis=1)
-    return np.repeat(vertex, exists.sum(axis=1)), ends[exists]
+def _grid_edges(
+    rows: int, cols: int, device: Device = CPU, keep: float = 1.0, seed: int = 0
+) -> tuple[Array, Array]:
+    """Return edges of a grid, each with probability `keep`, sorted, which spares the sorting later.
+
+    Place 2 v + 0 stands for the edge from v to the right, place 2 v + 1 for the one downwards.
+    """
+    xp, n = device.xp, rows * cols
+    dtype = index_dtype_for(n)
+    sources, targets = [xp.zeros(0, dtype)], [xp.zeros(0, dtype)]
+    below = threshold(keep)
+    for part in chunks(2 * n, device):
+        place = xp.arange(part.start, part.stop, dtype=np.int64)
+        vertex, downwards = place >> 1, (place & 1) == 1
+        exists = xp.where(downwards, vertex < n - cols, vertex % cols != cols - 1)
+        if keep < 1:
+            exists &= words(seed, 0, numbers(xp, part)) >> np.uint64(32) < below
+        chosen = xp.flatnonzero(exists)
+        start = vertex[chosen]
+        sources.append(start.astype(dtype))
+        targets.append((start + xp.where(downwards[chosen], cols, 1)).astype(dtype))
+    return xp.concatenate(sources), xp.concatenate(targets)

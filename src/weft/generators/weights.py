@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.adjacency import Array
+from weft.devices import CPU, Device, device_of, module_of
 from weft.edgelist import Duplicates, SelfLoops
 from weft.errors import ConfigError
+from weft.generators.counter import chunks, mix
 from weft.graph import Graph
 
 Weights: TypeAlias = Literal["int", "float"] | tuple[float, float] | None
@@ -17,7 +19,6 @@ Weights: TypeAlias = Literal["int", "float"] | tuple[float, float] | None
 INTEGER_RANGE: Final = (1, 64)
 FLOAT_RANGE: Final = (0.0, 1.0)
 
-_CHUNK: Final = 1 << 18
 _MASK: Final = (1 << 64) - 1
 
 
@@ -31,6 +32,7 @@ def build(
     seed: int,
     duplicates: Duplicates = "keep",
     self_loops: SelfLoops = "keep",
+    device: Device = CPU,
 ) -> Graph:
     """Return the graph of generated edges, with the weights that were asked for."""
     low_high = weight_range(weights)
@@ -41,6 +43,7 @@ def build(
         directed=directed,
         duplicates=duplicates,
         self_loops=self_loops,
+        device=device,
     )
     if low_high is not None:
         g.edge["weight"] = pair_weights(*g.topology.edge_endpoints(), low_high, seed)
@@ -73,35 +76,27 @@ def pair_weights(src: Array, dst: Array, low_high: tuple[float, float], seed: in
     A pair of integers gives integers in low..high (int32 if they fit), any other pair float32 in
     [low, high).
     """
+    xp = module_of(src)
     low, high = low_high
     if isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer)):
         low, high = int(low), int(high)
         fits = low >= -(2**31) and high < 2**31
-        weight = np.empty(src.size, np.int32 if fits else np.int64)
-        for part in _chunks(src.size):
+        weight = xp.empty(src.size, np.int32 if fits else np.int64)
+        for part in chunks(src.size, device_of(src)):
             bits = hash_pairs(src[part], dst[part], seed) >> np.uint64(1)
             weight[part] = (bits % np.uint64(high - low + 1)).astype(np.int64) + low
         return weight
-    weight = np.empty(src.size, np.float32)
+    weight = xp.empty(src.size, np.float32)
     top = np.nextafter(np.float32(high), np.float32(low))
-    for part in _chunks(src.size):
+    for part in chunks(src.size, device_of(src)):
         unit = (hash_pairs(src[part], dst[part], seed) >> np.uint64(11)) * 2.0**-53
         # Rounding to float32 may reach `high`, which is outside.
-        weight[part] = np.minimum((low + (high - low) * unit).astype(np.float32), top)
+        weight[part] = xp.minimum((low + (high - low) * unit).astype(np.float32), top)
     return weight
 
 
 def hash_pairs(src: Array, dst: Array, seed: int) -> NDArray[np.uint64]:
     """Return 64 well-mixed bits of each unordered pair (the finaliser of SplitMix64)."""
-    low, high = np.minimum(src, dst).astype(np.uint64), np.maximum(src, dst).astype(np.uint64)
-    return _mix(_mix(low + np.uint64((seed * 0x9E3779B97F4A7C15 + 1) & _MASK)) ^ high)
-
-
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def _chunks(size: int) -> list[slice]:
-    return [slice(begin, begin + _CHUNK) for begin in range(0, size, _CHUNK)]
+    xp = module_of(src)
+    low, high = xp.minimum(src, dst).astype(np.uint64), xp.maximum(src, dst).astype(np.uint64)
+    return mix(mix(low + np.uint64((seed * 0x9E3779B97F4A7C15 + 1) & _MASK)) ^ high)

@@ -202,6 +202,15 @@ def _write_once(step: Step) -> str:
     return _not_accepted(message, name, test.op, bound.attr)
 
 
+def claim_field(step: Step) -> str:
+    """Return the field that decides acceptance of a write-once step."""
+    assert step.accept is not None
+    for value in step.accept.walk():
+        if value.op == "load" and value.attr[0] == "field":
+            return str(value.attr[2])
+    raise AssertionError("a write-once step tests a field")
+
+
 def _uncast(value: Value) -> Value:
     """Return what a value was cast from, if every value is kept (counts fit 32 bits)."""
     while value.op == "cast":

@@ -14,7 +14,7 @@ from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import sweep_site, unclobbered, write
 from weft.ir.ops import Step, Value
-from weft.ir.plan import Sweep
+from weft.ir.plan import Sweep, claim_field
 
 
 def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> None:
@@ -276,14 +276,6 @@ def push_arc(kernel: Kernel, sweep: Sweep, site: Site, renderers: list[BlockRend
         push_update(kernel, sweep, number, step, renderer, messages)
 
     render_functions(kernel, sweep, site, renderers, update)
-
-
-def claim_field(step: Step) -> str:
-    """Return the field that decides acceptance of a write-once step."""
-    for value in step.accept.walk():  # type: ignore[union-attr]
-        if value.op == "load" and value.attr[0] == "field":
-            return str(value.attr[2])
-    raise AssertionError("a write-once step tests a field")
 
 
 def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:

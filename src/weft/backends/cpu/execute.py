@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from weft.backends.cpu import workspace as workspaces
-from weft.backends.cpu.binding import Binder, unsigned
+from weft.backends.cpu.binding import Binder
 from weft.backends.cpu.cache import load_module
 from weft.backends.cpu.cas128 import has_cas128
 from weft.backends.cpu.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
-from weft.backends.cpu.edges import claim_field
 from weft.backends.cpu.gang import num_threads, run
 from weft.backends.cpu.kernel import (
     EMPTY,
@@ -26,9 +24,8 @@ from weft.backends.cpu.kernel import (
 from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
 from weft.backends.cpu.site import Traits
-from weft.errors import ConfigError, FaultError
-from weft.ir.evaluate import evaluate_arrays
-from weft.ir.key import Keyer, lift_constants
+from weft.backends.planning import check_directions, compiled_for, directions_of, kept_old
+from weft.errors import FaultError
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.plan import Sweep, plan_sweeps
@@ -37,7 +34,6 @@ from weft.ir.request import Outcome, Request
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
-MOST_ADDED = 8  # to a field of u by one message of a write-once step
 RECORDS = 1 << 13  # supersteps that a profile remembers
 
 _SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
@@ -62,58 +58,23 @@ class Compiled:
 
 
 _compiled: dict[Any, Compiled] = {}
-_lock = threading.RLock()
-
-
-def constants_of(keyer: Keyer) -> list[Any]:
-    """Return the values of the lifted constants, each in its dtype."""
-    return [value.dtype.type(value.attr) for value in keyer.constants]
 
 
 def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     """Return the compiled form of a request's program and its constants."""
-    program, topology = request.program, request.topology
-    off = frozenset(request.options.get("passes_off", ()))
-    keyer = Keyer(lift="constant_lifting" not in off)
-    key = keyer.program(program)
-    constants = constants_of(keyer)
-    kept = frozenset(name[4:] for name in request.fields if name.startswith("old."))
-    directions = _directions(request)
+    topology = request.topology
+    kept = kept_old(request)
+    directions = directions_of(request)
     shape = (
         topology.directed, topology.keep, directions, request.options.get("schedule", "vertex"),
         bool(request.options.get("deterministic")), request.options.get("ordering", True), kept,
-        request.arcs, off,
+        request.arcs,
     )  # fmt: skip
-    fired: list[str] = []  # the second attempt finds the program rewritten by the first
-    blocked = off
-    while True:
-        full = (key, shape, blocked)
-        with _lock:
-            compiled = _compiled.get(full)
-            if compiled is None:
-                if not _is_lifted(program):
-                    lift_constants(keyer.constants)
-                compiled = _make(request, directions, kept, blocked, fired)
-                _compiled[full] = compiled
-        if not _starts_rightly(request, compiled, constants):
-            blocked |= {"write_once"}
-        elif not _holds_vertices(request, compiled):
-            blocked |= {"index_proofs"}
-        else:
-            return compiled, constants
 
+    def make(off: frozenset[str], fired: list[str]) -> Compiled:
+        return _make(request, directions, kept, off, fired)
 
-def _is_lifted(program: Program) -> bool:
-    from weft.ir.ops import program_blocks
-
-    return any(v.op == "constant" for block in program_blocks(program) for v in block.walk())
-
-
-def _directions(request: Request) -> tuple[str, ...]:
-    topology = request.topology
-    possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[topology.keep]
-    wanted = request.options.get("direction", "auto")
-    return tuple(d for d in possible if wanted in ("auto", d))
+    return compiled_for(request, _compiled, shape, make)
 
 
 def _make(
@@ -129,7 +90,7 @@ def _make(
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
     for sweep in [*sweeps, *refill]:
-        _check_directions(sweep, directions, request)
+        check_directions(sweep, directions, request)
     ordered = (
         program.mode == "iterate"
         and sweeps[0].relaxes
@@ -152,61 +113,6 @@ def _make(
     made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     return Compiled(rendered, program, [*sweeps, *refill], list(dict.fromkeys(made)), closed)
-
-
-def _check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
-    """Raise if a sweep over edges cannot go in any direction that is there."""
-    if sweep.kind != "edge":
-        return
-    refusals = {"push": sweep.push_refused, "pull": sweep.pull_refused}
-    if any(not refusals[direction] for direction in directions):
-        return
-    name = sweep.last.name
-    keep, wanted = request.topology.keep, request.options.get("direction", "auto")
-    if not directions:
-        stored = {"out": "out-edges, which are pushed", "in": "in-edges, which are pulled"}[keep]
-        raise ConfigError(
-            f"direction={wanted!r} is not possible: the graph keeps only {stored}. Build it with "
-            f'keep="both".'
-        )
-    reasons = "; ".join(refusals[direction] for direction in directions)
-    remedy = 'Build the graph with keep="both"' if keep != "both" else 'Use direction="auto"'
-    raise ConfigError(f"{name!r} cannot be run by {' or '.join(directions)}: {reasons}. {remedy}.")
-
-
-def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
-    """Whether the first frontier accepts nothing, as the proof of write-once may need."""
-    sweep = compiled.sweeps[0]
-    if not any(s.check_frontier for s in compiled.sweeps):
-        return True
-    if len(request.program.steps) > 1 or request.arcs or request.program.refill:
-        return False
-    accept = sweep.steps[0].accept
-    assert accept is not None
-    everywhere = request.frontier is None or sweep.steps[0].everywhere
-    chosen = slice(None) if everywhere else request.frontier
-
-    def load(attr: Any) -> Any:
-        if attr[0] == "field":
-            return request.fields[attr[2]][chosen]
-        if attr[0] == "constant":
-            return constants[attr[1]]
-        return None
-
-    if np.any(evaluate_arrays(accept, load)):
-        return False
-    # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
-    claimed = request.fields[claim_field(sweep.steps[0])]
-    if claimed.dtype.kind == "f":
-        return True
-    room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed[chosen], initial=0))
-    return room >= MOST_ADDED * (request.topology.num_vertices + 1)
-
-
-def _holds_vertices(request: Request, compiled: Compiled) -> bool:
-    """Whether the fields that indices are taken from unchecked hold vertices at the start."""
-    n = request.topology.num_vertices
-    return all(int(unsigned(request.fields[name]).max()) < n for name in compiled.closed)
 
 
 def execute(request: Request) -> Outcome:

@@ -13,7 +13,7 @@ from weft.backends.cpu.site import Site
 from weft.backends.cpu.vertices import old_after, write
 from weft.ir.facts import block_facts
 from weft.ir.ops import Reduction, Step, Value, neutral_of
-from weft.ir.plan import Sweep
+from weft.ir.plan import Sweep, claim_field
 
 _SET_BIT = "word |= ONE << (v & np.uint64(63))"
 _ATOMIC = {"sum": "add", "min": "min", "max": "max", "or": "or", "and": "and"}
@@ -71,8 +71,6 @@ def _claim(
     kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, messages: list[Operand]
 ) -> None:
     """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
-    from weft.backends.cpu.edges import claim_field
-
     out, args = kernel.out, kernel.args
     claim = claim_field(step)
     dtype, _ = kernel.types[claim]

@@ -272,6 +272,12 @@ WEFT_DEVICE u32 ffs(u32 x) { return static_cast<u32>(__ffs(static_cast<i32>(x)))
 WEFT_DEVICE u32 ffs(u64 x) { return static_cast<u32>(__ffsll(static_cast<i64>(x))); }
 
 WEFT_DEVICE u64 clock_ticks() { return static_cast<u64>(clock64()); }
+// Of a clock that all multiprocessors share.
+WEFT_DEVICE u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
 WEFT_DEVICE void trap() { __trap(); }
 
 }  // namespace weft

@@ -353,6 +353,7 @@ inline u32 ffs(u32 x) { return static_cast<u32>(__builtin_ffs(static_cast<i32>(x
 inline u32 ffs(u64 x) { return static_cast<u32>(__builtin_ffsll(static_cast<i64>(x))); }
 
 inline u64 clock_ticks() { return simt::clock(); }
+inline u64 nanoseconds() { return simt::clock(); }
 [[noreturn]] inline void trap(WEFT_HERE_ONLY) { simt::trap("the kernel called trap()", site); }
 
 }  // namespace weft

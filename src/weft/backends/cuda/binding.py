@@ -1,0 +1,233 @@
+"""Binds the parameters of kernels to the arrays of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cuda.kernel import Options
+from weft.backends.cuda.render import Rendered
+from weft.backends.cuda.workspace import Workspace
+from weft.ir.ops import Reduction, neutral_of
+from weft.ir.request import Request
+from weft.topology import Direction
+
+
+def flat(array: Any) -> Any:
+    """Return an array as a kernel sees it: one axis, truth values as bytes."""
+    array = array.reshape(-1)
+    return array.view(np.uint8) if array.dtype == bool else array
+
+
+def element(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of array elements that hold values of a dtype."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else np.dtype(dtype)
+
+
+class Binder:
+    """Makes the arguments of one run, after the fixed ones."""
+
+    def __init__(
+        self, request: Request, rendered: Rendered, options: Options, workspace: Workspace,
+        constants: list[Any],
+    ) -> None:  # fmt: skip
+        self.request = request
+        self.rendered = rendered
+        self.options = options
+        self.workspace = workspace
+        self.constants = constants
+        self.xp = workspace.driver.xp
+        self.topology = request.topology
+        self.n = request.topology.num_vertices
+        self.arcs = request.topology.num_arcs
+        self.pairs: list[tuple[Any, tuple[Any, Any]]] = []
+        self.trail_room = max(self.n, 1)
+        self.trail_steps = 1024
+
+    def arguments(self) -> list[Any]:
+        """Return the arguments that the code asked for, in order."""
+        return [self._bind(*binding) for binding in self.rendered.bindings.values()]
+
+    def _bind(self, kind: str, *rest: Any) -> Any:
+        return getattr(self, f"_{kind}")(*rest)
+
+    def _constant(self, position: int, dtype: Any) -> Any:
+        return self.constants[position]
+
+    # -- fields and their copies
+
+    def _field(self, name: str) -> Any:
+        return flat(self.request.fields[name])
+
+    def _copy(self, key: Any, field: Any) -> Any:
+        buffer = self.workspace.get(key, field.size, field.dtype)
+        buffer[: field.size] = field
+        return buffer
+
+    def _next(self, name: str) -> Any:
+        return self._copy(("next", name), self._field(name))
+
+    def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Any:
+        """Return what gathers the messages into a field; a commit leaves it as it found it."""
+        field = self._field(name)
+        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
+        neutral = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
+        buffer.fill(neutral)
+        return buffer
+
+    def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
+        buffer = self.workspace.get(("gathered", number), self.n * size, element(dtype))
+        buffer.fill(start)
+        return buffer
+
+    def _old(self, name: str) -> Any:
+        return flat(self.request.fields["old." + name])
+
+    def _old_next(self, name: str) -> Any:
+        field = self._old(name)
+        return self.workspace.get(("old_next", name), field.size, field.dtype)
+
+    def _like_field(self, key: str, name: str) -> Any:
+        field = self._field(name)
+        return self.workspace.get((key, name), field.size, field.dtype)
+
+    def _snapshot(self, name: str) -> Any:
+        return self._like_field("snapshot", name)
+
+    def _old_snapshot(self, name: str) -> Any:
+        return self._like_field("old_snapshot", name)
+
+    def _frozen(self, name: str) -> Any:
+        return self._like_field("frozen", name)
+
+    def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Any:
+        return self.workspace.get(("hidden", name, which), self.n * size, element(dtype))
+
+    def _pair(self, key: str, payload: str) -> Any:
+        pair = self.workspace.get(("pair", key), self.n, np.uint64)
+        fields = (self.request.fields[key], self.request.fields[payload])
+        words = pair.view(np.uint32).reshape(-1, 2)[: self.n]
+        for half, field in zip((1, 0), fields, strict=True):
+            wide = field if field.dtype.itemsize == 4 else field.astype(np.int32)
+            words[:, half] = wide.view(np.uint32)
+        self.pairs.append((words, fields))
+        return pair
+
+    def unpack(self) -> None:
+        """Write packed pairs back into their fields."""
+        for words, fields in self.pairs:
+            for half, field in zip((1, 0), fields, strict=True):
+                if field.dtype.itemsize == 4:
+                    field.view(np.uint32)[:] = words[:, half]
+                else:
+                    field[:] = words[:, half].view(np.int32).astype(field.dtype)
+
+    # -- edges
+
+    def _column(self, name: str, direction: str) -> Any:
+        return flat(self.request.column(name, direction))
+
+    def _edge_state(self, name: str) -> Any:
+        return flat(self.request.edge_fields[name])
+
+    def _edge_next(self, name: str) -> Any:
+        return self._copy(("edge_next", name), self._edge_state(name))
+
+    def _offsets(self, direction: Direction) -> Any:
+        return self.topology.adjacency(direction).offsets
+
+    def _targets(self, direction: Direction) -> Any:
+        return self.topology.adjacency(direction).targets
+
+    def _owners(self, direction: Direction) -> Any:
+        return self.topology.owners(direction)
+
+    def _arcs(self, direction: Direction) -> Any:
+        return self.topology.arcs(direction)
+
+    def _edges(self, direction: Direction) -> Any:
+        return self.topology.edges(direction)
+
+    def _edge_ids(self, direction: Direction) -> Any:
+        edges = self.topology.edges(direction)
+        if edges is None:
+            kind = np.int32 if self.arcs < 2**31 else np.int64
+            edges = self.xp.arange(self.arcs, dtype=kind)
+        return edges
+
+    def _degree(self, direction: str) -> Any:
+        degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
+        return degree.astype(self.topology.index_dtype, copy=False)
+
+    def _reverse(self) -> Any:
+        return self.topology.reverse_arcs()
+
+    def _arc_queue(self) -> Any:
+        frontier = self.request.frontier
+        if frontier is None:
+            return self.xp.arange(self.arcs, dtype=np.int64)
+        return self.xp.asarray(frontier, dtype=np.int64)
+
+    def _arc_source(self) -> Any:
+        return self.topology.endpoints()[0]
+
+    def _arc_target(self) -> Any:
+        return self.topology.endpoints()[1]
+
+    # -- scratch
+
+    def _index(self) -> Any:
+        return self.topology.index_dtype
+
+    def _stamp(self, number: int) -> Any:
+        stamps = self.workspace.get(("stamp", number), self.n, np.uint32)
+        if self.options.ordered:
+            stamps.fill(0)
+        return stamps
+
+    def _locks(self) -> Any:
+        locks = self.workspace.get("locks", self.n, np.uint32)
+        locks.fill(0)
+        return locks
+
+    def _touched(self) -> Any:
+        return self.workspace.get("touched", self.n, self._index())
+
+    def _far(self, which: int) -> Any:
+        return self.workspace.get(("far", which), self.n, self._index())
+
+    def _spread(self) -> Any:
+        spread = self.workspace.get("spread", 6, np.float64)
+        spread[0::2] = np.inf
+        spread[1::2] = 0.0
+        return spread
+
+    def _reverse_queue(self, which: int) -> Any:
+        return self.workspace.get(("reverse_queue", which), self.n, self._index())
+
+    def _batch(self) -> Any:
+        return self.workspace.get("batch", max(self.arcs, self.n), self._index())
+
+    def _keys(self, dtype: Any, number: int) -> Any:
+        return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
+
+    def _schedule(self, direction: str, name: str) -> Any:
+        side = self.options.push if direction == "push" else self.options.pull
+        for known, dtype, size in side.schedule.workspace(self.n, self.arcs):
+            if known == name:
+                kind = self._index() if dtype == "vertex" else np.dtype(dtype)
+                return self.workspace.get(("schedule", name), size, kind)
+        raise AssertionError(f"{side.schedule.name} has no {name}")
+
+    def _trail(self) -> Any:
+        if self.request.trail is not None:
+            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.trail]
+            return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
+        return self.workspace.get("trail", self.trail_room, np.int64)
+
+    def _trail_ends(self) -> Any:
+        if self.request.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.trail)]
+            return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
+        return self.workspace.get("trail_ends", self.trail_steps, np.int64)

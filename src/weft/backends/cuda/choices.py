@@ -1,0 +1,130 @@
+"""What a run is made of: schedules, formats and frontiers by configuration, or by the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.backends.cuda.kernel import Options, Side
+from weft.backends.cuda.render import Rendered
+from weft.backends.planning import directions_of
+from weft.ir.request import Request
+
+BLOCK = 256
+EMULATED_BLOCK = 64
+ALIGN = 16
+
+
+@dataclass
+class Launching:
+    """How the kernels of a run are launched."""
+
+    grid: int
+    block: int
+    shared_bytes: int
+    cluster: int
+    fuse: str
+    knobs: dict[str, Any] = field(default_factory=dict)
+
+
+def choose_options(request: Request, kept: frozenset[str]) -> Options:
+    """Return what of a configuration shapes the code, with defaults for the graph."""
+    get = request.options.get
+    registries = get("registries")
+    deterministic = bool(get("deterministic"))
+    format_ = registries.format(get("format") or "csr")
+    schedule = get("schedule")
+    push_name = schedule or get("default_push") or "warp"
+    pull_name = schedule or get("default_pull") or "warp"
+    if deterministic:
+        push_name = pull_name = "vertex"
+    push = Side(
+        registries.schedule(push_name), format_,
+        _input(registries.schedule(push_name), get("frontier_in"), "queue", "push"),
+        get("frontier_out") or "queue",
+    )  # fmt: skip
+    pull = Side(
+        registries.schedule(pull_name), format_,
+        _input(registries.schedule(pull_name), get("frontier_in"), "bitmap", "pull"),
+        get("frontier_out") or "bitmap",
+    )  # fmt: skip
+    return Options(
+        directions=directions_of(request),
+        push=push,
+        pull=pull,
+        rule=get("direction_rule") or "cost",
+        compaction="ballot" if deterministic else get("compaction") or "online",
+        dedup="exact" if deterministic else get("dedup") or "exact",
+        combine=get("combine") or "atomic",
+        deterministic=deterministic,
+        ordered=bool(get("ordering", True)),
+        kept_old=kept,
+        arcs=request.arcs,
+    )
+
+
+def _input(schedule: Any, wanted: str | None, default: str, direction: str) -> str:
+    """Return the kind of frontier that a direction starts from."""
+    chosen = wanted or default
+    if direction == "pull":
+        return chosen if chosen in ("bitmap", "bytemap", "reverse_queue") else default
+    if chosen == "reverse_queue":
+        chosen = default
+    if chosen not in schedule.inputs:
+        chosen = "bitmap"
+    return chosen
+
+
+def launching(
+    request: Request, rendered: Rendered, options: Options, driver: Any, module: Any
+) -> Launching:
+    """Return how the kernels of a run are launched, from what they take."""
+    get = request.options.get
+    emulated = request.topology.device.kind == "emulated"
+    block = int(get("block_size") or (EMULATED_BLOCK if emulated else BLOCK))
+    bin_size = int(get("bin_size") or 64) * block // 16
+    index_bytes = request.topology.index_dtype.itemsize
+    schedule_bytes = max(
+        side.schedule.shared_bytes(block, 1, rendered.partial_bytes, rendered.row_bytes)
+        for side in (options.push, options.pull)
+    )
+    schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
+    output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
+    far_bytes = _aligned(16 + bin_size * index_bytes)
+    shared = schedule_bytes + output_bytes + far_bytes
+    cluster = driver.limits.clusters
+    fuse = get("fuse") or "all"
+    name = {"all": "run_all", "direction": "run_push", "none": "run_one"}[fuse]
+    at_once = module.kernel(name).blocks_at_once(block, shared)
+    if fuse == "direction":
+        at_once = min(at_once, module.kernel("run_pull").blocks_at_once(block, shared))
+    width = get("width") or "auto"
+    if width == "block" or width == "grid":
+        cluster = 1
+    grid = max(at_once - at_once % cluster, cluster)
+    narrow = 0 if width == "grid" or fuse != "all" else block * cluster
+    knobs = {
+        "row_lanes": int(get("lanes") or 8),
+        "items": int(get("items_per_thread") or 8),
+        "warp_degree": 32,
+        "block_degree": 1024,
+        "grid_degree": 1 << 16,
+        "bin_size": bin_size,
+        "output_at": schedule_bytes,
+        "touched_at": schedule_bytes + output_bytes,
+        "narrow_size": narrow,
+        "narrow_edges": narrow * 16,
+        "few": 1 << 13,
+        "many": 1 << 20,
+    }
+    return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGN) * ALIGN
+
+
+def _output_bytes(options: Options, bin_size: int, block: int, index_bytes: int) -> int:
+    """Return an upper bound for all outputs of a program (see output.cuh)."""
+    tables = max(1024, block // 32 * 64) if options.dedup in ("history", "warp") else 0
+    return 16 + _aligned(bin_size * index_bytes) + tables * index_bytes + block // 32 * 16

@@ -1,0 +1,71 @@
+"""What a driver offers: compile a source, allocate, launch, wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device allows."""
+
+    name: str
+    multiprocessors: int
+    shared_bytes: int  # dynamic shared memory of a block, at most
+    clusters: int  # blocks of a cluster, at most; 1 where there are none
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a compiled kernel takes."""
+
+    registers: int
+    spilled_bytes: int  # local memory of a thread
+    static_shared_bytes: int
+
+
+class Kernel(Protocol):
+    """One kernel of a module."""
+
+    name: str
+
+    def resources(self) -> Resources | None:
+        """Return what the kernel takes; None where that means nothing."""
+
+    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
+        """Return how many blocks the whole device holds at once."""
+
+
+class Module(Protocol):
+    """A compiled source."""
+
+    def kernel(self, name: str) -> Kernel:
+        """Return a kernel by name."""
+
+
+class Driver(Protocol):
+    """A place where kernels run on arrays of the module `xp`."""
+
+    xp: Any
+    limits: Limits
+
+    def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> Module:
+        """Compile a source, or take it from the cache."""
+
+    def launch(
+        self, kernel: Kernel, arguments: Sequence[Any], *, grid: int, block: int,
+        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+    ) -> None:  # fmt: skip
+        """Start a kernel: arrays are passed by address, NumPy scalars by value."""
+
+    def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
+        """Return memory that host and device both see: as a NumPy array, and as an argument."""
+
+    def wait(self, stop: Any) -> None:
+        """Wait for all launches; on Ctrl-C raise the stop flag, wait, and pass it on."""
+
+    def free_bytes(self) -> int:
+        """Return the memory that is free."""

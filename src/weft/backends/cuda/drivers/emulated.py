@@ -1,0 +1,96 @@
+"""The emulation on the host as a driver: arrays are NumPy's, each launch runs to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cuda.drivers.base import Limits, Resources
+from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
+from weft.errors import DeviceError
+
+BLOCKS_AT_ONCE = 3  # few, so that grids stay small, but several: barriers mean something
+
+
+@dataclass(frozen=True)
+class EmulatedKernel:
+    """A kernel that runs on the host."""
+
+    name: str
+    program: Program
+
+    def resources(self) -> Resources | None:
+        """Return nothing: the host's registers say nothing about a GPU's."""
+        return None
+
+    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
+        """Return the size of the grids that are emulated."""
+        return BLOCKS_AT_ONCE
+
+
+@dataclass(frozen=True)
+class EmulatedModule:
+    """A source compiled by the host compiler."""
+
+    program: Program
+
+    def kernel(self, name: str) -> EmulatedKernel:
+        """Return a kernel by name."""
+        return EmulatedKernel(name, self.program)
+
+
+class EmulatedDriver:
+    """Runs kernels in the emulation."""
+
+    xp = np
+    limits = Limits("host emulation", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90")
+
+    def __init__(self, sanitizer: str = "none", seed: int = 0) -> None:
+        self.sanitizer = sanitizer
+        self.seed = seed
+
+    def compile(
+        self, source: str, kernels: Sequence[str], headers: Mapping[str, str]
+    ) -> EmulatedModule:
+        """Compile a source with the host compiler."""
+        program = compile_program(source, kernels, sanitizer=self.sanitizer, headers=headers)
+        return EmulatedModule(program)
+
+    def launch(
+        self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
+        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+    ) -> None:  # fmt: skip
+        """Run a kernel to its end and copy what it wrote back into the arrays."""
+        buffers: dict[str, np.ndarray] = {}
+        arrays: dict[str, np.ndarray] = {}
+        passed: list[str | np.generic] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                name = f"at_{argument.ctypes.data}_{argument.nbytes}"
+                buffers[name] = np.ascontiguousarray(argument).reshape(-1)
+                arrays[name] = argument
+                passed.append(name)
+            else:
+                passed.append(argument)
+        launch = Launch(kernel.name, tuple(passed), grid, block, shared_bytes, cluster, cooperative)
+        outcome = kernel.program.run([Case(buffers, [launch], self.seed)], timeout_s=300)
+        if outcome.report is not None:
+            raise DeviceError(f"the emulation stopped {kernel.name!r}: {outcome.report.text}")
+        for name, array in arrays.items():
+            if array.flags.writeable:
+                array.reshape(-1)[:] = outcome.outputs[0][name]
+
+    def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
+        """Return an array; host and device are the same."""
+        array = np.zeros(size, dtype)
+        return array, array
+
+    def wait(self, stop: Any) -> None:
+        """Every launch has ended already."""
+
+    def free_bytes(self) -> int:
+        """Return a number that nothing small exceeds."""
+        return 1 << 40

@@ -1,0 +1,258 @@
+"""A GPU as a driver: NVRTC and launches through cuda.core, arrays by CuPy."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cuda.drivers.base import Limits, Resources
+from weft.errors import DeviceError
+
+SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
+NAP_S = 0.00005
+PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
+CACHE_FORMAT = 1
+
+
+def cache_dir() -> Path:
+    """Return the directory of compiled kernels; a temporary one if no other can be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    chosen = Path(os.environ.get("WEFT_CACHE_DIR") or os.path.join(base, "weft")) / "cubin"
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=chosen):
+            return chosen
+    except OSError:
+        return _temporary()
+
+
+@functools.cache
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="weft-cubin-"))
+
+
+def compile_options(architecture: str) -> dict[str, Any]:
+    """Return the options of NVRTC: no contraction into fused multiply-adds, exact division."""
+    return {
+        "arch": architecture,
+        "std": "c++17",
+        "fma": False,
+        "device_as_default_execution_space": False,
+        "ftz": False,
+        "prec_div": True,
+        "prec_sqrt": True,
+    }
+
+
+def nvrtc_version() -> tuple[int, int]:
+    """Return the version of the run-time compiler."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    return int(major), int(minor)
+
+
+def compile_cubin(
+    source: str, kernels: Sequence[str], headers: Mapping[str, str], architecture: str
+) -> bytes:
+    """Compile CUDA C++ to machine code; needs no GPU."""
+    from cuda.core import Program, ProgramOptions
+
+    text = inline_headers(source, headers)
+    options = ProgramOptions(**compile_options(architecture))
+    program = Program(text, "c++", options)
+    try:
+        compiled = program.compile("cubin")
+    except Exception as error:
+        raise DeviceError(f"generated CUDA does not compile for {architecture}: {error}") from error
+    return bytes(compiled.code)
+
+
+def inline_headers(source: str, headers: Mapping[str, str]) -> str:
+    """Return the source with its included headers put in place, each once."""
+    done: set[str] = set()
+
+    def expand(text: str) -> str:
+        lines = []
+        for line in text.splitlines():
+            if line.startswith('#include "'):
+                name = line.split('"')[1]
+                if name not in done:
+                    done.add(name)
+                    if name in headers:
+                        lines.append(expand(headers[name]))
+            else:
+                lines.append(line)
+        return "\n".join(lines)
+
+    return expand(source) + "\n"
+
+
+class GpuKernel:
+    """A kernel on a GPU."""
+
+    def __init__(self, name: str, handle: Any, multiprocessors: int) -> None:
+        self.name = name
+        self.handle = handle
+        self._multiprocessors = multiprocessors
+        self._occupancy: dict[tuple[int, int], int] = {}
+
+    def resources(self) -> Resources:
+        """Return registers, spills and static shared memory."""
+        attributes = self.handle.attributes
+        return Resources(
+            int(attributes.num_regs()),
+            int(attributes.local_size_bytes()),
+            int(attributes.shared_size_bytes()),
+        )
+
+    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
+        """Return how many blocks the device holds at once; at least one per multiprocessor."""
+        key = (block, shared_bytes)
+        if key not in self._occupancy:
+            occupancy = self.handle.occupancy
+            per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))
+            self._occupancy[key] = per
+        return self._occupancy[key] * self._multiprocessors
+
+
+class GpuModule:
+    """Machine code that is loaded."""
+
+    def __init__(self, code: bytes, multiprocessors: int) -> None:
+        from cuda.core import ObjectCode
+
+        self._object = ObjectCode.from_cubin(code)
+        self._multiprocessors = multiprocessors
+        self._kernels: dict[str, GpuKernel] = {}
+
+    def kernel(self, name: str) -> GpuKernel:
+        """Return a kernel by name."""
+        if name not in self._kernels:
+            handle = self._object.get_kernel(name)
+            self._kernels[name] = GpuKernel(name, handle, self._multiprocessors)
+        return self._kernels[name]
+
+
+class GpuDriver:
+    """Runs kernels on one GPU, in its default stream."""
+
+    def __init__(self, index: int) -> None:
+        import cupy
+        from cuda.core import Device
+
+        self.xp = cupy
+        self.device = Device(index)
+        self.device.set_current()
+        cupy.cuda.Device(index).use()
+        properties = self.device.properties
+        major, minor = self.device.compute_capability
+        self.limits = Limits(
+            str(self.device.name),
+            int(properties.multiprocessor_count),
+            int(properties.max_shared_memory_per_block_optin),
+            PORTABLE_CLUSTER if major >= 9 else 1,
+            f"sm_{major}{minor}",
+        )
+        self.stream = _Stream(cupy)
+
+    def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> GpuModule:
+        """Compile a source, or load it from the cache."""
+        parts = [source, sorted(headers.items()), compile_options(self.limits.architecture),
+                 nvrtc_version(), CACHE_FORMAT]  # fmt: skip
+        digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+        path = cache_dir() / f"{digest}.cubin"
+        try:
+            code = path.read_bytes()
+        except OSError:
+            code = compile_cubin(source, kernels, headers, self.limits.architecture)
+            _write(path, code)
+        return GpuModule(code, self.limits.multiprocessors)
+
+    def launch(
+        self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
+        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+    ) -> None:  # fmt: skip
+        """Start a kernel."""
+        from cuda.core import LaunchConfig, launch
+
+        options: dict[str, Any] = {"block": block, "shmem_size": shared_bytes}
+        if cluster > 1:
+            config = LaunchConfig(
+                grid=grid // cluster, cluster=cluster, is_cooperative=cooperative, **options
+            )
+        else:
+            config = LaunchConfig(grid=grid, is_cooperative=cooperative, **options)
+        launch(self.stream, config, kernel.handle, *(_passed(a) for a in arguments))
+
+    def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
+        """Return pinned memory as a NumPy array, and its address for kernels."""
+        kind = np.dtype(dtype)
+        memory = self.xp.cuda.alloc_pinned_memory(max(1, size) * kind.itemsize)
+        array = np.frombuffer(memory, kind, size)
+        array[:] = 0
+        return array, _Pinned(memory)
+
+    def wait(self, stop: Any) -> None:
+        """Wait for the stream; signals are handled meanwhile."""
+        event = self.xp.cuda.Event(disable_timing=True)
+        event.record()
+        began = time.perf_counter()
+        try:
+            while not event.done:
+                if time.perf_counter() - began > SPIN_S:
+                    time.sleep(NAP_S)
+        except BaseException:
+            stop[0] = 1
+            event.synchronize()
+            raise
+
+    def free_bytes(self) -> int:
+        """Return the memory that is free on the device or in CuPy's pool."""
+        free, _ = self.xp.cuda.runtime.memGetInfo()
+        return int(free) + int(self.xp.get_default_memory_pool().free_bytes())
+
+
+class _Stream:
+    """CuPy's present stream for cuda.core."""
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self._cupy.cuda.get_current_stream().ptr)
+
+
+class _Pinned:
+    """The address of pinned memory, which it keeps alive."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+        self.address = int(memory.ptr)
+
+
+def _passed(argument: Any) -> Any:
+    """Return an argument as cuda.core takes it: addresses as integers, scalars as they are."""
+    if isinstance(argument, _Pinned):
+        return argument.address
+    if isinstance(argument, np.generic):
+        return argument
+    return argument.data.ptr
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Put a file in its place at once; another process may do the same."""
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(code)
+        os.replace(name, path)

@@ -1,0 +1,400 @@
+"""Runs requests on a GPU, or in its emulation: compiles, binds, launches, wraps up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cuda import workspace as workspaces
+from weft.backends.cuda.binding import Binder
+from weft.backends.cuda.choices import Launching, choose_options, launching
+from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.kernel import DeviceTraits, Options
+from weft.backends.cuda.render import FIXED, Rendered, render
+from weft.backends.planning import check_directions, compiled_for, kept_old
+from weft.errors import FaultError
+from weft.ir.ops import Program
+from weft.ir.passes import run_passes
+from weft.ir.plan import Sweep, plan_sweeps
+from weft.ir.ranges import prove_vertices
+from weft.ir.request import Outcome, Request
+
+# Members of Loop (machine.cuh), 8 bytes each, in order.
+LOOP = (
+    "step", "phase", "tick", "status", "size", "edges", "dense", "pulling", "share", "explored",
+    "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
+    "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
+    "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
+    "swapped", "overflow", "following", "once", "class_1", "class_2", "class_3", "lists",
+    "threshold", "raised", "delta", "floor", "least", "total",
+)  # fmt: skip
+_AT = {name: position for position, name in enumerate(LOOP)}
+_DOUBLES = ("threshold", "raised", "delta", "floor", "least", "total")
+RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
+CELLS = 32
+FAULTS = {
+    1: "an index was out of range",
+    2: "a weft.while_loop ran into its bound",
+    3: "a matrix was singular",
+    4: "a queue was too small",
+}
+RECORDS = 1 << 13  # supersteps that a profile remembers
+ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
+
+
+@dataclass
+class Compiled:
+    """A program made ready: its text, its module, and how it was rewritten."""
+
+    rendered: Rendered
+    program: Program
+    options: Options
+    sweeps: list[Sweep]
+    fired: list[str]
+    closed: frozenset[str] = frozenset()
+    modules: dict[int, Any] = field(default_factory=dict)
+
+    def module(self, driver: Any) -> Any:
+        """Return the compiled module for a driver."""
+        key = id(driver)
+        if key not in self.modules:
+            rendered = self.rendered
+            self.modules[key] = driver.compile(rendered.source, rendered.kernels, rendered.headers)
+        return self.modules[key]
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    topology = request.topology
+    kept = kept_old(request)
+    options = choose_options(request, kept)
+    arc_type = "i32" if topology.num_arcs < 2**31 else "i64"
+    shape = (topology.directed, topology.keep, arc_type, options)
+
+    def make(off: frozenset[str], fired: list[str]) -> Compiled:
+        return _make(request, options, arc_type, off, fired)
+
+    return compiled_for(request, _compiled, shape, make)
+
+
+def _make(
+    request: Request, options: Options, arc_type: str, off: frozenset[str], fired: list[str]
+) -> Compiled:
+    from dataclasses import replace
+
+    program, topology = request.program, request.topology
+    fired += run_passes(program, off)
+    closed = prove_vertices(program, closed="index_proofs" not in off)
+    arguments: dict[str, Any] = {
+        "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
+        "wide_pairs": False,
+    }  # fmt: skip
+    sweeps, decided = plan_sweeps(program.steps, program, **arguments)
+    refill, more = plan_sweeps(program.refill, program, **arguments)
+    for sweep in [*sweeps, *refill]:
+        check_directions(sweep, options.directions, request)
+    ordered = (
+        program.mode == "iterate"
+        and sweeps[0].relaxes
+        and sweeps[0].steps[0].priority is not None
+        and "push" in options.directions
+        and options.ordered
+        and not request.arcs
+    )
+    options = replace(options, ordered=ordered)
+    traits = DeviceTraits(topology.directed, topology.keep, arc_type)
+    rendered = render(program, sweeps, refill, traits, options)
+    made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
+    made += ["index_proofs"] if closed else []
+    made = list(dict.fromkeys(made))
+    return Compiled(rendered, program, options, [*sweeps, *refill], made, closed)
+
+
+def execute(request: Request) -> Outcome:
+    """Run a request to its end."""
+    device = request.topology.device
+    driver = request.options.get("driver") or driver_of(device.kind, device.index)
+    compiled, constants = compile_program(request)
+    workspace = workspaces.take(request.topology, driver)
+    outcome = _Run(request, compiled, constants, workspace).drive()
+    workspaces.give_back(request.topology, workspace)
+    return outcome
+
+
+class _Run:
+    """One run of a program."""
+
+    def __init__(
+        self, request: Request, compiled: Compiled, constants: list[Any], workspace: Any
+    ) -> None:
+        self.request, self.compiled, self.workspace = request, compiled, workspace
+        self.driver = workspace.driver
+        self.xp = self.driver.xp
+        self.n = request.topology.num_vertices
+        self.module = compiled.module(self.driver)
+        self.binder = Binder(request, compiled.rendered, compiled.options, workspace, constants)
+        self.launching: Launching = launching(
+            request, compiled.rendered, compiled.options, self.driver, self.module
+        )
+        self.report, self._report = workspace.shared("report", len(LOOP), np.int64)
+        self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+
+    def saved(self, name: str) -> int:
+        """Return one of the loop's variables as it was left."""
+        return int(self.report[_AT[name]])
+
+    def drive(self) -> Outcome:
+        """Launch until the loop has ended."""
+        self.stop[0] = 0
+        self._start()
+        arguments = self._arguments()
+        while True:
+            self._launch(arguments)
+            self._check_fault()
+            status = self.saved("status")
+            if status == TRAIL_FULL:
+                arguments = self._grow_trail()
+            elif status != RUNNING:
+                break
+        self.workspace.epoch = self.saved("epoch")
+        self.binder.unpack()
+        self._read_scalars()
+        self._tell_profile()
+        return self._outcome(status)
+
+    # -- starting
+
+    def _start(self) -> None:
+        """Write the loop, the scalars and the first frontier."""
+        request, topology = self.request, self.request.topology
+        workspace, xp = self.workspace, self.xp
+        if workspace.epoch > 2**31:
+            workspace.renew_stamps()
+        loop = np.zeros(len(LOOP), np.int64)
+        values: dict[str, Any] = {"phase": -1, "share": 100, "accepting": -1, "reversed": -1}
+        values["epoch"] = workspace.epoch
+        values["lists"] = 1
+        doubles = {"threshold": -np.inf, "floor": -np.inf, "least": np.inf}
+        doubles["delta"] = float(request.options.get("delta") or 0.0)
+        self.queues = [workspace.get(("queue", k), self.n, topology.index_dtype) for k in (0, 1)]
+        frontier = None if request.arcs else request.frontier
+        if request.arcs:
+            count = topology.num_arcs if request.frontier is None else len(request.frontier)
+            values |= {"size": count, "edges": count, "dense": 2}
+        elif frontier is None:
+            values |= {"size": self.n, "dense": 1, "edges": topology.num_arcs}
+            values["explored"] = topology.num_arcs
+        else:
+            edges = self._edges_of(frontier)
+            values |= {"size": len(frontier), "edges": edges, "explored": edges, "queued": 1}
+            self.queues[0][: len(frontier)] = xp.asarray(frontier)
+        for name, value in values.items():
+            loop[_AT[name]] = value
+        for name, value in doubles.items():
+            loop[_AT[name] : _AT[name] + 1].view(np.float64)[0] = value
+        self._loop = workspace.get("loop", len(LOOP), np.int64)
+        self._loop[: len(LOOP)] = xp.asarray(loop)
+        self.report[:] = loop
+        scalars = np.zeros(len(request.scalars) + 1, np.uint64)
+        for position, held in enumerate(request.scalars.values()):
+            place = scalars[position : position + 1].view(np.uint8)
+            data = np.frombuffer(_host(held).tobytes(), np.uint8)
+            place[: data.size] = data
+        self._scalars = workspace.get("scalars", scalars.size, np.uint64)
+        self._scalars[: scalars.size] = xp.asarray(scalars)
+        self._counters = workspace.get("counters", 3 * CELLS, np.uint64)
+        self._counters.fill(0)
+        self._barrier = workspace.get("barrier", 1, np.uint32)
+        self._barrier.fill(0)
+        self._fault = workspace.get("fault", 2, np.uint64)
+        self._fault.fill(0)
+
+    def _edges_of(self, frontier: Any) -> int:
+        """Return the out-edges of the first frontier."""
+        topology = self.request.topology
+        if topology.keep == "in" or len(frontier) == 0:
+            return 0
+        degrees = topology.out_degree
+        return int(degrees[self.xp.asarray(frontier)].sum())
+
+    def _arguments(self) -> list[Any]:
+        """Return the arguments of the kernels."""
+        compiled, workspace, how = self.compiled, self.workspace, self.launching
+        n, rendered = self.n, compiled.rendered
+        limit = 2**62 if self.request.max_iter is None else self.request.max_iter
+        if self.request.program.mode == "replay":
+            assert self.request.trail is not None
+            limit = len(self.request.trail)
+        words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
+        maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
+        most = how.grid
+        ring_size = RECORDS if self.request.options.get("report") is not None else 0
+        accumulators = workspace.get("accumulators", 3 * rendered.accumulators, np.uint64)
+        start = self._identities()
+        accumulators[: start.size] = self.xp.asarray(start)
+        self._ring = workspace.get("ring", RECORDS * 6 if ring_size else 6, np.int64)
+        given = {
+            "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, "loop": self._loop,
+            "report": self._report, "scalars": self._scalars, "counters": self._counters,
+            "barrier": self._barrier, "fault": self._fault, "stop": self._stop,
+            "ring": self._ring, "ring_size": ring_size,
+            "queue_0": self.queues[0], "queue_1": self.queues[1],
+            "stamps": workspace.get("stamps", n, np.uint32),
+            "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
+            "counts": workspace.get("counts", most, np.uint64), "accumulators": accumulators,
+            "partials": workspace.get("partials", rendered.accumulators * most, np.uint64),
+            "most_blocks": most, **how.knobs,
+            "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
+        }  # fmt: skip
+        bound = self.binder.arguments()
+        fixed = [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
+        return [*fixed, *bound]
+
+    def _identities(self) -> Any:
+        """Return what the accumulators start from, three times."""
+        from weft.ir.ops import identity_of
+
+        words = np.zeros(max(1, len(self.compiled.rendered.identities)), np.uint64)
+        for position, (reduction, dtype) in enumerate(self.compiled.rendered.identities):
+            value = np.array([identity_of(reduction, dtype)], dtype)
+            if dtype.itemsize < 4:
+                words[position : position + 1].view(np.int64)[0] = int(value[0])
+            else:
+                place = words[position : position + 1].view(np.uint8)
+                place[: dtype.itemsize] = value.view(np.uint8)
+        return np.tile(words, 3)
+
+    # -- running
+
+    def _launch(self, arguments: list[Any]) -> None:
+        how, module = self.launching, self.module
+
+        def start(name: str, **more: Any) -> None:
+            self.driver.launch(
+                module.kernel(name), arguments, block=how.block, shared_bytes=how.shared_bytes,
+                **{"grid": how.grid, "cluster": how.cluster, "cooperative": True, **more},
+            )  # fmt: skip
+
+        start("turn", grid=1, cluster=1, cooperative=False)  # from the start, or out of a pause
+        if how.fuse == "all":
+            start("run_all")
+            self.driver.wait(self.stop)
+        elif how.fuse == "direction":
+            while True:
+                for _ in range(ALTERNATIONS):
+                    start("run_push")
+                    start("run_pull")
+                self.driver.wait(self.stop)
+                if self.saved("status") != RUNNING or self._fault_cause():
+                    break
+        else:
+            self.driver.wait(self.stop)
+            while self.saved("status") == RUNNING and not self._fault_cause():
+                start("run_one", cluster=1, cooperative=False)
+                start("turn", grid=1, cluster=1, cooperative=False)
+                self.driver.wait(self.stop)
+
+    def _fault_cause(self) -> int:
+        return int(_host(self._fault)[0] & 0xFFFFFFFF) if self.saved("status") == STOPPED else 0
+
+    def _check_fault(self) -> None:
+        if self.saved("status") != STOPPED:
+            return
+        words = _host(self._fault)
+        cause = int(words[0] & 0xFFFFFFFF)
+        if cause == 0:
+            return
+        function = self.request.program.all_steps()[int(words[0]) >> 32].name
+        vertex = int(words[1])
+        raise FaultError(
+            f"{FAULTS[cause]} in {function!r} at vertex {vertex}. Check what the function computes "
+            f"there; the state's contents are unspecified."
+        )
+
+    def _grow_trail(self) -> list[Any]:
+        binder = self.binder
+        held = binder._trail()[: self.saved("trail_size")].copy()
+        ends = binder._trail_ends()[: self.saved("step") + 1].copy()
+        binder.trail_room = 2 * binder.trail_room + self.n
+        binder.trail_steps *= 2
+        binder._trail()[: held.size] = held
+        binder._trail_ends()[: ends.size] = ends
+        self._loop[_AT["status"]] = RUNNING
+        self._loop[_AT["phase"]] = -1
+        binder.unpack()
+        binder.pairs.clear()
+        return self._arguments()
+
+    # -- ending
+
+    def _read_scalars(self) -> None:
+        held = self.request.scalars
+        if not held:
+            return
+        words = _host(self._scalars)
+        for position, array in enumerate(held.values()):
+            place = words[position : position + 1].view(np.uint8)[: array.dtype.itemsize]
+            array[...] = place.view(array.dtype)
+
+    def _tell_profile(self) -> None:
+        report = self.request.options.get("report")
+        if report is None:
+            return
+        count = min(self.saved("records"), RECORDS)
+        records = _host(self._ring)[: count * 6].reshape(-1, 6)
+        order = np.argsort(records[:, 5], kind="stable")
+        records = records[order]
+        ends = records[:, 5]
+        spans = np.diff(ends, prepend=ends[:1]) * 1e-6
+        report({
+            "step": records[:, 0], "sweep": records[:, 1], "direction": records[:, 2],
+            "frontier": records[:, 3], "edges": records[:, 4], "ms": spans,
+        })  # fmt: skip
+
+    def _outcome(self, status: int) -> Outcome:
+        steps, size = self.saved("step"), self.saved("size")
+        frontier: Any = None
+        if self.saved("dense") == 2:  # arcs that no superstep has taken
+            frontier = self.request.frontier
+        elif not self.saved("dense") or size == 0:
+            frontier = self._frontier(size)
+        trail = []
+        if self.request.program.trail:
+            ends = _host(self.binder._trail_ends())[: steps + 1]
+            all_ = self.binder._trail()
+            trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
+        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)
+
+    def _frontier(self, size: int) -> Any:
+        """Return the last frontier, sorted and without duplicates."""
+        if size == 0:
+            return self.xp.zeros(0, self.request.topology.index_dtype)
+        if self.saved("queued"):
+            return self.xp.unique(self.queues[self.saved("queue")][:size])
+        words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32)
+        if self.compiled.options.map_kind == "bytemap":
+            mask = words.view(np.uint8)[: self.n] != 0
+        else:
+            bits = self.xp.unpackbits(words.view(np.uint8), bitorder="little")
+            mask = bits[: self.n] != 0
+        return self.xp.flatnonzero(mask).astype(self.request.topology.index_dtype)
+
+
+def _typed(value: Any, kind: str) -> Any:
+    """Return a fixed argument as its C++ type."""
+    if kind.endswith("*"):
+        return value
+    return {"i64": np.int64, "u32": np.uint32}[kind](value)
+
+
+def _host(array: Any) -> Any:
+    """Return an array of the device on the host."""
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+__all__ = ["FIXED", "Compiled", "compile_program", "execute"]

@@ -1,0 +1,271 @@
+"""What the renderers of one program share: its phases, visitors and arguments.
+
+A program becomes a machine. Its states are *phases*, device code that all threads enter; a phase
+ends with a barrier, and `advance` decides from the counters which phase is next. The decisions are
+C++ functions of a `Turn`, named after what they do: `enter_0` begins the first sweep, `finish_0`
+takes what it put out, `end_step` closes the superstep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.backends.cuda.blocks import BlockRenderer, Scope
+from weft.backends.cuda.expressions import literal
+from weft.backends.cuda.site import Site, Traits
+from weft.backends.cuda.text import Arguments, Emitter, c_type
+from weft.ir.facts import block_facts
+from weft.ir.ops import Block, Program, Reduction, Step, identity_of
+from weft.ir.plan import Sweep
+
+
+@dataclass(frozen=True)
+class DeviceTraits(Traits):
+    """What of a topology shapes the code on a device."""
+
+    arc_type: str = "i32"  # of the maps between numberings of arcs
+
+
+@dataclass(frozen=True)
+class Side:
+    """How one direction is swept: by which schedule, over which format, from which frontier."""
+
+    schedule: Any  # a registered schedule
+    format: Any  # a registered format
+    frontier_in: str = "queue"  # of a push: queue, bitmap, bytemap; of a pull: also reverse_queue
+    frontier_out: str = "queue"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What of a configuration shapes the code."""
+
+    directions: tuple[str, ...]
+    push: Side
+    pull: Side
+    rule: str = "cost"  # how a direction is chosen
+    compaction: str = "online"
+    dedup: str = "exact"
+    combine: str = "atomic"  # or "sort"
+    deterministic: bool = False
+    ordered: bool = False
+    buckets: bool = False
+    kept_old: frozenset[str] = frozenset()
+    arcs: bool = False  # the first frontier holds arcs
+    reuse: bool = False  # a pull tests what accept says of u instead of the frontier
+
+    @property
+    def map_kind(self) -> str:
+        """Return the kind of map that stands for a frontier: bits or bytes."""
+        kinds = {self.push.frontier_in, self.push.frontier_out, self.pull.frontier_in,
+                 self.pull.frontier_out}  # fmt: skip
+        return "bytemap" if "bytemap" in kinds else "bitmap"
+
+
+@dataclass
+class Phase:
+    """One state of the machine."""
+
+    name: str
+    body: list[str]
+    after: list[str]  # of the thread that decides what comes next
+    turn: str = "both"  # push, pull: in the kernels of one direction only
+    number: int = -1
+
+
+@dataclass
+class Kernel:
+    """The parts of a program as they are made."""
+
+    program: Program
+    traits: DeviceTraits
+    options: Options
+    args: Arguments = field(default_factory=Arguments)
+    pieces: list[str] = field(default_factory=list)  # visitors, in order
+    phases: list[Phase] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)  # functions of a Turn
+    pairs: dict[str, str] = field(default_factory=dict)  # key field -> array of packed pairs
+    carries_hoisted: bool = False
+    discards: bool = False  # nobody sees the output of the sweep being rendered
+    buffered_edges: set[str] = field(default_factory=set)
+    counts_edges: bool = True
+    starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)
+    thens: list[str] = field(default_factory=list)
+    first: str = ""  # the statement that begins the loop
+    extra_fixed: dict[str, str] = field(default_factory=dict)
+    names: int = 0
+    slots: dict[Any, tuple[int, Reduction, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
+        self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
+        self.scalar_types = dict(self.program.signature.scalars)
+        written: set[str] = set()
+        for step in self.program.all_steps():
+            facts = block_facts(step.body)
+            written |= facts.written | facts.live_written | set(step.into)
+        self.constant = frozenset(set(self.types) - written)
+
+    # -- the machine
+
+    def phase(self, name: str, body: list[str], after: list[str], turn: str = "both") -> str:
+        """Add a phase; return the statement that makes it the next one."""
+        number = len(self.phases)
+        if any(phase.name == name for phase in self.phases):
+            name = f"{name}_at_{number}"
+        self.phases.append(Phase(name, body, after, turn, number))
+        return f"t.loop.phase = {number};"
+
+    def ready(
+        self, start: str, *, queue: bool = False, map_: bool = False, clean: bool = False,
+        reverse: str = "",
+    ) -> str:  # fmt: skip
+        """Return the statement that brings the frontier into the form wanted, then starts."""
+        number = len(self.starts)
+        self.starts.append((start, queue, map_, clean, reverse))
+        return f"t.loop.back = {number}; ready(t);"
+
+    def follow(self, then: str) -> int:
+        """Return the number under which a statement is found after the queue was taken."""
+        if then not in self.thens:
+            self.thens.append(then)
+        return self.thens.index(then)
+
+    def decide(self, name: str, lines: list[str]) -> str:
+        """Add a decision; return the statement that calls it."""
+        inside = "\n".join(f"        {line}" for line in lines)
+        self.decisions.append(f"    static WEFT_DEVICE void {name}(Turn& t) {{\n{inside}\n    }}")
+        return f"{name}(t);"
+
+    # -- rendering functions
+
+    def emitter(self) -> Emitter:
+        """Return an emitter whose names are new in this program."""
+        out = Emitter()
+        self.names += 1000
+        out._names = self.names
+        return out
+
+    def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:
+        """Return a place at which the fields of the program are read."""
+        site = Site(self.args, self.traits, direction, slot)
+        site.constant = self.constant
+        site.index.update(index)
+        return site
+
+    def renderer(
+        self, out: Emitter, site: Site, step: Step | None, live: set[str] | None = None,
+        vertex: str = "v",
+    ) -> BlockRenderer:  # fmt: skip
+        """Return a renderer of a function at a site; by default its own live fields are live."""
+        from weft.backends.cuda.adjacent import render_gather
+
+        if live is None and step is not None:
+            live = block_facts(step.body).live
+        numbers = [n for n, known in enumerate(self.program.all_steps()) if known is step]
+        deterministic = self.options.deterministic
+        scope = Scope(
+            site.load,
+            live=live,
+            function=numbers[0] if numbers else 0,
+            vertex=vertex,
+            gather=lambda value, renderer: render_gather(value, renderer, site, deterministic),
+            site=site,
+        )
+        return BlockRenderer(out, self.args, scope)
+
+    def block_value(self, out: Emitter, block: Block, site: Site, step: Step | None = None) -> str:
+        """Render a block with one scalar result where it stands."""
+        renderer = self.renderer(out, site, step, set(), vertex=site.index.get("v", "0"))
+        return str(renderer.block(block)[0])
+
+    # -- scalars
+    #
+    # A thread keeps a part of its own; parts meet in an accumulator, one per sweep and scalar, of
+    # which there are three in turn. In a deterministic run each block leaves its part, and they are
+    # combined in order.
+
+    def scalar_slot(self, sweep: Sweep, name: str, reduction: Reduction, dtype: Any) -> int:
+        """Return the position of the accumulator of a scalar that a sweep reduces into."""
+        key = (id(sweep), name)
+        if key not in self.slots:
+            self.slots[key] = (len(self.slots), reduction, dtype)
+        return self.slots[key][0]
+
+    def parts_struct(self, sweep: Sweep) -> str:
+        """Return the members that hold a thread's parts of the scalars of a sweep."""
+        return " ".join(
+            f"{c_type(dtype)} {name} = {literal(identity_of(reduction, dtype), dtype)};"
+            for name, reduction, dtype in scalar_reductions(sweep.steps)
+        )
+
+    def take_scalars(
+        self, out: Emitter, renderer: BlockRenderer, sweep: Sweep, number: int
+    ) -> None:
+        """Combine what a function reduced at one item; of a fold the last function counts."""
+        later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
+        for name, reduction, operand, dtype in renderer.reduced:
+            if name not in later:
+                text = renderer.combined(reduction, f"parts.{name}", str(operand), dtype)
+                out.line(f"parts.{name} = {text};")
+
+    def publish_scalars(self, sweep: Sweep) -> list[str]:
+        """Return the end of a phase: every thread's parts meet in the accumulators."""
+        lines: list[str] = []
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
+            out = self.emitter()
+            renderer = self.renderer(out, self.site(), None, set())
+            combined = renderer.combined(reduction, "x", "y", dtype)
+            body = " ".join(line.strip() for line in out.lines)
+            combine = f"[&]({kind} x, {kind} y) -> {kind} {{ {body} return {combined}; }}"
+            if self.options.deterministic:
+                place = f"a.partials + {slot} * a.most_blocks + place.block"
+                call = f"leave_scalar(parts.{name}, {combine}, {place}, place.shared);"
+            else:
+                place = f"a.accumulators + loop.tick % 3 * num_accumulators + {slot}"
+                call = f"share_scalar(parts.{name}, {combine}, {place});"
+            lines.append(call)
+        return lines
+
+    def total_scalars(self, sweep: Sweep) -> list[str]:
+        """Return the decision that takes the reduced scalars over."""
+        lines: list[str] = []
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
+            if not self.options.deterministic:
+                place = f"t.a.accumulators + t.loop.tick % 3 * num_accumulators + {slot}"
+                lines.append(f"t.scalars.{name} = scalar_of<{kind}>(load_relaxed({place}));")
+                continue
+            out = self.emitter()
+            renderer = self.renderer(out, self.site(), None, set())
+            combined = renderer.combined(reduction, "x", "y", dtype)
+            lines += [
+                f"t.scalars.{name} = {literal(identity_of(reduction, dtype), dtype)};",
+                "for (u32 b = 0; b < t.blocks; ++b) {",
+                f"    const {kind} x = t.scalars.{name};",
+                f"    const {kind} y = scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b]);",
+                *(f"    {line}" for line in out.lines),
+                f"    t.scalars.{name} = {combined};",
+                "}",
+            ]
+        return lines
+
+    def clear_scalars(self) -> list[str]:
+        """Return what sets the accumulators of a coming phase to the identities."""
+        return [
+            f"a.accumulators[tick % 3 * num_accumulators + {slot}] = "
+            f"bits_of_scalar(static_cast<{c_type(dtype)}>({literal(identity_of(r, dtype), dtype)}));"
+            for slot, r, dtype in self.slots.values()
+        ]
+
+
+def scalar_reductions(steps: list[Step]) -> list[tuple[str, Reduction, Any]]:
+    """Return the scalars that some steps reduce into, each once."""
+    found: dict[str, tuple[str, Reduction, Any]] = {}
+    for step in steps:
+        for value in step.body.walk():
+            if value.op == "reduce_scalar":
+                found[value.attr[0]] = (value.attr[0], value.attr[1], value.dtype)
+    return list(found.values())

@@ -1,0 +1,218 @@
+"""Ordered relaxation: near work first, the rest waits (delta-stepping with a steered window).
+
+A vertex that was improved goes to the near queue if its priority is below the threshold, else to
+the far list. When no near work is left the threshold rises by `delta` and the far list is split
+anew; where that brings nothing near, it rises above the least priority that waits. `delta` is
+steered by load: doubled after a window with too little work for the device, halved after one with
+a lot. A priority of NaN is never held back.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cuda.blocks import BlockRenderer
+from weft.backends.cuda.edges import degree_functor, format_of, sweep_call, visitor_phase
+from weft.backends.cuda.expressions import cast
+from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.site import Site
+from weft.backends.cuda.text import Emitter
+from weft.backends.cuda.updates import improve
+from weft.backends.cuda.visitors import (
+    Visitor,
+    hoist_row,
+    overlay_pairs,
+    racy_fields,
+    render_functions,
+)
+from weft.ir.ops import FLOAT64, Step
+from weft.ir.plan import Sweep
+
+NEAR = "Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, 1>"
+
+
+def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
+    """Add the phases and decisions of an ordered loop."""
+    for which in (0, 1):
+        kernel.args.use("far", which)
+    relax = _relax_phase(kernel, sweep)
+    split = _split_phase(kernel, sweep)
+    kernel.decide(
+        "begin_step",
+        [
+            "if (t.loop.size > 0) {",
+            "    if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }",
+            "    t.loop.epoch += 1;",
+            "    t.loop.entered = t.loop.size;",
+            "    t.loop.looked = t.loop.edges;",
+            "    begin_output(t);",
+            f"    {relax}",
+            "    return;",
+            "}",
+            "if (t.loop.far_size == 0) { t.loop.status = EMPTY; return; }",
+            *_raise_threshold(kernel, sweep),
+            "t.loop.epoch += 1;",
+            "begin_output(t);",
+            "t.loop.least = infinity<double>();",
+            "t.loop.total = 0;",
+            f"{split}",
+        ],
+    )
+    kernel.first = "begin_step(t);"
+
+
+def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+    step, side = sweep.steps[0], kernel.options.push
+    visitor = Visitor("Relax", vertex="u", far="v")
+    site = kernel.site("out", "s")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    known = hoist_row(kernel, visitor, step, site, "u", set())
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step, set())
+    renderer.known.update(known)
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        improve(kernel, out, step, renderer, messages)
+        with out.block("if (hit)"):
+            fresh = dict(zip(step.into, messages, strict=False))
+            out.line(f"const double rank = {_priority(kernel, out, step, site, fresh)};")
+            with out.block("if (!(rank >= loop.threshold))"):
+                out.line("out.emit_lazily(v, degree);")
+            with out.block("else"):
+                out.line("waiting.append(v);")
+
+    render_functions(kernel, out, sweep, site, [renderer], update)
+    visitor.take = out.lines
+    head = [
+        "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "
+        "loop.size};",
+        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
+        "waiting.begin();",
+    ]
+    finish = kernel.decide(
+        "finish_relax",
+        [
+            "t.loop.far_size += i64(t.cells[FAR]);",
+            "t.loop.processed += t.loop.entered;",
+            "keep_counts(t);",
+            "record(t, 0, 0);",
+            "t.loop.step += 1;",
+            "queue_taken(t.loop);",
+            "choose_width(t);",
+            "begin_step(t);",
+        ],
+    )
+    count = side.schedule.phases
+    first = len(kernel.phases)
+    for part in range(count):
+        pieces = len(kernel.pieces)
+        body = visitor_phase(
+            kernel, sweep, visitor, output=NEAR, touched=False, head=head,
+            call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
+            members={"waiting": "Far<Vertex, true>"},
+        )  # fmt: skip
+        body.append("waiting.end();")
+        if part > 0:
+            del kernel.pieces[pieces:]
+        last = part == count - 1
+        kernel.phase(
+            f"relax_{part}", body, [finish] if last else [f"t.loop.phase = {first + part + 1};"]
+        )
+    return f"t.loop.phase = {first};"
+
+
+def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:
+    """Return the priority of v as a double; just written fields are known."""
+    assert step.priority is not None
+    at = kernel.site(site.direction, site.slot)
+    at.racy = site.racy
+    at.known.update(site.known)
+    for name, operand in fresh.items():
+        at.known[("field", "v", name)] = operand
+    text = kernel.block_value(out, step.priority, at, step)
+    return cast(text, step.priority.results[0].dtype, FLOAT64)
+
+
+def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
+    """Return the statements that raise the threshold, steered by load."""
+    lines = [
+        "if (t.loop.processed < t.a.few) t.loop.delta *= 2;",
+        "else if (t.loop.processed > t.a.many) t.loop.delta /= 2;",
+        "double raised = t.loop.threshold + t.loop.delta;",
+    ]
+    chosen = kernel.program.next_threshold
+    if chosen is not None:
+        out = kernel.emitter()
+        text = kernel.block_value(out, chosen, kernel.site())
+        lines += [
+            "const Args& a = t.a;",
+            "const Loop& loop = t.loop;",
+            "const Scalars& scalars = t.scalars;",
+            "static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);",
+            "const Threshold threshold{t.loop.threshold, t.loop.least, t.loop.far_size, "
+            "t.loop.looked};",
+            "static_cast<void>(threshold);",
+            *out.lines,
+            f"raised = {text};",
+        ]
+    lines += [
+        "t.loop.processed = 0;",
+        "if (!(raised > t.loop.floor)) raised = next_above(t.loop.floor);",
+        "t.loop.raised = raised;",
+    ]
+    return lines
+
+
+def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phase that splits the far list by the raised threshold."""
+    step = sweep.steps[0]
+    site = kernel.site()
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    out = kernel.emitter()
+    text = _priority(kernel, out, step, site, {})
+    body = [
+        f"using Out = {NEAR};",
+        "Out out = make_output<Out>(a, loop, place, cells);",
+        "out.begin();",
+        f"const auto degree = {degree_functor(kernel)};",
+        "Far<Vertex, true> kept = make_waiting(a, loop, place, cells, loop.far + 1, loop.lists + 1, 0);",
+        "kept.begin();",
+        "const auto priority = [&](i64 v) -> double {",
+        *(f"    {line}" for line in out.lines),
+        f"    return {text};",
+        "};",
+        # Below the old threshold it came near since, and was queued then.
+        "const auto side = [&](i64, double rank) {",
+        "    return !(rank >= loop.threshold) ? Side::drop : !(rank >= loop.raised) ? Side::near",
+        "                                                                          : Side::far;",
+        "};",
+        "double* const found = a.spread + loop.tick % 3 * 2;",
+        "split_far(place, far_of(a, loop.far), loop.far_size, priority, side, degree, out, kept, "
+        "found, found + 1);",
+        "out.end();",
+        "kept.end();",
+    ]
+    kernel.args.use("spread")
+    kernel.args.use("stamp", 0)
+    finish = kernel.decide(
+        "finish_split",
+        [
+            "t.loop.far_size = i64(t.cells[FAR]);",
+            "t.loop.far = 1 - t.loop.far;",
+            "t.loop.lists += 1;",
+            "t.loop.threshold = t.loop.raised;",
+            "t.loop.floor = -infinity<double>();",
+            "keep_counts(t);",
+            "queue_taken(t.loop);",
+            "const double* const found = t.a.spread + t.loop.tick % 3 * 2;",
+            "t.loop.least = load_relaxed(found);",
+            "t.loop.total = load_relaxed(found + 1);",
+            "if (t.loop.size == 0 && t.loop.far_size > 0) {",
+            "    start_from_least(t.loop);",
+            "    t.loop.processed = t.a.few;",
+            "}",
+            "choose_width(t);",
+            "begin_step(t);",
+        ],
+    )
+    return kernel.phase("split", body, [finish])

@@ -1,0 +1,558 @@
+"""A program as CUDA C++: arguments, visitors, phases, decisions, kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cuda.edges import directions_of, render_edge_sweep
+from weft.backends.cuda.kernel import Kernel, Options
+from weft.backends.cuda.ordered import render_ordered
+from weft.backends.cuda.site import Traits
+from weft.backends.cuda.text import c_type, identifier, stored_type
+from weft.backends.cuda.vertices import (
+    fill_hoisted,
+    hoisted_arrays,
+    may_carry,
+    render_vertex_sweep,
+    take_snapshots,
+)
+from weft.backends.cuda.visitors import buffered_edges
+from weft.ir.ops import Program, Reduction
+from weft.ir.plan import Sweep
+
+RUNTIME = (
+    "control", "sweep", "machine", "numbers", "features", "memory", "random", "rows_of", "inputs",
+    "updates", "loop",
+)  # fmt: skip
+FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
+
+# Parameters that every kernel has, with their types.
+FIXED = {
+    "n": "i64", "arcs": "i64", "limit": "i64",
+    "loop": "Loop*", "report": "Loop*", "scalars": "u64*", "counters": "u64*", "barrier": "u32*",
+    "fault": "Fault*", "stop": "const u32*", "ring": "i64*", "ring_size": "i64",
+    "queue_0": "Vertex*", "queue_1": "Vertex*", "stamps": "u32*",
+    "map_0": "u32*", "map_1": "u32*", "map_2": "u32*", "counts": "u64*",
+    "accumulators": "u64*", "partials": "u64*", "most_blocks": "i64",
+    "row_lanes": "u32", "items": "u32", "warp_degree": "u32", "block_degree": "u32",
+    "grid_degree": "u32", "bin_size": "u32", "output_at": "u32", "touched_at": "u32",
+    "narrow_size": "i64", "narrow_edges": "i64", "few": "i64", "many": "i64",
+}  # fmt: skip
+
+
+@dataclass
+class Rendered:
+    """The text of a program and what its kernels must be called with."""
+
+    source: str
+    bindings: dict[str, tuple[Any, ...]]
+    types: dict[str, str]  # of the parameters after the fixed ones
+    headers: dict[str, str]
+    phases: list[tuple[str, str]]  # name and turn
+    functions: list[str]
+    accumulators: int
+    identities: list[tuple[Reduction, Any]] = field(default_factory=list)
+    fixed: dict[str, str] = field(default_factory=dict)
+    partial_bytes: int = 64  # of the largest visitor, at most
+    row_bytes: int = 64
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Return the names of the kernels."""
+        return ("run_all", "run_push", "run_pull", "run_one", "turn")
+
+
+def read_header(package: str, name: str) -> str:
+    """Return the text of a header of the package."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
+
+
+def headers_of(options: Options) -> dict[str, str]:
+    """Return the texts of all headers that a program may include."""
+    simt = "weft.backends.cuda.simt"
+    texts = {"device.cuh": read_header(simt, "device.cuh")}
+    for name in RUNTIME:
+        texts[f"{name}.cuh"] = read_header("weft.backends.cuda.runtime", f"{name}.cuh")
+    frontiers = Path(__file__).parents[2] / "frontiers"
+    for name in FRONTIERS:
+        texts[f"{name}.cuh"] = (frontiers / f"{name}.cuh").read_text(encoding="utf-8")
+    for side in (options.push, options.pull):
+        texts |= side.schedule.headers | side.format.headers
+    return texts
+
+
+def render(
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options
+) -> Rendered:
+    """Render the kernels of a program."""
+    kernel = Kernel(program, traits, options)
+    for sweep in sweeps:
+        step = sweep.steps[0]
+        if sweep.kind == "edge" and sweep.mode == "online" and step.reductions[0].selecting:
+            key, payload = step.into
+            kernel.pairs[key] = kernel.args.use("pair", key, payload)
+    edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
+    kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
+    kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
+    if options.ordered:
+        render_ordered(kernel, sweeps[0])
+    elif program.mode == "replay":
+        _replay(kernel, sweeps)
+    else:
+        _loop(kernel, sweeps, refill)
+    _conversions(kernel)
+    types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
+    source = _source(kernel, types, sweeps)
+    return Rendered(
+        source,
+        dict(kernel.args.bindings),
+        types,
+        headers_of(options),
+        [(phase.name, phase.turn) for phase in kernel.phases],
+        [step.name for step in program.all_steps()],
+        max(1, len(kernel.slots)),
+        [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
+        {**FIXED, **kernel.extra_fixed},
+    )
+
+
+def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
+    """Return the C++ type of a parameter."""
+    kind = binding[0]
+    if kind == "constant":
+        return c_type(binding[2])
+    if kind in ("field", "next", "inbox", "old", "old_next", "snapshot", "old_snapshot", "frozen"):
+        return f"{stored_type(kernel.types[binding[1]][0])}*"
+    if kind in ("hidden", "gathered"):
+        return f"{stored_type(binding[2])}*"
+    if kind == "keys":
+        return f"{stored_type(binding[1])}*"
+    if kind == "column":
+        columns = {name: dtype for name, dtype, _ in kernel.program.signature.columns}
+        return f"const {stored_type(columns[binding[1]])}*"
+    if kind in ("edge_state", "edge_next"):
+        return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
+    if kind == "offsets":
+        return "const i64*"
+    if kind in ("arcs", "edges", "edge_ids", "reverse"):
+        return "const Arc*"
+    if kind in ("targets", "owners", "degree", "arc_source", "arc_target"):
+        return "const Vertex*"
+    if kind == "arc_queue":
+        return "const i64*"
+    if kind in ("stamp", "locks"):
+        return "u32*"
+    if kind == "pair":
+        return "u64*"
+    if kind in ("touched", "far", "reverse_queue", "batch"):
+        return "Vertex*"
+    if kind in ("trail", "trail_ends"):
+        return "i64*"
+    if kind == "schedule":
+        side = kernel.options.push if binding[1] == "push" else kernel.options.pull
+        (dtype,) = [d for name, d, _ in side.schedule.workspace(1, 1) if name == binding[2]]
+        return f"{c_type(np.dtype(dtype)) if dtype != 'vertex' else 'Vertex'}*"
+    if kind == "spread":
+        return "double*"
+    raise AssertionError(f"no type for {binding!r}")
+
+
+# -- the loop
+
+
+def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then: str) -> str:
+    """Render the sweeps of one superstep, the last first; return how it is entered."""
+    for position in reversed(range(len(sweeps))):
+        sweep, k = sweeps[position], first + position
+        last = position == len(sweeps) - 1
+        kernel.discards = not last and sweeps[position + 1].steps[0].everywhere
+        code = _direction_code(kernel, sweep)
+        then = kernel.decide(f"close_{k}", [f"record(t, {k}, {code});", then])
+        if sweep.kind == "edge":
+            enter = render_edge_sweep(kernel, sweep, k, then)
+        else:
+            wake = "queue"
+            if final == "wake" and last and sweep.last.wake != "changed":
+                wake = sweep.last.wake
+            enter = render_vertex_sweep(kernel, sweep, k, wake, then)
+        kernel.discards = False
+        then = take_snapshots(kernel, sweeps[position:], k, enter)
+    return then
+
+
+def _direction_code(kernel: Kernel, sweep: Sweep) -> str:
+    if sweep.kind == "vertex":
+        return "2"
+    return "t.loop.pulling" if directions_of(kernel, sweep) else "0"
+
+
+def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
+    """Render the loop of `iterate`, or the single superstep of `run`."""
+    program = kernel.program
+    if program.mode == "run":
+        done = ["t.loop.step += 1;", "t.loop.status = EMPTY;"]
+        then = kernel.decide("end_step", done)
+        kernel.first = superstep(kernel, sweeps, 0, "run", then)
+        return
+    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    enter = superstep(kernel, sweeps, 0, "wake", "end_step(t);")
+    if program.trail:
+        enter = _trail_phase(kernel, enter)
+    lines = []
+    if refill:
+        kernel.carries_hoisted = False
+        again = superstep(kernel, refill, len(sweeps), "run", "after_refill(t);")
+        kernel.decide("after_refill", ["t.loop.refilling = 0;", "begin_step(t);"])
+        lines += [
+            "if (t.loop.size == 0) {",
+            "    if (t.loop.refilling != 0) { t.loop.status = EMPTY; return; }",
+            f"    t.loop.refilling = 1; take_everything(t); {again}",
+            "    return;",
+            "}",
+        ]
+        kernel.decisions[-1] = kernel.decisions[-1].replace(
+            "t.loop.refilling = 0;",
+            "if (t.loop.size == 0) { t.loop.status = EMPTY; return; } t.loop.refilling = 0;",
+        )
+    else:
+        lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
+    lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
+    lines.append(enter)
+    kernel.decide("begin_step", lines)
+    ends = ["t.loop.step += 1;"]
+    if program.until is not None:
+        out = kernel.emitter()
+        test = kernel.block_value(out, program.until, kernel.site())
+        ends += ["const Args& a = t.a;", "const Loop& loop = t.loop;"]
+        ends += ["const Scalars& scalars = t.scalars;"]
+        ends += ["static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);"]
+        ends += [*out.lines, f"if ({test}) {{ t.loop.status = UNTIL; return; }}"]
+    ends += ["choose_width(t);", "begin_step(t);"]
+    kernel.decide("end_step", ends)
+    kernel.first = "begin_step(t);"
+    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    if kernel.carries_hoisted:
+        kernel.first = fill_hoisted(kernel, sweeps[0], 0, "begin_step(t);")
+
+
+def _trail_phase(kernel: Kernel, then: str) -> str:
+    """Append the frontier to the trail; pause where it does not fit."""
+    trail, ends = kernel.args.use("trail"), kernel.args.use("trail_ends")
+    body = [
+        f"for_all(place, loop.size, [&](i64 i) {{ {trail}[loop.trail_size + i] = "
+        "entered_vertex(a, loop, i); });",
+    ]
+    after = [
+        "t.loop.trail_size += t.loop.size;",
+        f"if (t.leader) t.{ends}[t.loop.step + 1] = t.loop.trail_size;",
+        then,
+    ]
+    start = kernel.phase("trail", body, after)
+    ready = kernel.ready(start, queue=True)
+    fits = f"t.loop.trail_size + t.loop.size > t.{trail}_size || t.loop.step + 1 >= t.{ends}_size"
+    full = fits.replace(f"t.{trail}_size", "t.a.trail_room").replace(
+        f"t.{ends}_size", "t.a.trail_steps"
+    )
+    kernel.extra_fixed = {"trail_room": "i64", "trail_steps": "i64"}
+    return kernel.decide(
+        "keep_trail", [f"if ({full}) {{ t.loop.status = TRAIL_FULL; return; }}", ready]
+    )
+
+
+def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
+    """Render the loop over the frontiers of a trail, last to first."""
+    trail, ends = kernel.args.use("trail"), kernel.args.use("trail_ends")
+    enter = superstep(kernel, sweeps, 0, "run", "end_step(t);")
+    body = [
+        f"const i64 begin = {ends}[a.limit - loop.step - 1];",
+        "for_all(place, loop.size, [&](i64 i) {",
+        f"    queue_of(a, loop.queue)[i] = static_cast<Vertex>({trail}[begin + i]);",
+        "});",
+    ]
+    copy = kernel.phase("replay", body, [enter])
+    kernel.decide("end_step", ["t.loop.step += 1;", "begin_step(t);"])
+    kernel.decide(
+        "begin_step",
+        [
+            "if (t.loop.step >= t.a.limit) { t.loop.status = EMPTY; return; }",
+            f"const i64 begin = t.{ends}[t.a.limit - t.loop.step - 1];",
+            f"t.loop.size = t.{ends}[t.a.limit - t.loop.step] - begin;",
+            "t.loop.dense = t.loop.mapped = t.loop.edges = 0;",
+            "t.loop.queued = 1;",
+            copy,
+        ],
+    )
+    kernel.first = "begin_step(t);"
+
+
+# -- one form of a frontier from another
+
+
+def _conversions(kernel: Kernel) -> None:
+    """Add the phases that turn queues into maps and back, and the decisions about them."""
+    bits = kernel.options.map_kind == "bitmap"
+    view = "bits_of" if bits else "bytes_of"
+    words = "(a.n + 31) / 32" if bits else "(a.n + 3) / 4"
+    member = "BitmapMember" if bits else "BytemapMember"
+    degree = "NoDegree{}"
+    phases: dict[str, str] = {}
+    wants = [start[1:] for start in kernel.starts]
+    if any(map_ for _, map_, _, _ in wants):
+        phases["SET_MAP"] = kernel.phase(
+            "set_map",
+            [f"queue_to_{'bitmap' if bits else 'bytemap'}(place, queue_of(a, loop.queue), "
+             f"loop.size, {view}(a, loop.map));"],
+            ["t.loop.mapped = 1;", "ready(t);"],
+        )  # fmt: skip
+        phases["CLEAR_MAP"] = kernel.phase(
+            "clear_map",
+            [f"clear_words(place, map_of(a, loop.map), {words});",
+             f"clear_words(place, map_of(a, loop.map + 1), {words});"],
+            ["t.loop.clean = 1;", phases["SET_MAP"]],
+        )  # fmt: skip
+    if any(clean for _, _, clean, _ in wants):
+        phases["CLEAR_NEXT"] = kernel.phase(
+            "clear_next",
+            [f"clear_words(place, map_of(a, loop.map + 1), {words});"],
+            ["t.loop.clean = 1;", "ready(t);"],
+        )
+    makes_maps = any(map_ or clean for _, map_, clean, _ in wants)
+    if any(queue for queue, *_ in wants) and makes_maps:
+        write = kernel.phase(
+            "queue_write",
+            [f"write_members(place, a.n, {member}{{{view}(a, loop.map)}}, a.counts, "
+             f"queue_of(a, loop.queue), {degree}, cells);"],
+            ["t.loop.queued = 1;", "ready(t);"],
+        )  # fmt: skip
+        phases["QUEUE"] = kernel.phase(
+            "queue_count",
+            [f"count_members(place, a.n, {member}{{{view}(a, loop.map)}}, a.counts);"],
+            [write],
+        )
+    lines = ["switch (t.loop.back) {"]
+    for number, (start, queue, map_, clean, reverse) in enumerate(kernel.starts):
+        lines.append(f"case {number}:")
+        if queue and "QUEUE" in phases:
+            lines.append(
+                f"    if (t.loop.dense == 0 && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
+            )
+        if map_:
+            lines.append(
+                f"    if (t.loop.dense == 0 && t.loop.mapped == 0) {{ {phases['CLEAR_MAP']} return; }}"
+            )
+        if clean:
+            lines.append(f"    if (t.loop.clean == 0) {{ {phases['CLEAR_NEXT']} return; }}")
+        if reverse:
+            lines.append(f"    if (t.loop.reversed != t.loop.epoch) {{ {reverse} return; }}")
+        lines.append(f"    {start}")
+        lines.append("    break;")
+    lines += ["default:", "    break;", "}"]
+    kernel.decide("ready", lines)
+    _queue_taking(kernel)
+
+
+def _queue_taking(kernel: Kernel) -> None:
+    """Add what makes the filled queue the frontier, building it anew where that is needed."""
+    options = kernel.options
+    rebuilds = options.compaction in ("ballot", "jit") or options.dedup in (
+        "none", "bitmask", "history", "warp",
+    )  # fmt: skip
+    following = ["switch (t.loop.following) {"]
+    for number, then in enumerate(kernel.thens):
+        following += [f"case {number}:", f"    {then}", "    break;"]
+    following += ["default:", "    break;", "}"]
+    kernel.decide("follow", following)
+    lines = []
+    if rebuilds and kernel.thens:
+        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
+        if kernel.counts_edges:
+            kernel.args.use("offsets", "out")
+        member = "StampMember{a.stamps, u32(loop.epoch)}"
+        write = kernel.phase(
+            "rebuild_write",
+            [f"write_members(place, a.n, {member}, a.counts, queue_of(a, loop.queue + 1), "
+             f"{degree}, cells);"],
+            ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"],
+        )  # fmt: skip
+        count = kernel.phase(
+            "rebuild_count", [f"count_members(place, a.n, {member}, a.counts);"], [write]
+        )
+        when = "true" if options.compaction == "ballot" else "t.loop.overflow != 0"
+        lines.append(f"if ({when}) {{ {count} return; }}")
+    if options.compaction == "batch" and kernel.thens:
+        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
+        if kernel.counts_edges:
+            kernel.args.use("offsets", "out")
+        body = [
+            "using Out = Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, 1>;",
+            "Out out = make_plain_output<Out>(a, loop, place, cells);",
+            "out.begin();",
+            f"filter_batch(place, {kernel.args.use('batch')}, loop.next_tail, {degree}, out);",
+            "out.end();",
+        ]
+        start = kernel.phase(
+            "filter", body, ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"]
+        )
+        lines.append(f"{start} return;")
+    lines.append("settle_queue(t);")
+    kernel.decisions.append(
+        "    static WEFT_DEVICE void take_queue(Turn& t, i64 number, bool once) {\n"
+        "        t.loop.following = number;\n"
+        "        t.loop.once = once;\n" + "".join(f"        {line}\n" for line in lines) + "    }"
+    )
+    kernel.decide("settle_queue", ["queue_taken(t.loop);", "follow(t);"])
+    kernel.decisions.append(
+        "    static WEFT_DEVICE void take_map(Turn& t, bool once) { map_taken(t.loop, once); }"
+    )
+
+
+# -- the text
+
+
+def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
+    options, program = kernel.options, kernel.program
+    fixed = {**FIXED, **kernel.extra_fixed}
+    parameters = {**fixed, **types}
+    scalars = "".join(
+        f"    alignas(8) {c_type(dtype)} {identifier(name)};\n"
+        for name, dtype in program.signature.scalars
+    )
+    args = "".join(f"    {kind} {name};\n" for name, kind in parameters.items())
+    files = [f"{name}.cuh" for name in (*RUNTIME[:-1], *FRONTIERS, RUNTIME[-1])]
+    for side in (options.push, options.pull):
+        files += [*side.format.headers, *side.schedule.headers]
+    included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
+    swaps = ""
+    if kernel.carries_hoisted:
+        swaps = "".join(
+            f"        exchange({now.replace('a.', 'turned.')}, {nxt.replace('a.', 'turned.')});\n"
+            for now, nxt in hoisted_arrays(kernel, sweeps[0])
+        )
+    phases = "\n".join(_phase_text(kernel, phase, swaps) for phase in kernel.phases)
+    runs = "\n".join(
+        f"            case {p.number}: phase_{p.name}(given, loop, scalars, place, cells); break;"
+        for p in kernel.phases
+    )
+    afters = "\n".join(
+        f"            case {p.number}:  // {p.name}\n"
+        + "".join(f"                {line}\n" for line in p.after)
+        + "                break;"
+        for p in kernel.phases
+    )
+    cleared = kernel.clear_scalars()
+    if "spread" in kernel.args.bindings:
+        cleared.append("a.spread[tick % 3 * 2] = infinity<double>();")
+        cleared.append("a.spread[tick % 3 * 2 + 1] = 0;")
+    clears = "".join(f"        {line}\n" for line in cleared)
+    names = ", ".join(parameters)
+    listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())
+    masks = {
+        "run_all": "~0ull",
+        "run_push": _mask(kernel, "pull"),
+        "run_pull": _mask(kernel, "push"),
+    }
+    mains = "\n".join(
+        f'extern "C" __global__ void {name}({listed}) {{\n'
+        f"    const Args a{{{names}}};\n    drive<Program>(a, {mask});\n}}\n"
+        for name, mask in masks.items()
+    )
+    index = c_type(program.signature.index_dtype)
+    degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
+    return f"""{included}
+
+using namespace weft;
+
+using Vertex = {index};
+using Arc = {kernel.traits.arc_type};
+using Degree = {degree};
+using Touched = Far<Vertex, true>;
+
+struct Scalars {{
+{scalars}    i64 none;
+}};
+
+struct Args {{
+{args}}};
+
+constexpr i64 num_accumulators = {max(1, len(kernel.slots))};
+
+{"".join(kernel.pieces)}
+struct Program {{
+    using Args = ::Args;
+    using Scalars = ::Scalars;
+    using Turn = weft::Turn<Args, Scalars>;
+
+{phases}
+    static WEFT_DEVICE void run(const Args& given, const Loop& loop, const Scalars& scalars,
+                                const Place& place, u64* cells) {{
+        switch (loop.phase) {{
+{runs}
+            default: break;
+        }}
+    }}
+
+    // Set the accumulators of a coming phase to the identities; by the threads of one block.
+    static WEFT_DEVICE void clear(const Args& a, i64 tick) {{
+        if (thread_id() != 0) return;
+        static_cast<void>(a);
+        static_cast<void>(tick);
+{clears}    }}
+
+{chr(10).join(kernel.decisions)}
+
+    static WEFT_DEVICE void start(Turn& t) {{
+        {kernel.first}
+    }}
+
+    static WEFT_DEVICE void advance(const Args& given, Loop& loop, Scalars& held, const u64* cells,
+                                    u32 blocks, bool leader) {{
+        Turn t{{given, loop, held, cells, blocks, leader}};
+        if (stop_asked(t)) return;
+        switch (loop.phase) {{
+            case -1: start(t); break;
+{afters}
+            default: break;
+        }}
+    }}
+}};
+
+{mains}
+extern "C" __global__ void run_one({listed}) {{
+    const Args a{{{names}}};
+    run_alone<Program>(a);
+}}
+
+extern "C" __global__ void turn({listed}) {{
+    const Args a{{{names}}};
+    turn_alone<Program>(a, u32(a.most_blocks));
+}}
+"""
+
+
+def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
+    head = "        const Args& a = given;\n"
+    if swaps:
+        head = (
+            "        Args turned = given;\n"
+            f"        if (loop.swapped != 0) {{\n{swaps.replace('        ', '            ')}        }}\n"
+            "        const Args& a = turned;\n"
+        )
+    body = "".join(f"        {line}\n" for line in phase.body)
+    return (
+        f"    static WEFT_DEVICE void phase_{phase.name}(const Args& given, const Loop& loop,\n"
+        f"            const Scalars& scalars, const Place& place, u64* cells) {{\n"
+        f"{head}        static_cast<void>(scalars);\n        static_cast<void>(cells);\n{body}    }}\n"
+    )
+
+
+def _mask(kernel: Kernel, without: str) -> str:
+    mask = (1 << 64) - 1
+    for phase in kernel.phases:
+        if phase.turn == without:
+            mask &= ~(1 << min(phase.number, 63))
+    return f"{mask:#x}ull"

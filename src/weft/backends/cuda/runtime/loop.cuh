@@ -1,0 +1,254 @@
+// The parts of the loop that are the same for every program, and the memory that phases ask for.
+#ifndef WEFT_LOOP_CUH
+#define WEFT_LOOP_CUH
+
+#include "compact.cuh"
+#include "inputs.cuh"
+#include "machine.cuh"
+#include "updates.cuh"
+#include "waiting.cuh"
+
+namespace weft {
+
+// What a decision sees: one thread of every block makes it, from the same counters.
+template <class Args, class Scalars>
+struct Turn {
+    const Args& a;
+    Loop& loop;
+    Scalars& scalars;
+    const u64* cells;
+    u32 blocks;
+    bool leader;  // of all blocks: it alone may write to memory
+};
+
+template <class Args>
+WEFT_DEVICE Knobs knobs_of(const Args& a) {
+    return {a.row_lanes, a.items, a.warp_degree, a.block_degree, a.grid_degree};
+}
+
+template <class Args>
+WEFT_DEVICE auto queue_of(const Args& a, i64 which) {
+    return (which & 1) != 0 ? a.queue_1 : a.queue_0;
+}
+template <class Args>
+WEFT_DEVICE u32* map_of(const Args& a, i64 which) {
+    const i64 at = which % 3;
+    return at == 0 ? a.map_0 : at == 1 ? a.map_1 : a.map_2;
+}
+template <class Args>
+WEFT_DEVICE u32* bits_of(const Args& a, i64 which) {
+    return map_of(a, which);
+}
+template <class Args>
+WEFT_DEVICE u8* bytes_of(const Args& a, i64 which) {
+    return reinterpret_cast<u8*>(map_of(a, which));
+}
+template <class Args>
+WEFT_DEVICE auto reverse_of(const Args& a, i64 which) {
+    return (which & 1) != 0 ? a.reverse_queue_1 : a.reverse_queue_0;
+}
+
+// The frontier that a sweep works on.
+template <class Args>
+WEFT_DEVICE i64 entered_vertex(const Args& a, const Loop& loop, i64 i) {
+    return loop.dense != 0 ? i : static_cast<i64>(queue_of(a, loop.queue)[i]);
+}
+template <class Args>
+WEFT_DEVICE auto entered_rows(const Args& a, const Loop& loop) {
+    using Vertex = typename Pointed<decltype(a.queue_0)>::type;
+    return SomeRows<Vertex>{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), loop.size};
+}
+
+// Where the next frontier goes.
+template <class Out, class Args>
+WEFT_DEVICE Out make_plain_output(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    return Out{queue_of(a, loop.queue + 1), a.n, a.stamps, static_cast<u32>(loop.epoch),
+               bits_of(a, loop.map + 1), bytes_of(a, loop.map + 1), cells,
+               place.shared + a.output_at, a.bin_size, a.warp_degree, a.block_degree,
+               a.grid_degree, 0, 0};
+}
+template <class Out, class Args>
+WEFT_DEVICE Out make_output(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    Out out = make_plain_output<Out>(a, loop, place, cells);
+    out.queue += loop.next_tail;
+    out.capacity -= loop.next_tail;
+    return out;
+}
+template <class Args>
+WEFT_DEVICE auto make_touched(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    using Vertex = typename Pointed<decltype(a.touched)>::type;
+    return Far<Vertex, true>{a.touched, a.n, cells, place.shared + a.touched_at, a.bin_size,
+                             a.stamp_0, static_cast<u32>(loop.epoch)};
+}
+template <class Args>
+WEFT_DEVICE auto make_reverse(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    using Vertex = typename Pointed<decltype(a.queue_0)>::type;
+    return Far<Vertex, false>{reverse_of(a, loop.reverse + 1), a.n, cells,
+                              place.shared + a.output_at, a.bin_size};
+}
+
+template <class Args>
+WEFT_DEVICE void clear_spare(const Args& a, const Loop& loop, const Place& place, i64 words) {
+    clear_words(place, map_of(a, loop.map + 2), words);
+}
+
+WEFT_DEVICE void count_looked(u64 looked, u64* cells) {
+    looked = reduce_add(full_mask, looked);
+    if (lane_id() == 0 && looked != 0) atomic_add(cells + LOOKED, looked);
+}
+
+// A frontier of arcs as a format: the slots are places in the list.
+template <class Vertex>
+struct ArcList {
+    const i64* arcs;
+    const Vertex* sources;
+    const Vertex* targets;
+    WEFT_DEVICE i64 target(i64 slot, i64) const { return load_constant(targets + slot); }
+};
+template <class Vertex, class Visitor>
+WEFT_DEVICE void visit_arc(const ArcList<Vertex>& list, i64 i, Visitor& visitor) {
+    const i64 arc = list.arcs[i];
+    const i64 u = load_constant(list.sources + arc);
+    const typename Visitor::Row row = visitor.load(u);
+    typename Visitor::Partial partial = visitor.empty(row);
+    visitor.take(partial, row, u, arc);
+}
+
+// The list of what waits, from its `size` entries on.
+template <class Args>
+WEFT_DEVICE auto far_of(const Args& a, i64 which) {
+    return (which & 1) != 0 ? a.far_b : a.far_a;
+}
+template <class Args>
+WEFT_DEVICE auto make_waiting(const Args& a, const Loop&, const Place& place, u64* cells,
+                              i64 which, i64 list, i64 size) {
+    using Vertex = typename Pointed<decltype(a.far_a)>::type;
+    return Far<Vertex, true>{far_of(a, which) + size, a.n - size, cells,
+                             place.shared + a.touched_at, a.bin_size,
+                             a.stamp_0, static_cast<u32>(list)};
+}
+
+// What `next_threshold` may look at.
+struct Threshold {
+    double old;
+    double min;
+    i64 waiting;
+    i64 edges;
+};
+
+// The least number above x.
+WEFT_DEVICE double next_above(double x) {
+    if (x != x || x == infinity<double>()) return not_a_number<double>();
+    if (x == 0) return same_bits<double>(1ull);
+    const u64 bits = same_bits<u64>(x);
+    return same_bits<double>(x > 0 ? bits + 1 : bits - 1);
+}
+
+// Nothing was near: go on from the least priority that waits.
+WEFT_DEVICE void start_from_least(Loop& loop) {
+    if (!(loop.delta > 0)) {
+        const double mean = loop.total / static_cast<double>(loop.far_size) - loop.least;
+        double delta = mean > 0 && mean < infinity<double>() ? mean : 0;
+        const double small = loop.least < infinity<double>() ? real::fabs(loop.least) * 1e-6 : 0;
+        delta = delta > small ? delta : small;
+        loop.delta = delta > 1e-300 ? delta : 1e-300;
+    }
+    loop.floor = loop.least;
+    if (loop.least > loop.threshold) loop.threshold = loop.least;
+}
+
+// -- decisions that every program shares
+
+template <class T>
+WEFT_DEVICE void begin_output(T& t) {
+    t.loop.next_tail = t.loop.next_size = t.loop.next_edges = t.loop.overflow = 0;
+}
+
+// Add what a phase put into the next frontier to what those before it did.
+template <class T>
+WEFT_DEVICE void keep_counts(T& t) {
+    t.loop.next_size += static_cast<i64>(t.cells[EMITTED]);
+    t.loop.next_edges += static_cast<i64>(t.cells[EDGES]);
+    t.loop.next_tail += static_cast<i64>(t.cells[TAIL]);
+    t.loop.overflow |= static_cast<i64>(t.cells[OVERFLOW]);
+}
+
+WEFT_DEVICE void queue_taken(Loop& loop) {
+    loop.queue = 1 - loop.queue;
+    loop.size = loop.next_tail;
+    loop.edges = loop.next_edges;
+    loop.dense = loop.mapped = 0;
+    loop.queued = 1;
+    if (loop.once != 0) loop.explored += loop.next_edges;
+    loop.next_tail = loop.next_size = loop.next_edges = 0;
+}
+
+WEFT_DEVICE void map_taken(Loop& loop, bool once) {
+    loop.map = (loop.map + 1) % 3;
+    loop.size = loop.next_size;
+    loop.edges = loop.next_edges;
+    loop.dense = loop.queued = 0;
+    loop.mapped = 1;
+    if (once) loop.explored += loop.next_edges;
+    loop.next_tail = loop.next_size = loop.next_edges = 0;
+}
+
+template <class T>
+WEFT_DEVICE void take_everything(T& t) {
+    t.loop.size = t.a.n;
+    t.loop.edges = t.a.arcs;
+    t.loop.dense = 1;
+    t.loop.mapped = t.loop.queued = 0;
+}
+
+template <class T>
+WEFT_DEVICE void take_all_if_changed(T& t) {
+    const bool any = t.loop.next_size > 0;
+    take_everything(t);
+    if (!any) t.loop.size = t.loop.edges = 0;
+}
+
+// The share of the edges within reach that a pull looked at, in 1024ths.
+WEFT_DEVICE i64 share_of(i64 looked, i64 reach) {
+    const i64 share = looked * 1024 / (reach > 0 ? reach : 1);
+    return share < 1 ? 1 : share > 1024 ? 1024 : share;
+}
+
+template <class T>
+WEFT_DEVICE bool stop_asked(T& t) {
+    if (t.cells[STOPPED] == 0) return false;
+    t.loop.status = STOPPED_BY_HOST;
+    return true;
+}
+
+// A narrow frontier is worked on by the first cluster alone.
+template <class T>
+WEFT_DEVICE void choose_width(T& t) {
+    t.loop.narrow = t.loop.dense == 0 && t.loop.size <= t.a.narrow_size &&
+                    t.loop.edges <= t.a.narrow_edges;
+}
+
+template <class T>
+WEFT_DEVICE void record(T& t, i64 sweep, i64 direction) {
+    if (t.leader && t.a.ring_size > 0) {
+        i64* const slot = t.a.ring + t.loop.records % t.a.ring_size * 6;
+        slot[0] = t.loop.step;
+        slot[1] = sweep;
+        slot[2] = direction;
+        slot[3] = t.loop.entered;
+        slot[4] = t.loop.looked;
+        slot[5] = static_cast<i64>(nanoseconds());
+    }
+    t.loop.records += 1;
+}
+
+template <class T>
+WEFT_DEVICE void exchange(T& x, T& y) {
+    const T kept = x;
+    x = y;
+    y = kept;
+}
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,199 @@
+// The loop of a program on a GPU: phases, each entered by all threads, with a barrier after each.
+//
+// A generated program has `run` (the body of the present phase) and `advance` (what comes next, given
+// the counters of the phase that ended). One thread of every block computes `advance` for itself,
+// from the same counters, so that no block need be told. Kernels differ in which phases they hold:
+// a kernel runs while it is its turn and leaves the loop in memory for the next one.
+#ifndef WEFT_MACHINE_CUH
+#define WEFT_MACHINE_CUH
+
+#include "control.cuh"
+#include "sweep.cuh"
+
+namespace weft {
+
+enum Status : i64 { RUNNING, EMPTY, UNTIL, LIMIT, STOPPED_BY_HOST, TRAIL_FULL };
+
+// What all threads know of the loop. Every member has 8 bytes: the host reads them by position.
+struct Loop {
+    i64 step;        // supersteps done
+    i64 phase;       // the one to be run
+    i64 tick;        // phases run so far
+    i64 status;
+    i64 size;        // of the frontier
+    i64 edges;       // its out-edges
+    i64 dense;       // the frontier is everything; 2: arcs
+    i64 pulling;     // direction of the last sweep over edges
+    i64 share;       // of the in-edges that a pull looks at before it stops, in 1024ths
+    i64 explored;    // out-edges of all frontiers so far
+    i64 mapped;      // the bitmap holds the frontier
+    i64 queued;      // the queue holds the frontier
+    i64 epoch;       // stamp of the present sweep
+    i64 queue;       // which of the two queues holds the frontier
+    i64 map;         // which of the three bitmaps does
+    i64 touched;     // vertices that got a message
+    i64 entered;     // size of the frontier that the present sweep started from
+    i64 looked;      // arcs that it looked at
+    i64 next_size;   // what the first phases of a sweep put into the next frontier
+    i64 next_edges;
+    i64 next_tail;
+    i64 accepting;   // entries of the reverse queue; -1: not built
+    i64 reverse;     // which of the two reverse queues is the present one
+    i64 narrow;      // the first cluster runs alone
+    i64 records;     // of the profile
+    i64 trail_size;
+    i64 far_size;
+    i64 far;         // which of the two far lists is the present one
+    i64 processed;   // vertices since the threshold was raised
+    i64 refilling;   // the refill steps are running
+    i64 launches;
+    i64 back;        // what is to start once the frontier has the form it wants
+    i64 clean;       // the bitmap that follows the present one is empty
+    i64 reversed;    // epoch for which the reverse queue was made
+    i64 swapped;     // the hidden fields of the next superstep are the present ones
+    i64 overflow;    // a queue or a bin was too small
+    i64 following;   // what comes once the queue is there
+    i64 once;        // its vertices were never in a frontier before
+    i64 class_1;     // entries of the queue by degree class, after the first
+    i64 class_2;
+    i64 class_3;
+    i64 lists;       // far lists made so far
+    double threshold;
+    double raised;
+    double delta;
+    double floor;
+    double least;
+    double total;
+};
+
+template <class Pointer>
+struct Pointed;
+template <class T>
+struct Pointed<T*> {
+    using type = T;
+};
+
+// The part of the shared memory that every block keeps: the loop, and the scalars of the state.
+template <class Scalars>
+struct Held {
+    Loop loop;
+    Scalars scalars;
+};
+
+constexpr i64 ticks_between_looks = 32;  // at the stop flag, which lies in host memory
+
+// Clear the counters of the next phase, and look whether somebody asks to stop.
+template <class Args>
+WEFT_DEVICE void open_phase(const Args& a, const Loop& loop) {
+    u64* next = a.counters + (loop.tick + 1) % 3 * CELLS;
+    for (u32 i = thread_id(); i < CELLS; i += block_size()) next[i] = 0;
+    if (thread_id() == 0) {
+        u64 stop = load_relaxed(&a.fault->cause);
+        if (loop.tick % ticks_between_looks == 0) stop |= load_volatile(a.stop);
+        if (stop != 0) atomic_add(a.counters + loop.tick % 3 * CELLS + STOPPED, 1ull);
+    }
+}
+
+template <class Program>
+WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Program::Scalars>* held,
+                           u32 blocks, unsigned char* shared) {
+    const Loop& loop = held->loop;
+    u64* cells = a.counters + loop.tick % 3 * CELLS;
+    const u64* before = a.counters + (loop.tick + 2) % 3 * CELLS;
+    if (block_id() == 0) {
+        open_phase(a, loop);
+        Program::clear(a, loop.tick + 1);
+    }
+    const Place place{block_id(), blocks, cells + SCHEDULE, before + SCHEDULE, shared};
+    Program::run(a, loop, held->scalars, place, cells);
+}
+
+// By one thread of each block: on to the next phase.
+template <class Program>
+WEFT_DEVICE void step_forward(const typename Program::Args& a,
+                              Held<typename Program::Scalars>* held, u32 blocks) {
+    const u64* cells = a.counters + held->loop.tick % 3 * CELLS;
+    Program::advance(a, held->loop, held->scalars, cells, blocks, block_id() == 0);
+    held->loop.tick += 1;
+}
+
+template <class Args, class Scalars>
+WEFT_DEVICE void load_held(const Args& a, Held<Scalars>* held) {
+    if (thread_id() == 0) {
+        held->loop = *a.loop;
+        held->scalars = *reinterpret_cast<const Scalars*>(a.scalars);
+    }
+    sync_block();
+}
+
+template <class Args, class Scalars>
+WEFT_DEVICE void store_held(const Args& a, const Held<Scalars>* held) {
+    *a.loop = held->loop;
+    *reinterpret_cast<Scalars*>(a.scalars) = held->scalars;
+}
+
+WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
+    return loop.status == RUNNING && (phases >> loop.phase & 1) != 0;
+}
+
+// Run the phases of this kernel as long as it is their turn.
+template <class Program>
+WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
+    using HeldLoop = Held<typename Program::Scalars>;
+    WEFT_SHARED(HeldLoop, held, 1);
+    WEFT_SHARED(unsigned char, shared);
+    load_held(a, held);
+    bool ran = false;
+    while (is_turn(held->loop, phases)) {
+        ran = true;
+        const bool narrow = held->loop.narrow != 0;
+        const u32 blocks = narrow ? cluster_size() : grid_size();
+        if (block_id() < blocks) {
+            do {
+                run_phase<Program>(a, held, blocks, shared);
+                if (narrow) sync_cluster();
+                else sync_grid(a.barrier);
+                if (thread_id() == 0) step_forward<Program>(a, held, blocks);
+                sync_block();
+            } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
+        }
+        if (narrow) {
+            if (block_id() == 0 && thread_id() == 0) store_held(a, held);
+            sync_grid(a.barrier);
+            load_held(a, held);
+        }
+    }
+    if (ran && block_id() == 0 && thread_id() == 0) {
+        held->loop.launches += 1;
+        store_held(a, held);
+        *a.report = held->loop;
+    }
+}
+
+// One phase and nothing else: the end of the launch is the barrier.
+template <class Program>
+WEFT_DEVICE void run_alone(const typename Program::Args& a) {
+    using HeldLoop = Held<typename Program::Scalars>;
+    WEFT_SHARED(HeldLoop, held, 1);
+    WEFT_SHARED(unsigned char, shared);
+    load_held(a, held);
+    if (held->loop.status == RUNNING) run_phase<Program>(a, held, grid_size(), shared);
+}
+
+// What follows a phase that was run alone.
+template <class Program>
+WEFT_DEVICE void turn_alone(const typename Program::Args& a, u32 blocks) {
+    using HeldLoop = Held<typename Program::Scalars>;
+    WEFT_SHARED(HeldLoop, held, 1);
+    load_held(a, held);
+    if (thread_id() == 0 && held->loop.status == RUNNING) {
+        step_forward<Program>(a, held, blocks);
+        held->loop.launches += 1;
+        store_held(a, held);
+        *a.report = held->loop;
+    }
+}
+
+}  // namespace weft
+
+#endif

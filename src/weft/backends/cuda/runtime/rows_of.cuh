@@ -1,0 +1,109 @@
+// Rows of computed vertices: a neighbour by its number, common neighbours, the most frequent key.
+//
+// Rows are sorted by target; equal targets (parallel edges) stand side by side.
+#ifndef WEFT_ROWS_OF_CUH
+#define WEFT_ROWS_OF_CUH
+
+#include "control.cuh"
+#include "numbers.cuh"
+
+namespace weft {
+
+template <class Offset>
+WEFT_DEVICE i64 row_begin(const Offset* offsets, i64 row) {
+    return static_cast<i64>(load_constant(offsets + row));
+}
+template <class Offset>
+WEFT_DEVICE i64 row_end(const Offset* offsets, i64 row) {
+    return static_cast<i64>(load_constant(offsets + row + 1));
+}
+
+// The slot of the i-th arc of a row, or -1 after a fault.
+template <class Offset>
+WEFT_DEVICE i64 neighbor_slot(const Offset* offsets, i64 row, i64 i, Fault* fault, u32 function,
+                              i64 vertex WEFT_HERE) {
+    const i64 begin = row_begin(offsets, row);
+    if (i >= 0 && i < row_end(offsets, row) - begin) return begin + i;
+    report(fault, INDEX_RANGE, function, vertex WEFT_PASS);
+    return -1;
+}
+template <class T>
+WEFT_DEVICE i64 entry_or_zero(const T* array, i64 slot) {
+    return slot < 0 ? 0 : static_cast<i64>(load_constant(array + slot));
+}
+
+// Two rows: the slots of the shorter one are walked, their targets are searched in the longer one.
+struct RowPair {
+    i64 begin, end;        // of the shorter row
+    i64 low, high;         // what is left of the longer one
+};
+template <class Offset>
+WEFT_DEVICE RowPair shorter_first(const Offset* offsets, i64 a, i64 b) {
+    const RowPair pair = {row_begin(offsets, a), row_end(offsets, a), row_begin(offsets, b),
+                          row_end(offsets, b)};
+    if (pair.end - pair.begin <= pair.high - pair.low) return pair;
+    return {pair.low, pair.high, pair.begin, pair.end};
+}
+// Whether the target of a slot of the shorter row is also in the longer one; of parallel arcs only
+// the first is. Slots are asked for in ascending order.
+template <class Vertex>
+WEFT_DEVICE bool is_common(const Vertex* targets, RowPair& pair, i64 slot) {
+    const Vertex target = load_constant(targets + slot);
+    if (slot > pair.begin && load_constant(targets + slot - 1) == target) return false;
+    i64 high = pair.high;
+    while (pair.low < high) {
+        const i64 middle = pair.low + (high - pair.low) / 2;
+        if (load_constant(targets + middle) < target) pair.low = middle + 1;
+        else high = middle;
+    }
+    return pair.low < pair.high && load_constant(targets + pair.low) == target;
+}
+
+// NaN comes after every number.
+template <class T>
+WEFT_DEVICE bool sorts_before(T a, T b) {
+    return a < b || (a == a && b != b);
+}
+
+// Sort keys in place by heapsort: no memory but theirs, and never slower than n log n.
+template <class T>
+WEFT_DEVICE void sort_keys(T* keys, i64 count) {
+    const auto sink = [=](i64 root, i64 end) {
+        const T key = keys[root];
+        for (i64 child = 2 * root + 1; child < end; child = 2 * root + 1) {
+            if (child + 1 < end && sorts_before(keys[child], keys[child + 1])) ++child;
+            if (!sorts_before(key, keys[child])) break;
+            keys[root] = keys[child];
+            root = child;
+        }
+        keys[root] = key;
+    };
+    for (i64 root = count / 2 - 1; root >= 0; --root) sink(root, count);
+    for (i64 end = count - 1; end > 0; --end) {
+        const T last = keys[end];
+        keys[end] = keys[0];
+        keys[0] = last;
+        sink(0, end);
+    }
+}
+
+// The most frequent of one or more keys, the smallest one on ties; all NaNs are one key. The keys
+// are sorted in place.
+template <class T>
+WEFT_DEVICE T most_frequent(T* keys, i64 count) {
+    sort_keys(keys, count);
+    T best = keys[0];
+    i64 most = 0;
+    for (i64 begin = 0, end = 0; begin < count; begin = end) {
+        while (end < count && !sorts_before(keys[begin], keys[end])) ++end;
+        if (end - begin > most) {
+            most = end - begin;
+            best = keys[begin];
+        }
+    }
+    return best;
+}
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,214 @@
+// What becomes of messages: fields read and written, updates in place, parts of scalars.
+#ifndef WEFT_UPDATES_CUH
+#define WEFT_UPDATES_CUH
+
+#include "control.cuh"
+#include "features.cuh"
+#include "memory.cuh"
+#include "numbers.cuh"
+#include "sweep.cuh"
+
+namespace weft {
+
+// The value of a field at a vertex (or arc), scalar or features; truth values are kept as bytes.
+template <class T>
+struct Field {
+    template <class Stored>
+    static WEFT_DEVICE T fetch(const Stored* array, i64 place) {
+        return static_cast<T>(array[place]);
+    }
+    template <class Stored>
+    static WEFT_DEVICE void put(Stored* array, i64 place, const T& value) {
+        array[place] = static_cast<Stored>(value);
+    }
+    template <class Stored>
+    static WEFT_DEVICE void leave(Stored* array, i64 place, const T& value) {
+        store_relaxed(array + place, static_cast<Stored>(value));
+    }
+    static WEFT_DEVICE bool differs(const T& x, const T& y) { return weft::differs(x, y); }
+};
+template <class T, u32 size>
+struct Field<Vec<T, size>> {
+    template <class Stored>
+    static WEFT_DEVICE Vec<T, size> fetch(const Stored* array, i64 place) {
+        Vec<T, size> value;
+        for (u32 k = 0; k < size; ++k) value[k] = static_cast<T>(array[place * size + k]);
+        return value;
+    }
+    template <class Stored>
+    static WEFT_DEVICE void put(Stored* array, i64 place, const Vec<T, size>& value) {
+        for (u32 k = 0; k < size; ++k) array[place * size + k] = static_cast<Stored>(value[k]);
+    }
+    template <class Stored>
+    static WEFT_DEVICE void leave(Stored* array, i64 place, const Vec<T, size>& value) {
+        for (u32 k = 0; k < size; ++k) {
+            store_relaxed(array + place * size + k, static_cast<Stored>(value[k]));
+        }
+    }
+    static WEFT_DEVICE bool differs(const Vec<T, size>& x, const Vec<T, size>& y) {
+        for (u32 k = 0; k < size; ++k) {
+            if (weft::differs(x[k], y[k])) return true;
+        }
+        return false;
+    }
+};
+
+template <class T, class Stored>
+WEFT_DEVICE T fetch(const Stored* array, i64 place) {
+    return Field<T>::fetch(array, place);
+}
+// `Value<T>`: the type is named by the caller, so that a message is cast to that of the field.
+template <class T, class Stored>
+WEFT_DEVICE void put(Stored* array, i64 place, const Value<T>& value) {
+    Field<T>::put(array, place, value);
+}
+// The same where others may read meanwhile.
+template <class T, class Stored>
+WEFT_DEVICE void leave(Stored* array, i64 place, const Value<T>& value) {
+    Field<T>::leave(array, place, value);
+}
+template <class T>
+WEFT_DEVICE bool changed(const Value<T>& x, const Value<T>& y) {
+    return Field<T>::differs(x, y);
+}
+
+// Whether nobody stamped the vertex before in this sweep.
+WEFT_DEVICE bool touch(u32* stamps, i64 v, u32 epoch WEFT_HERE) {
+    return load_relaxed(stamps + v WEFT_PASS) != epoch &&
+           atomic_exch(stamps + v, epoch WEFT_PASS) != epoch;
+}
+
+// Updates in place, each after a look whether it changes anything; true if it did. A number takes
+// the place of a NaN.
+template <class T>
+WEFT_DEVICE bool is_less(T x, T old) {
+    return x < old || (old != old && x == x);
+}
+template <class T>
+WEFT_DEVICE bool is_more(T x, T old) {
+    return x > old || (old != old && x == x);
+}
+template <class T>
+WEFT_DEVICE bool improve_min(T* array, i64 place, Value<T> x) {
+    return is_less(x, at_load(array, place)) && is_less(x, at_min(array, place, x));
+}
+template <class T>
+WEFT_DEVICE bool improve_max(T* array, i64 place, Value<T> x) {
+    return is_more(x, at_load(array, place)) && is_more(x, at_max(array, place, x));
+}
+template <class T>
+WEFT_DEVICE bool improve_or(T* array, i64 place, Value<T> x) {
+    if ((at_load(array, place) | x) == at_load(array, place)) return false;
+    const T old = at_or(array, place, x);
+    return (old | x) != old;
+}
+template <class T>
+WEFT_DEVICE bool improve_and(T* array, i64 place, Value<T> x) {
+    if ((at_load(array, place) & x) == at_load(array, place)) return false;
+    const T old = at_and(array, place, x);
+    return (old & x) != old;
+}
+
+// Key and payload of at most 32 bits each in one word, the key in the upper half.
+template <class T>
+WEFT_DEVICE u32 half_of(T x) {
+    if constexpr (sizeof(T) == 4) return same_bits<u32>(x);
+    else return static_cast<u32>(static_cast<i32>(x));
+}
+template <class T>
+WEFT_DEVICE T of_half(u32 x) {
+    if constexpr (sizeof(T) == 4) return same_bits<T>(x);
+    else return static_cast<T>(static_cast<i32>(x));
+}
+template <class Key>
+WEFT_DEVICE Key key_of(u64 pair) {
+    return of_half<Key>(static_cast<u32>(pair >> 32));
+}
+template <class Key, class Payload>
+WEFT_DEVICE u64 pair_of(Key key, Payload payload) {
+    return static_cast<u64>(half_of(key)) << 32 | half_of(payload);
+}
+// Swap the pair in if its key is less (or more); true if that was done.
+template <bool least_wins, class Key, class Payload>
+WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload) {
+    u64 seen = load_relaxed(pairs + v);
+    const u64 fresh = pair_of(key, payload);
+    while (least_wins ? key < key_of<Key>(seen) : key > key_of<Key>(seen)) {
+        const u64 before = atomic_cas(pairs + v, seen, fresh);
+        if (before == seen) return true;
+        seen = before;
+    }
+    return false;
+}
+
+// Do something while no other thread does so for the same vertex.
+template <class Work>
+WEFT_DEVICE void with_lock(u32* locks, i64 v, Work work WEFT_HERE) {
+    spin_wait(
+        [&] {
+            if (atomic_cas(locks + v, 0u, 1u WEFT_PASS) != 0u) return false;
+            fence_device();
+            work();
+            fence_device();
+            atomic_exch(locks + v, 0u WEFT_PASS);
+            return true;
+        } WEFT_PASS);
+}
+
+// Scalars travel as words of 64 bits.
+template <class T>
+WEFT_DEVICE u64 bits_of_scalar(T x) {
+    if constexpr (sizeof(T) == 8) return same_bits<u64>(x);
+    else if constexpr (sizeof(T) == 4) return same_bits<u32>(x);
+    else return static_cast<u64>(static_cast<i64>(x));
+}
+template <class T>
+WEFT_DEVICE T scalar_of(u64 bits) {
+    if constexpr (sizeof(T) == 8) return same_bits<T>(bits);
+    else if constexpr (sizeof(T) == 4) return same_bits<T>(static_cast<u32>(bits));
+    else return static_cast<T>(static_cast<i64>(bits));
+}
+
+template <class T, class Combine>
+WEFT_DEVICE T combine_warp(T part, Combine combine) {
+    for (u32 bit = warp_size / 2; bit > 0; bit /= 2) {
+        part = combine(part, shuffle_any(full_mask, part, lane_id() ^ bit));
+    }
+    return part;
+}
+
+// The parts of all threads meet in one word: by shuffles in a warp, then by compare-and-swap.
+template <class T, class Combine>
+WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word) {
+    part = combine_warp(part, combine);
+    if (lane_id() != 0) return;
+    u64 seen = load_relaxed(word);
+    while (true) {
+        const u64 fresh = bits_of_scalar(combine(scalar_of<T>(seen), part));
+        if (fresh == seen) return;
+        const u64 before = atomic_cas(word, seen, fresh);
+        if (before == seen) return;
+        seen = before;
+    }
+}
+
+// The parts of a block's threads in a fixed order, left in the block's own word.
+template <class T, class Combine>
+WEFT_DEVICE void leave_scalar(T part, Combine combine, u64* word, unsigned char* shared) {
+    u64* const warps = reinterpret_cast<u64*>(shared);
+    part = combine_warp(part, combine);
+    sync_block();
+    if (lane_id() == 0) warps[warp_id()] = bits_of_scalar(part);
+    sync_block();
+    if (thread_id() == 0) {
+        for (u32 i = 1; i < block_size() / warp_size; ++i) {
+            part = combine(part, scalar_of<T>(warps[i]));
+        }
+        *word = bits_of_scalar(part);
+    }
+    sync_block();
+}
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,272 @@
+"""Visitors: the generated classes that schedules hand the arcs of rows to."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from weft.backends.cuda.blocks import BlockRenderer
+from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.site import Site
+from weft.backends.cuda.text import Emitter, c_type
+from weft.backends.cuda.updates import Pulled, push_update
+from weft.ir.facts import is_pure
+from weft.ir.ops import ELEMENTWISE, Step, Value
+from weft.ir.plan import Sweep, claim_field
+
+
+@dataclass
+class Visitor:
+    """The text of a visitor as it is put together."""
+
+    name: str
+    members: list[str] = field(default_factory=list)  # beside a, loop, scalars, place, format
+    row: list[tuple[str, str, str]] = field(default_factory=list)  # type, name, initial text
+    partial: list[tuple[str, str, str]] = field(default_factory=list)
+    load: list[str] = field(default_factory=list)
+    begin: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    take: list[str] = field(default_factory=list)
+    merge: list[str] = field(default_factory=list)
+    close: list[str] = field(default_factory=list)
+    vertex: str = "v"  # what the row is called
+    far: str = "u"
+    parts: str = ""
+    exits: bool = False
+    collects: bool = False
+    extra: list[str] = field(default_factory=list)  # functions of its own
+
+    def text(self) -> str:
+        """Return the class."""
+
+        def indent(lines: list[str]) -> str:
+            return "".join(f"        {line}\n" for line in lines)
+
+        def struct(what: list[tuple[str, str, str]], initial: bool) -> str:
+            return " ".join(f"{t} {n}{f' = {x}' if initial else ''};" for t, n, x in what)
+
+        row = ", ".join(text for _, _, text in self.row)
+        members = "".join(f"    {member};\n" for member in self.members)
+        extra = "".join(f"    {line}\n" for line in self.extra)
+        start = ", ".join(text for _, _, text in self.partial)
+        vertex = self.vertex
+        return (
+            f"struct {self.name} {{\n"
+            f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
+            f"    const Place& place;\n{members}"
+            f"    struct Parts {{ {self.parts} }} parts;\n"
+            f"    u64 looked = 0;\n"
+            f"    struct Row {{ {struct(self.row, False)} }};\n"
+            f"    struct Partial {{ {struct(self.partial, False)} }};\n"
+            f"    static constexpr bool collects = {str(self.collects).lower()};\n"
+            f"    static constexpr bool exits = {str(self.exits).lower()};\n"
+            f"{extra}"
+            f"    WEFT_DEVICE bool open(i64 {vertex}) {{\n{indent(self.open) or '        return true;'}"
+            f"{'' if self.open else chr(10)}    }}\n"
+            f"    WEFT_DEVICE Row load(i64 {vertex}) {{\n{indent(self.load)}"
+            f"        return Row{{{row}}};\n    }}\n"
+            f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
+            f"        Partial partial{{{start}}};\n{indent(self.begin)}"
+            f"        return partial;\n    }}\n"
+            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {vertex}, i64 s) {{\n"
+            f"        const i64 {self.far} = format.target(s, {vertex});\n{indent(self.take)}"
+            f"        return false;\n    }}\n"
+            f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
+            f"{indent(self.merge)}    }}\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {vertex}, Partial partial, bool whole) "
+            f"{{\n{indent(self.close)}    }}\n"
+            f"}};\n"
+        )
+
+
+def racy_fields(sweep: Sweep) -> frozenset[str]:
+    """Return the fields that other threads write while a sweep reads them."""
+    in_place = set(sweep.last.into) if sweep.mode in ("once", "online") else set()
+    return frozenset(in_place | sweep.facts.live)
+
+
+def overlay_pairs(kernel: Kernel, site: Site) -> None:
+    """Read key fields of packed pairs from the pairs."""
+    for name, array in kernel.pairs.items():
+        for who in ("u", "v"):
+            word = f"load_relaxed({array} + {site.index[who]})"
+            kind = c_type(kernel.types[name][0])
+            site.known[("field", who, name)] = f"key_of<{kind}>({word})"
+
+
+def _is_movable(value: Value, live: set[str]) -> bool:
+    """Whether a value may be computed once per row instead of once per arc."""
+    return (value.op in ELEMENTWISE or value.op == "load") and is_pure(value, live)
+
+
+def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
+    """Return the values of a function that depend on the row's vertex alone."""
+    inside: dict[int, Value] = {}
+    for value in step.body.body:
+        if value.op == "load":
+            alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
+                len(value.attr) > 1 and value.attr[1] == row
+            )
+            if alone and _is_movable(value, live):
+                inside[id(value)] = value
+        elif value.op in ("const", "constant") or (
+            _is_movable(value, live)
+            and not value.shape
+            and all(id(a) in inside for a in value.args)
+        ):
+            inside[id(value)] = value
+    return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
+
+
+def hoist_row(
+    kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
+) -> dict[int, str]:
+    """Compute what a row's arcs share when the row is loaded; return how arcs name it."""
+    values = row_values(step, row, live)
+    inner = {id(v) for v in values}
+    leaving = {id(a) for value in step.body.body if id(value) not in inner for a in value.args}
+    leaving |= {id(r) for r in step.body.results}
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step, set(), vertex=site.index[row])
+    renderer.prepare(step.body)
+    renderer.run(values)
+    known: dict[int, str] = {}
+    for value in values:
+        known[id(value)] = ""  # only other values of the row use it
+        if id(value) in leaving:
+            name = f"x{len(visitor.row)}"
+            visitor.row.append((c_type(value.dtype), name, renderer.operand(value)))
+            known[id(value)] = f"row.{name}"
+    visitor.load += out.lines
+    return known
+
+
+def render_functions(
+    kernel: Kernel, out: Emitter, sweep: Sweep, site: Site, renderers: list[BlockRenderer],
+    update: object, *, accepted: bool = False,
+) -> None:  # fmt: skip
+    """Render the functions of a sweep at one arc, each only where the one before sent."""
+    with ExitStack() as stack:
+        for number, (step, renderer) in enumerate(zip(sweep.steps, renderers, strict=True)):
+            if step.accept is not None and not accepted:
+                tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+                test = kernel.block_value(out, step.accept, tested, step)
+                stack.enter_context(out.block(f"if ({test})"))
+            renderer.prepare(step.body)
+            renderer.run(step.body.body)
+            kernel.take_scalars(out, renderer, sweep, number)
+            messages = [renderer.operand(r) for r in step.body.results]
+            messages = _store_edges(kernel, out, sweep, step, site, renderer, messages)
+            if step.conditional:
+                when = messages.pop()
+                stack.enter_context(out.block(f"if ({when})"))
+            update(number, step, renderer, messages)  # type: ignore[operator]
+
+
+def buffered_edges(sweep: Sweep) -> set[str]:
+    """Return the edge fields that are written while the opposite arc's are read."""
+    facts = sweep.facts
+    return facts.edge_written & facts.edge_read if "reverse" in facts.loads else set()
+
+
+def _store_edges(
+    kernel: Kernel, out: Emitter, sweep: Sweep, step: Step, site: Site, renderer: BlockRenderer,
+    messages: list[str],
+) -> list[str]:  # fmt: skip
+    """Write the edge state of one arc; return the messages as they were before it."""
+    if not renderer.edge_stores:
+        return messages
+    kept = [
+        renderer.hold(m, v.dtype, v.shape) for m, v in zip(messages, step.body.results, strict=True)
+    ]
+    arc = renderer.variable(site.arc(), "i64", "arc")
+    for name, (value, operand) in renderer.edge_stores.items():
+        buffered = name in buffered_edges(sweep)
+        array = kernel.args.use("edge_next" if buffered else "edge_state", name)
+        kind = c_type(value.dtype, value.shape)
+        out.line(f"put<{kind}>({array}, {arc}, {operand});")
+        if buffered:  # later functions of a fold see what was assigned
+            site.known["edge_state", "e", name] = operand
+        elif name in kernel.buffered_edges:  # another sweep copies its whole buffer back
+            out.line(f"put<{kind}>({kernel.args.use('edge_next', name)}, {arc}, {operand});")
+    return kept
+
+
+def _renderers(kernel: Kernel, out: Emitter, sweep: Sweep, site: Site) -> list[BlockRenderer]:
+    return [
+        kernel.renderer(out, replace(site, frozen=frozenset(sweep.frozen[number])), step)
+        for number, step in enumerate(sweep.steps)
+    ]
+
+
+def push_visitor(kernel: Kernel, sweep: Sweep, name: str, *, by_arcs: bool = False) -> Visitor:
+    """Return the visitor of a push; with `by_arcs`, of a frontier of arcs."""
+    visitor = Visitor(name, vertex="u", far="v")
+    visitor.parts = kernel.parts_struct(sweep)
+    out = kernel.emitter()
+    site = kernel.site("edge" if by_arcs else "out", "s")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    known: dict[int, str] = {}
+    if len(sweep.steps) == 1 and sweep.mode != "effects" and not by_arcs:
+        tested = replace(site, frozen=frozenset(sweep.frozen[0]))
+        known = hoist_row(kernel, visitor, sweep.steps[0], tested, "u", sweep.facts.live)
+    if sweep.mode == "once":
+        claim = claim_field(sweep.steps[0])
+        dtype, _ = kernel.types[claim]
+        out.line(f"const auto held = at_load({kernel.args.use('field', claim)}, v);")
+        site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
+    renderers = _renderers(kernel, out, sweep, site)
+    renderers[0].known.update(known)
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        push_update(kernel, out, sweep, number, step, renderer, messages)
+
+    render_functions(kernel, out, sweep, site, renderers, update)
+    visitor.take = out.lines
+    return visitor
+
+
+def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:
+    """Return the visitor of a pull."""
+    step = sweep.steps[0]
+    visitor = Visitor(name, vertex="v", far="u")
+    visitor.parts = kernel.parts_struct(sweep)
+    visitor.collects = True
+    visitor.exits = sweep.early_exit
+    site = kernel.site("in", "s")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    if step.accept is not None:
+        out = kernel.emitter()
+        tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+        out.line(f"return {kernel.block_value(out, step.accept, tested, step)};")
+        visitor.open = out.lines
+    pulled = Pulled(kernel, sweep, site)
+    out = kernel.emitter()
+    known = hoist_row(
+        kernel, visitor, step, replace(site, frozen=frozenset(sweep.frozen[0])), "v",
+        sweep.facts.live,
+    )  # fmt: skip
+    out.line("++looked;")
+    out.line("if (!frontier.holds(u)) return false;")
+    renderers = _renderers(kernel, out, sweep, site)
+    renderers[0].known.update(known)
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        pulled.take(out, renderer, messages)
+
+    render_functions(kernel, out, sweep, site, renderers, update, accepted=True)
+    pulled.end_slot(out, renderers[0])
+    visitor.take = out.lines
+    visitor.partial = pulled.members()
+    for part, name, present in pulled.begin():
+        visitor.begin.append(f"{part} = row.{name};")
+        visitor.row.append(present)
+    merge = kernel.emitter()
+    pulled.merge(merge)
+    visitor.merge = merge.lines
+    close = kernel.emitter()
+    pulled.close(close, rows)
+    visitor.close = close.lines
+    return visitor

@@ -1,0 +1,77 @@
+"""Memory that runs on one topology share: taken for a run, given back, grown when needed."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from weft.topology import Topology
+
+
+class Workspace:
+    """Named buffers of one run at a time, on one device."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+        self._arrays: dict[Any, Any] = {}
+        self._shared: dict[str, tuple[Any, Any]] = {}
+        self.epoch = 0
+
+    def get(self, name: Any, size: int, dtype: Any) -> Any:
+        """Return a buffer of at least this size; what it holds is what the last run left."""
+        kind = np.dtype(dtype)
+        held = self._arrays.get((name, kind))
+        if held is None or held.size < size:
+            self._arrays.pop((name, kind), None)
+            held = self.driver.xp.zeros(max(size, 1), kind)
+            self._arrays[name, kind] = held
+        return held
+
+    def shared(self, name: str, size: int, dtype: Any) -> tuple[Any, Any]:
+        """Return memory that host and device see: as a NumPy array, and as an argument."""
+        held = self._shared.get(name)
+        if held is None or held[0].size < size:
+            held = self.driver.shared_array(size, dtype)
+            self._shared[name] = held
+        return held
+
+    def renew_stamps(self) -> None:
+        """Make all stamps old, before their numbers run out."""
+        for (name, _), array in self._arrays.items():
+            if name == "stamps" or name[0] == "stamp":
+                array.fill(0)
+        self.epoch = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return sum(int(array.nbytes) for array in self._arrays.values())
+
+
+_lock = threading.Lock()
+_idle: weakref.WeakKeyDictionary[Topology, list[Workspace]] = weakref.WeakKeyDictionary()
+
+
+def take(topology: Topology, driver: Any) -> Workspace:
+    """Return a workspace for a run on a topology."""
+    with _lock:
+        idle = _idle.setdefault(topology, [])
+        for position, workspace in enumerate(idle):
+            if workspace.driver is driver:
+                return idle.pop(position)
+    return Workspace(driver)
+
+
+def give_back(topology: Topology, workspace: Workspace) -> None:
+    """Keep a workspace for the next run."""
+    with _lock:
+        _idle.setdefault(topology, []).append(workspace)
+
+
+def held_bytes(topology: Topology) -> int:
+    """Return the bytes of the idle workspaces of a topology."""
+    with _lock:
+        return sum(workspace.nbytes for workspace in _idle.get(topology, []))

@@ -1,0 +1,150 @@
+"""From a request to a compiled program: keys, proofs about the start, directions.
+
+The same for every backend; what it means to compile is the backend's own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.errors import ConfigError
+from weft.ir.evaluate import evaluate_arrays
+from weft.ir.key import Keyer, lift_constants
+from weft.ir.ops import Program, program_blocks
+from weft.ir.plan import Sweep, claim_field
+from weft.ir.request import Request
+
+MOST_ADDED = 8  # to a field of u by one message of a write-once step
+
+_lock = threading.RLock()
+
+
+class Compiled(Protocol):
+    """What a backend made of a program, as far as it is looked at here."""
+
+    sweeps: list[Sweep]
+    closed: frozenset[str]  # fields that must hold vertices
+
+
+def compiled_for(
+    request: Request,
+    cache: dict[Any, Any],
+    shape: tuple[Any, ...],
+    make: Callable[[frozenset[str], list[str]], Any],
+) -> tuple[Any, list[Any]]:
+    """Return the compiled form of a request's program and its constants.
+
+    `shape` is what beside the program decides about the code; `make(off, fired)` compiles with
+    some rewrites switched off. What rests on a proof about the start is made anew without it where
+    the proof does not hold.
+    """
+    program = request.program
+    off = frozenset(request.options.get("passes_off", ()))
+    keyer = Keyer(lift="constant_lifting" not in off)
+    key = keyer.program(program)
+    constants = [value.dtype.type(value.attr) for value in keyer.constants]
+    fired: list[str] = []  # the second attempt finds the program rewritten by the first
+    blocked = off
+    while True:
+        full = (key, shape, blocked)
+        with _lock:
+            compiled = cache.get(full)
+            if compiled is None:
+                if not _is_lifted(program):
+                    lift_constants(keyer.constants)
+                compiled = make(blocked, fired)
+                cache[full] = compiled
+        if not _starts_rightly(request, compiled, constants):
+            blocked |= {"write_once"}
+        elif not _holds_vertices(request, compiled):
+            blocked |= {"index_proofs"}
+        else:
+            return compiled, constants
+
+
+def _is_lifted(program: Program) -> bool:
+    return any(v.op == "constant" for block in program_blocks(program) for v in block.walk())
+
+
+def kept_old(request: Request) -> frozenset[str]:
+    """Return the fields whose old values are kept."""
+    return frozenset(name[4:] for name in request.fields if name.startswith("old."))
+
+
+def directions_of(request: Request) -> tuple[str, ...]:
+    """Return the directions that the graph and the configuration allow."""
+    possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[request.topology.keep]
+    wanted = request.options.get("direction", "auto")
+    return tuple(d for d in possible if wanted in ("auto", d))
+
+
+def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
+    """Raise if a sweep over edges cannot go in any direction that is there."""
+    if sweep.kind != "edge":
+        return
+    refusals = {"push": sweep.push_refused, "pull": sweep.pull_refused}
+    if any(not refusals[direction] for direction in directions):
+        return
+    name = sweep.last.name
+    keep, wanted = request.topology.keep, request.options.get("direction", "auto")
+    if not directions:
+        stored = {"out": "out-edges, which are pushed", "in": "in-edges, which are pulled"}[keep]
+        raise ConfigError(
+            f"direction={wanted!r} is not possible: the graph keeps only {stored}. Build it with "
+            f'keep="both".'
+        )
+    reasons = "; ".join(refusals[direction] for direction in directions)
+    remedy = 'Build the graph with keep="both"' if keep != "both" else 'Use direction="auto"'
+    raise ConfigError(f"{name!r} cannot be run by {' or '.join(directions)}: {reasons}. {remedy}.")
+
+
+def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+    """Whether the first frontier accepts nothing, as the proof of write-once may need."""
+    sweep = compiled.sweeps[0]
+    if not any(s.check_frontier for s in compiled.sweeps):
+        return True
+    if len(request.program.steps) > 1 or request.arcs or request.program.refill:
+        return False
+    accept = sweep.steps[0].accept
+    assert accept is not None
+    everywhere = request.frontier is None or sweep.steps[0].everywhere
+    chosen: Any = slice(None) if everywhere else request.frontier
+    held = request.fields[claim_field(sweep.steps[0])]
+    if not everywhere and not isinstance(held, np.ndarray) and isinstance(chosen, np.ndarray):
+        chosen = type(held)(chosen.shape, chosen.dtype) if not chosen.size else _like(held, chosen)
+
+    def load(attr: Any) -> Any:
+        if attr[0] == "field":
+            return request.fields[attr[2]][chosen]
+        if attr[0] == "constant":
+            return constants[attr[1]]
+        return None
+
+    if bool(np.any(evaluate_arrays(accept, load))):
+        return False
+    # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
+    if held.dtype.kind == "f":
+        return True
+    room = int(np.iinfo(held.dtype).max) - (int(held[chosen].max()) if held[chosen].size else 0)
+    return room >= MOST_ADDED * (request.topology.num_vertices + 1)
+
+
+def _like(array: Any, indices: Any) -> Any:
+    """Return indices where an array lives."""
+    import sys
+
+    return sys.modules[type(array).__module__.partition(".")[0]].asarray(indices)
+
+
+def _holds_vertices(request: Request, compiled: Compiled) -> bool:
+    """Whether the fields that indices are taken from unchecked hold vertices at the start."""
+    n = request.topology.num_vertices
+
+    def highest(array: Any) -> int:
+        return int(array.view(np.dtype(f"u{array.dtype.itemsize}")).max())
+
+    return all(highest(request.fields[name]) < n for name in compiled.closed)

@@ -1,0 +1,1 @@
+"""Frontiers: what the next one is, and how it is assembled."""

@@ -1,0 +1,144 @@
+"""What a schedule is, and the registry of schedules.
+
+A schedule decides which threads take which slots of which rows (``sweep.cuh`` states the contract).
+It is a CUDA class template over the format and the width of the groups that take one slot together:
+1, 2, 4, ... 32 lanes, or 0 for a whole block.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import ConfigError, unknown
+from weft.formats import Format
+
+HERE = Path(__file__).parent
+WARP = 32
+ALIGNMENT = 16
+BOARD_BYTES = 912  # Board::bytes in sharing.cuh
+
+Rows = Literal["whole", "mixed", "split"]
+Workspace = tuple[tuple[str, str, int], ...]
+ALL_INPUTS = ("all", "queue", "bitmap", "bytemap")
+
+_schedules: dict[str, Schedule] = {}
+
+
+def _no_shared(block: int, lanes: int, partial_bytes: int, row_bytes: int) -> int:
+    return 0
+
+
+def _no_workspace(n: int, slots: int) -> Workspace:
+    return ()
+
+
+def _never_refuses(format: Format, lanes: int) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One way to hand the arcs of the active rows to threads.
+
+    Parameters
+    ----------
+    name, title
+        What users call it, and one line about who takes what.
+    struct
+        The CUDA class template in ``<name>.cuh``.
+    phases
+        How many phases it has; a barrier over all blocks lies between them.
+    rows
+        How rows are closed: ``"whole"`` (once), ``"split"`` (in parts) or ``"mixed"`` (each either
+        once or in parts).
+    inputs
+        The kinds of rows that it can take, of ``"all"``, ``"queue"``, ``"bitmap"``, ``"bytemap"``.
+    shared_bytes
+        Dynamic shared memory of a block, for all phases:
+        ``shared_bytes(block, lanes, partial_bytes, row_bytes)`` with the threads of a block and the
+        sizes of the visitor's ``Partial`` and ``Row``.
+    workspace
+        Arrays in global memory, of any contents, as (name, dtype, size) in the order of the
+        pointers of ``Memory``: ``workspace(n, slots)`` for `n` rows and their slots.
+    refuse
+        Why it cannot serve a format with groups of this width, or "": ``refuse(format, lanes)``.
+    """
+
+    name: str
+    title: str
+    struct: str
+    phases: int = 1
+    rows: Rows = "whole"
+    inputs: tuple[str, ...] = ALL_INPUTS
+    shared_bytes: Callable[[int, int, int, int], int] = _no_shared
+    workspace: Callable[[int, int], Workspace] = _no_workspace
+    refuse: Callable[[Format, int], str] = _never_refuses
+
+    @property
+    def source(self) -> str:
+        """The text of its CUDA header."""
+        return _text(f"{self.name}.cuh")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The texts of the CUDA headers of this folder that it needs, by name."""
+        found: dict[str, str] = {}
+        wanted = [f"{self.name}.cuh"]
+        while wanted:
+            name = wanted.pop()
+            if name not in found and (HERE / name).is_file():
+                found[name] = _text(name)
+                wanted += re.findall(r'#include "([^"]+)"', found[name])
+        return found
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def aligned(nbytes: int) -> int:
+    """Return the bytes rounded up to what keeps the next part of shared memory aligned."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def board_bytes(block: int, lanes: int) -> int:
+    """Return what the warps of a block need for ``share_out``."""
+    return block // WARP * BOARD_BYTES if 0 < lanes < WARP else 0
+
+
+def meeting_bytes(block: int, lanes: int, partial_bytes: int) -> int:
+    """Return what a block needs for ``walk_by_block``: a flag, and partials of the warps twice."""
+    return ALIGNMENT + aligned(2 * (block // WARP) * lanes * partial_bytes) if lanes else 0
+
+
+def register(schedule: Schedule) -> Schedule:
+    """Make a schedule known under its name."""
+    _schedules[schedule.name] = schedule
+    return schedule
+
+
+def schedules() -> dict[str, Schedule]:
+    """Return all schedules by name: every module of this folder registers its own."""
+    for module in pkgutil.iter_modules([str(HERE)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+    return dict(sorted(_schedules.items()))
+
+
+def schedule(name: str) -> Schedule:
+    """Return the schedule with this name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    known = schedules()
+    if name not in known:
+        raise ConfigError(unknown("schedule", name, known))
+    return known[name]

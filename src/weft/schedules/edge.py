@@ -1,0 +1,14 @@
+"""A group takes one slot; its row is the slot's owner."""
+
+from weft.schedules.base import Schedule, register
+
+register(
+    Schedule(
+        name="edge",
+        title="a group takes one slot, the row is its owner",
+        struct="EdgeSchedule",
+        rows="split",
+        # It starts from slots and asks whether their rows are held, which a queue cannot tell.
+        inputs=("all", "bitmap", "bytemap"),
+    )
+)

@@ -1,0 +1,464 @@
+// What schedules have in common: asking for rows, walking one row by a group, a team or a block,
+// and handing the slots of up to 32 rows to the groups of a warp evenly.
+//
+// `lanes` is the width of a group; lane i of a group only ever meets lane i of another one, so that
+// a partial may be spread over the lanes of its group.
+#ifndef WEFT_SHARING_CUH
+#define WEFT_SHARING_CUH
+
+#include "sweep.cuh"
+
+namespace weft {
+
+// A stretch of the slots of a row; `mark` is 0 if it is all of the row.
+struct Share {
+    i64 row;
+    i64 begin;
+    i64 degree;
+    u32 mark;
+};
+
+// Whether one of a group says so. All lanes of the group ask together.
+template <u32 lanes>
+WEFT_DEVICE bool agree(bool predicate) {
+    if constexpr (lanes == 0) return sync_block_or(predicate);
+    else if constexpr (lanes == 1) return predicate;
+    else return any(Group<lanes>::mask(), predicate);
+}
+
+WEFT_DEVICE i64 scan_warp(i64 value) {
+    for (u32 delta = 1; delta < warp_size; delta *= 2) {
+        const i64 below = shuffle_up(full_mask, value, delta);
+        if (lane_id() >= delta) value += below;
+    }
+    return value;
+}
+
+// The sum of what the threads before this one have; `total` is that of all. `totals` are 32 words
+// of shared memory.
+WEFT_DEVICE i64 scan_block(i64 value, i64* totals, i64& total) {
+    const i64 sum = scan_warp(value);
+    sync_block();  // Nobody reads the former totals any more.
+    if (lane_id() == warp_size - 1) totals[warp_id()] = sum;
+    sync_block();
+    i64 before = 0;
+    total = 0;
+    for (u32 warp = 0; warp < block_size() / warp_size; ++warp) {
+        if (warp == warp_id()) before = total;
+        total += totals[warp];
+    }
+    return before + sum - value;
+}
+
+// The row at a thread's place, or row -1 if there is none or it is not open. The places of a
+// group are consecutive; its lanes ask for each of them together. With `closes`, rows without
+// slots are closed at once.
+template <u32 lanes, bool closes, class Format, class Rows, class Visitor>
+WEFT_DEVICE Share ask_for_row(const Format& format, const Rows& rows, i64 place, i64 limit,
+                              Visitor& visitor) {
+    Share share = {-1, 0, 0, 0};
+    const u32 width = lanes == 0 ? block_size() : lanes;
+    const u32 lane = Group<lanes>::lane();
+    const i64 first = place - lane;
+    for (u32 i = 0; i < width && first + i < limit; ++i) {
+        const i64 row = rows.row(first + i);
+        if (row < 0 || !visitor.open(row)) continue;
+        const i64 begin = format.begin(row);
+        const i64 degree = format.end(row) - begin;
+        if (i == lane) share = {row, begin, degree, 0};
+        if constexpr (closes && Visitor::collects) {
+            if (degree == 0) {
+                const typename Visitor::Row held = visitor.load(row);
+                visitor.close(held, row, visitor.empty(held), true);
+            }
+        }
+    }
+    return share;
+}
+
+// The partials of the groups in a team of `width` threads, merged; all of its groups get the whole.
+template <u32 lanes, class Visitor>
+WEFT_DEVICE void meet(Visitor& visitor, typename Visitor::Partial& partial, u32 mask, u32 width) {
+    if constexpr (Visitor::collects && lanes > 0) {
+        for (u32 stride = lanes; stride < width; stride *= 2) {
+            const typename Visitor::Partial other =
+                shuffle_any(mask, partial, lane_id() ^ stride);
+            visitor.merge(partial, other);
+        }
+    }
+}
+
+// The same among neighbouring groups of a warp with the same key; the first of them gets the whole.
+template <u32 lanes, class Key, class Visitor>
+WEFT_DEVICE void meet_keyed(Visitor& visitor, typename Visitor::Partial& partial, Key key) {
+    for (u32 stride = lanes; stride < warp_size; stride *= 2) {
+        const u32 source = lane_id() + stride;
+        const Key other_key = shuffle(full_mask, key, source % warp_size);
+        const typename Visitor::Partial other =
+            shuffle_any(full_mask, partial, source % warp_size);
+        if (source < warp_size && other_key == key) visitor.merge(partial, other);
+    }
+}
+
+// Nobody else can end a row.
+struct Unheard {
+    WEFT_DEVICE bool raised() const { return false; }
+    WEFT_DEVICE void raise() const {}
+};
+// A byte per row in global memory that tells all blocks.
+struct ByteFlag {
+    u8* byte;
+    WEFT_DEVICE bool raised() const { return load_relaxed(byte) != 0; }
+    WEFT_DEVICE void raise() const { store_relaxed(byte, 1); }
+};
+// A word in shared memory with the number of the last row that ended early: no need to clear it.
+struct TurnFlag {
+    u32* word;
+    u32 turn;
+    WEFT_DEVICE bool raised() const { return load_volatile(word) == turn; }
+    WEFT_DEVICE void raise() const { store_volatile(word, turn); }
+};
+
+// A group takes every `step`-th slot.
+template <u32 lanes, class Format, class Visitor, class Flag>
+WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
+                            typename Visitor::Partial& partial, const typename Visitor::Row& held,
+                            i64 row, i64 slot, i64 end, i64 step, const Flag& flag) {
+    for (; slot < end; slot += step) {
+        if constexpr (Visitor::exits) {
+            if (agree<lanes>(flag.raised())) return;
+        }
+        if (!format.valid(slot)) continue;
+        if (visitor.take(partial, held, row, slot) && Visitor::exits) {
+            flag.raise();
+            return;
+        }
+    }
+}
+
+// The same where nobody else works on the row.
+template <class Format, class Visitor>
+WEFT_DEVICE void take_alone(const Format& format, Visitor& visitor,
+                            typename Visitor::Partial& partial, const typename Visitor::Row& held,
+                            i64 row, i64 slot, i64 end) {
+    for (; slot < end; ++slot) {
+        if (!format.valid(slot)) continue;
+        if (visitor.take(partial, held, row, slot) && Visitor::exits) return;
+    }
+}
+
+// The groups of a team inside a warp take the slots in turn; true if one asked to leave the row.
+template <u32 lanes, class Format, class Visitor>
+WEFT_DEVICE bool take_by_team(const Format& format, Visitor& visitor,
+                              typename Visitor::Partial& partial,
+                              const typename Visitor::Row& held, i64 row, i64 begin, i64 end,
+                              u32 mask, u32 width) {
+    const u32 step = width / lanes;
+    const u32 group = lane_id() % width / lanes;
+    if constexpr (!Visitor::exits) {
+        for (i64 slot = begin + group; slot < end; slot += step) {
+            if (format.valid(slot)) visitor.take(partial, held, row, slot);
+        }
+        return false;
+    } else {
+        for (i64 window = begin; window < end; window += step) {
+            const i64 slot = window + group;
+            const bool hit =
+                slot < end && format.valid(slot) && visitor.take(partial, held, row, slot);
+            if (any(mask, hit)) return true;
+        }
+        return false;
+    }
+}
+
+// A group walks a whole open row.
+template <class Format, class Visitor>
+WEFT_DEVICE void walk_alone(const Format& format, i64 row, i64 begin, i64 end, Visitor& visitor) {
+    const typename Visitor::Row held = visitor.load(row);
+    typename Visitor::Partial partial = visitor.empty(held);
+    take_alone(format, visitor, partial, held, row, begin, end);
+    if constexpr (Visitor::collects) visitor.close(held, row, partial, true);
+}
+
+// A team of `width` neighbouring threads of a warp, a power of two of groups, walks a whole row.
+template <u32 lanes, class Format, class Visitor>
+WEFT_DEVICE void walk_by_team(const Format& format, i64 row, i64 begin, i64 end, Visitor& visitor,
+                              u32 width) {
+    const u32 mask =
+        width == warp_size ? full_mask : ((1u << width) - 1) << (lane_id() / width * width);
+    const typename Visitor::Row held = visitor.load(row);
+    typename Visitor::Partial partial = visitor.empty(held);
+    take_by_team<lanes>(format, visitor, partial, held, row, begin, end, mask, width);
+    if constexpr (Visitor::collects) {
+        meet<lanes>(visitor, partial, mask, width);
+        if (lane_id() % width < lanes) visitor.close(held, row, partial, true);
+    }
+}
+
+// The part of shared memory that walk_by_block needs: a flag and two sets of partials, in turn, so
+// that one barrier per row is enough.
+constexpr u32 flag_bytes = 16;
+
+// A block walks a whole row. `turn` counts its rows from 1; the flag is 0 before the first.
+template <u32 lanes, class Format, class Visitor>
+WEFT_DEVICE void walk_by_block(const Format& format, i64 row, i64 begin, i64 end,
+                               Visitor& visitor, unsigned char* shared, u32 turn) {
+    using Partial = typename Visitor::Partial;
+    if constexpr (lanes == 0) {
+        walk_alone(format, row, begin, end, visitor);
+    } else {
+        const typename Visitor::Row held = visitor.load(row);
+        Partial partial = visitor.empty(held);
+        const TurnFlag flag = {reinterpret_cast<u32*>(shared), turn};
+        take_every<lanes>(format, visitor, partial, held, row, begin + Group<lanes>::in_block(),
+                          end, Group<lanes>::per_block(), flag);
+        if constexpr (Visitor::collects) {
+            const u32 warps = block_size() / warp_size;
+            Partial* parts =
+                reinterpret_cast<Partial*>(shared + flag_bytes) + turn % 2 * warps * lanes;
+            meet<lanes>(visitor, partial, full_mask, warp_size);
+            if (lane_id() < lanes) parts[warp_id() * lanes + lane_id()] = partial;
+            sync_block();
+            if (warp_id() == 0) {
+                partial = visitor.empty(held);
+                for (u32 warp = lane_id() / lanes; warp < warps; warp += warp_size / lanes) {
+                    visitor.merge(partial, parts[warp * lanes + lane_id() % lanes]);
+                }
+                meet<lanes>(visitor, partial, full_mask, warp_size);
+                if (lane_id() < lanes) visitor.close(held, row, partial, true);
+            }
+        }
+    }
+}
+
+// Before the first walk_by_block of a phase.
+template <u32 lanes>
+WEFT_DEVICE void clear_flag(unsigned char* shared) {
+    if constexpr (lanes > 0) {
+        if (thread_id() == 0) *reinterpret_cast<u32*>(shared) = 0;
+        sync_block();
+    }
+}
+
+// Shared memory of a warp for share_out: the rows that have slots, in order.
+struct Board {
+    i64* row;
+    i64* base;   // slot of a position = base + position
+    i64* start;  // first position of the row; one more for the end
+    u32* mark;
+
+    static constexpr u32 starts = warp_size + 1;
+    static constexpr u32 bytes = (2 * warp_size + starts) * 8 + warp_size * 4 + 8;
+
+    explicit WEFT_DEVICE Board(unsigned char* memory) {
+        row = reinterpret_cast<i64*>(memory);
+        base = row + warp_size;
+        start = base + warp_size;
+        mark = reinterpret_cast<u32*>(start + starts);
+    }
+};
+static_assert(Board::bytes == 912, "schedules/base.py says BOARD_BYTES");
+
+// Rows of a warp are nobody else's.
+struct CloseWhole {
+    template <class Visitor>
+    WEFT_DEVICE void finish(Visitor& visitor, const typename Visitor::Row& held, i64 row,
+                            const typename Visitor::Partial& partial, u32) const {
+        visitor.close(held, row, partial, true);
+    }
+    WEFT_DEVICE bool raised(i64, u32) const { return false; }
+    WEFT_DEVICE void raise(i64, u32) const {}
+};
+
+// Marked rows are shared by warps of several blocks and closed in parts; a byte per row tells that
+// no more of it is wanted.
+struct CloseParts {
+    u8* stops;
+    template <class Visitor>
+    WEFT_DEVICE void finish(Visitor& visitor, const typename Visitor::Row& held, i64 row,
+                            const typename Visitor::Partial& partial, u32 mark) const {
+        visitor.close(held, row, partial, mark == 0);
+    }
+    WEFT_DEVICE bool raised(i64 row, u32 mark) const {
+        return mark != 0 && load_relaxed(stops + row) != 0;
+    }
+    WEFT_DEVICE void raise(i64 row, u32 mark) const {
+        if (mark != 0) store_relaxed(stops + row, 1);
+    }
+};
+
+template <class Keeper>
+struct KeeperFlag {
+    const Keeper& keeper;
+    i64 row;
+    u32 mark;
+    WEFT_DEVICE bool raised() const { return keeper.raised(row, mark); }
+    WEFT_DEVICE void raise() const { keeper.raise(row, mark); }
+};
+
+// One group takes a stretch of a row and finishes it.
+template <u32 lanes, class Format, class Visitor, class Keeper>
+WEFT_DEVICE void take_share(const Format& format, Visitor& visitor, const Keeper& keeper,
+                            const Share& share) {
+    const typename Visitor::Row held = visitor.load(share.row);
+    typename Visitor::Partial partial = visitor.empty(held);
+    const i64 end = share.begin + share.degree;
+    if (share.mark == 0) {
+        take_alone(format, visitor, partial, held, share.row, share.begin, end);
+    } else {
+        const KeeperFlag<Keeper> flag = {keeper, share.row, share.mark};
+        take_every<lanes>(format, visitor, partial, held, share.row, share.begin, end, 1, flag);
+    }
+    if constexpr (Visitor::collects) keeper.finish(visitor, held, share.row, partial, share.mark);
+}
+
+// Every thread of a warp brings the share of a row (of degree 0 for none); the groups of the warp
+// take all of their slots evenly, and the keeper finishes each row.
+//
+// The slots, one row after another, are numbered by positions. The groups take one window of
+// consecutive positions after another. The rows that start in a window are bits of a word, so a
+// group finds its row by counting them. While no row starts, a row gathers in all groups; when one
+// does, the groups of the same row meet, and the first of them (the leader) has the whole.
+template <u32 lanes, class Format, class Visitor, class Keeper>
+WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
+                           unsigned char* memory, const Share& mine) {
+    using Row = typename Visitor::Row;
+    using Partial = typename Visitor::Partial;
+    if constexpr (lanes == warp_size) {
+        for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
+            const u32 source = ffs(rest) - 1;
+            const Share share = {shuffle(full_mask, mine.row, source),
+                                 shuffle(full_mask, mine.begin, source),
+                                 shuffle(full_mask, mine.degree, source),
+                                 shuffle(full_mask, mine.mark, source)};
+            take_share<lanes>(format, visitor, keeper, share);
+        }
+    } else {
+        constexpr u32 width = Group<lanes>::per_warp;
+        constexpr u32 none = 0xffffffffu;
+        const u32 group = lane_id() / lanes;
+        const i64 sum = scan_warp(mine.degree);
+        const i64 total = shuffle(full_mask, sum, warp_size - 1);
+        if (total == 0) return;
+        const bool some = mine.degree > 0;
+        const i64 start = sum - mine.degree;
+        const u32 present = ballot(full_mask, some);
+        const Board board(memory);
+        sync_warp(full_mask);  // Nobody reads the rows of the share before.
+        if (some) {
+            const u32 place = popcount(present & lanes_below());
+            board.row[place] = mine.row;
+            board.base[place] = mine.begin - start;
+            board.start[place] = start;
+            board.mark[place] = mine.mark;
+        }
+        if (lane_id() == 0) board.start[popcount(present)] = total;
+        sync_warp(full_mask);
+
+        i64 window = 0;
+        u32 last = none;     // the row that the window before ended in
+        bool spread = true;  // its partial is in all groups, not in the leader alone
+        u32 leader = 0;
+        u32 done = 0;  // rows of which no more is wanted
+        u32 rank = 0;
+        i64 row = board.row[0], base = board.base[0];
+        Row held = visitor.load(row);
+        Partial partial = visitor.empty(held);
+        if constexpr (Visitor::exits) {
+            if (any(full_mask, keeper.raised(row, board.mark[0]))) {
+                done = 1;
+                last = 0;
+                window = board.start[1];
+            }
+        }
+        while (true) {
+            const bool over = window >= total;
+            const bool starts_here = some && start >= window && start < window + width;
+            const u32 bit = starts_here ? 1u << static_cast<u32>(start - window) : 0u;
+            const u32 starts = over ? 1u : reduce_or(full_mask, bit);
+            if constexpr (Visitor::collects) {
+                if (starts != 0 && last != none) {
+                    if (spread) {
+                        meet<lanes>(visitor, partial, full_mask, warp_size);
+                        leader = 0;
+                    }
+                    if (starts & 1) {
+                        if (group == leader) {
+                            keeper.finish(visitor, held, row, partial, board.mark[rank]);
+                        }
+                    } else {
+                        const u32 source = leader * lanes + lane_id() % lanes;
+                        partial = shuffle_any(full_mask, partial, source);
+                    }
+                }
+            }
+            if (over) return;
+
+            const u32 now = last + popcount(starts & ((2u << group) - 1));
+            if (now != rank) {
+                rank = now;
+                row = board.row[now];
+                base = board.base[now];
+                held = visitor.load(row);
+            }
+            if constexpr (Visitor::collects) {
+                const bool keeps = starts == 0 ? spread || group == leader
+                                               : group == 0 && (starts & 1) == 0;
+                if (!keeps) partial = visitor.empty(held);
+            }
+            last += popcount(starts);
+            const i64 position = window + group;
+            bool hit = false;
+            if (position < total && !(Visitor::exits && (done >> rank & 1))) {
+                const i64 slot = base + position;
+                if (format.valid(slot)) hit = visitor.take(partial, held, row, slot);
+            }
+            if constexpr (Visitor::collects) {
+                if (starts != 0) {
+                    meet_keyed<lanes>(visitor, partial, rank);
+                    const bool first = group == 0 || (starts >> group & 1);
+                    if (first && rank != last) {
+                        keeper.finish(visitor, held, row, partial, board.mark[rank]);
+                    }
+                    leader = 31 - clz(starts);
+                }
+                spread = starts == 0;
+            }
+            window += width;
+            if constexpr (Visitor::exits) {
+                u32 ended = hit ? 1u << rank : 0;
+                if (hit) keeper.raise(row, board.mark[rank]);
+                if (lane_id() == 0 && keeper.raised(board.row[last], board.mark[last])) {
+                    ended |= 1u << last;
+                }
+                done |= reduce_or(full_mask, ended);
+                const i64 next = board.start[last + 1];
+                if ((done >> last & 1) && next > window) window = next;
+            }
+        }
+    }
+}
+
+// How many of the sorted starts are at or before a position, less one: the row that holds it.
+template <class Starts>
+WEFT_DEVICE i64 row_of_position(const Starts& starts, i64 count, i64 position) {
+    i64 low = 0, high = count;
+    while (high - low > 1) {
+        const i64 middle = (low + high) / 2;
+        if (starts[middle] <= position) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Rows that a unit (warp or block) takes at a time: no more than `most`, and so few that all units
+// have some.
+WEFT_DEVICE u32 rows_at_a_time(i64 size, i64 units, u32 most) {
+    if (size >= units * most) return most;
+    const i64 even = (size + units - 1) / units;
+    return even < 1 ? 1u : static_cast<u32>(even);
+}
+
+}  // namespace weft
+
+#endif

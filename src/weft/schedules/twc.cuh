@@ -1,0 +1,156 @@
+// Rows are queued by degree in global memory; then a group, a warp, a block or all blocks take one.
+//
+// Phase 0 fills two arrays from both ends: `small` with rows for a group (from the front) and for a
+// warp (from the back), `large` with rows for a block and for all blocks. Phase 1 takes the rows,
+// the largest first. Rows for all blocks are closed in parts, by each warp that took some.
+// (D. Merrill, M. Garland, A. Grimshaw, Scalable GPU graph traversal, PPoPP 2012.)
+#ifndef WEFT_SCHEDULE_TWC_CUH
+#define WEFT_SCHEDULE_TWC_CUH
+
+#include "sharing.cuh"
+
+namespace weft {
+
+template <class Format, u32 lanes>
+struct TwcSchedule {
+    struct Memory {
+        i64* small;
+        i64* large;
+        u8* stops;  // by number of a row for all blocks: no more of it is wanted
+    };
+    enum Class : u32 { FOR_GROUP, FOR_WARP, FOR_BLOCK, FOR_GRID, CLASSES };
+
+    template <u32 phase, class Rows, class Visitor>
+    static WEFT_DEVICE void run(const Place& place, const Knobs& knobs, const Memory& memory,
+                                const Format& format, const Rows& rows, Visitor& visitor) {
+        if constexpr (phase == 0) {
+            sort(place, knobs, memory, format, rows, visitor);
+        } else {
+            const i64 size = rows.size();
+            const i64 for_group = static_cast<i64>(place.before[FOR_GROUP]);
+            const i64 for_warp = static_cast<i64>(place.before[FOR_WARP]);
+            const i64 for_block = static_cast<i64>(place.before[FOR_BLOCK]);
+            const i64 for_grid = static_cast<i64>(place.before[FOR_GRID]);
+            take_by_grid(place, memory, format, visitor, size, for_grid);
+            if (for_block > 0) {
+                u32 turn = 0;
+                clear_flag<lanes>(place.shared);
+                for (i64 i = place.block; i < for_block; i += place.blocks) {
+                    const i64 row = memory.large[i];
+                    walk_by_block<lanes>(format, row, format.begin(row), format.end(row), visitor,
+                                         place.shared, ++turn);
+                }
+            }
+            constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
+            const i64 units = num_groups<unit_lanes>(place);
+            for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
+                const i64 row = memory.small[size - 1 - i];
+                const i64 begin = format.begin(row), end = format.end(row);
+                if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
+                else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
+            }
+            const i64 groups = num_groups<lanes>(place);
+            for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
+                const i64 row = memory.small[i];
+                walk_alone(format, row, format.begin(row), format.end(row), visitor);
+            }
+        }
+    }
+
+ private:
+    static WEFT_DEVICE u32 class_of(const Knobs& knobs, i64 degree) {
+        return degree < knobs.warp_degree    ? FOR_GROUP
+               : degree < knobs.block_degree ? FOR_WARP
+               : degree < knobs.grid_degree  ? FOR_BLOCK
+                                             : FOR_GRID;
+    }
+
+    // A block takes as many places as it has threads, and room for all of their rows at once.
+    template <class Rows, class Visitor>
+    static WEFT_DEVICE void sort(const Place& place, const Knobs& knobs, const Memory& memory,
+                                 const Format& format, const Rows& rows, Visitor& visitor) {
+        i64* room = reinterpret_cast<i64*>(place.shared);       // of each class
+        u32* counts = reinterpret_cast<u32*>(room + CLASSES);   // of each class in each warp
+        const i64 size = rows.size();
+        const u32 warps = block_size() / warp_size;
+        const i64 stride = static_cast<i64>(place.blocks) * block_size();
+        for (i64 first = static_cast<i64>(place.block) * block_size(); first < size;
+             first += stride) {
+            const Share share =
+                ask_for_row<lanes, false>(format, rows, first + thread_id(), size, visitor);
+            const u32 mine = share.row < 0 ? CLASSES : class_of(knobs, share.degree);
+            u32 rank = 0;
+            for (u32 c = 0; c < CLASSES; ++c) {
+                const u32 members = ballot(full_mask, mine == c);
+                if (mine == c) rank = popcount(members & lanes_below());
+                if (lane_id() == 0) counts[c * warp_size + warp_id()] = popcount(members);
+            }
+            sync_block();
+            if (thread_id() < CLASSES) {
+                u32 before = 0;
+                for (u32 warp = 0; warp < warps; ++warp) {
+                    const u32 members = counts[thread_id() * warp_size + warp];
+                    counts[thread_id() * warp_size + warp] = before;
+                    before += members;
+                }
+                room[thread_id()] =
+                    before == 0 ? 0
+                                : static_cast<i64>(atomic_add(place.cells + thread_id(),
+                                                              static_cast<u64>(before)));
+            }
+            sync_block();
+            if (mine < CLASSES) {
+                const i64 at = room[mine] + counts[mine * warp_size + warp_id()] + rank;
+                i64* queue = mine <= FOR_WARP ? memory.small : memory.large;
+                queue[mine % 2 == 0 ? at : size - 1 - at] = share.row;
+                if (Visitor::exits && mine == FOR_GRID) memory.stops[at] = 0;
+            }
+            sync_block();  // Nobody reads the counts any more.
+        }
+    }
+
+    // All warps (or blocks, where they are the groups) share each row, piece by piece in turn.
+    template <class Visitor>
+    static WEFT_DEVICE void take_by_grid(const Place& place, const Memory& memory,
+                                         const Format& format, Visitor& visitor, i64 size,
+                                         i64 count) {
+        constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
+        constexpr u32 windows = 8;
+        constexpr u32 piece = windows * (lanes == 0 ? 1 : warp_size / (lanes + (lanes == 0)));
+        const i64 units = num_groups<unit_lanes>(place);
+        const i64 unit = first_group<unit_lanes>(place);
+        i64 used = 0;  // where the pieces of the next row begin, among the units
+        for (i64 i = 0; i < count; ++i) {
+            const i64 row = memory.large[size - 1 - i];
+            const i64 begin = format.begin(row), end = format.end(row);
+            const i64 pieces = (end - begin + piece - 1) / piece;
+            const i64 first = unit >= used ? unit - used : unit + units - used;
+            used = (used + pieces) % units;
+            if (first >= pieces) continue;
+            const typename Visitor::Row held = visitor.load(row);
+            typename Visitor::Partial partial = visitor.empty(held);
+            const ByteFlag flag = {memory.stops + i};
+            for (i64 at = first; at < pieces; at += units) {
+                const i64 from = begin + at * piece;
+                const i64 to = from + piece < end ? from + piece : end;
+                if constexpr (Visitor::exits) {
+                    if (agree<unit_lanes>(flag.raised())) break;
+                }
+                if constexpr (lanes == 0) {
+                    take_every<0>(format, visitor, partial, held, row, from, to, 1, flag);
+                } else if (take_by_team<lanes>(format, visitor, partial, held, row, from, to,
+                                               full_mask, warp_size)) {
+                    flag.raise();
+                }
+            }
+            if constexpr (Visitor::collects) {
+                meet<lanes>(visitor, partial, full_mask, warp_size);
+                if (lanes == 0 || lane_id() < lanes) visitor.close(held, row, partial, false);
+            }
+        }
+    }
+};
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,313 @@
+"""A stand-in for CuPy on machines without a GPU: NumPy's results behind CuPy's restrictions.
+
+Its arrays are not NumPy's, turn into NumPy's only when asked (`asnumpy`, `get`, `item`), refuse to
+meet NumPy's arrays in an operation, cannot be made read-only and cannot be looped over. The module
+has the functions that weft uses, with the limits that CuPy's have: `repeat` takes no array,
+`bincount` no empty one, `argsort` and `sort` no kind but "stable", ufuncs have no `reduceat`.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from contextlib import contextmanager
+
+import numpy as np
+
+CUPY = types.ModuleType("cupy")
+
+
+class ndarray:
+    __array_ufunc__ = None  # NumPy's functions give up instead of converting
+    __hash__ = None
+
+    def __init__(self, values, index=None):
+        self._values = np.asarray(values)
+        self.device = types.SimpleNamespace(id=_current[-1] if index is None else index)
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    dtype = property(lambda self: self._values.dtype)
+    shape = property(lambda self: self._values.shape)
+    ndim = property(lambda self: self._values.ndim)
+    size = property(lambda self: self._values.size)
+    nbytes = property(lambda self: self._values.nbytes)
+    base = property(lambda self: self._values.base)
+
+    @property
+    def flags(self):
+        return types.SimpleNamespace(c_contiguous=self._values.flags.c_contiguous)
+
+    def __len__(self):
+        return len(self._values)
+
+    def __iter__(self):
+        raise TypeError("a loop over an array of a GPU copies its elements one by one")
+
+    def __repr__(self):
+        return repr(self._values)
+
+    def __format__(self, spec):
+        return format(self._values[()], spec)
+
+    def _single(self):
+        READS.append(1)
+        return self._values.item()
+
+    def __bool__(self):
+        return bool(self._single())
+
+    def __int__(self):
+        return int(self._single())
+
+    def __index__(self):
+        return self._single().__index__()
+
+    def __float__(self):
+        return float(self._single())
+
+    item = _single
+
+    def get(self):
+        READS.append(self.size)
+        return self._values.copy()
+
+    def tolist(self):
+        return self.get().tolist()
+
+    def copy(self):
+        return ndarray(self._values.copy())
+
+    def view(self, dtype=None):
+        return ndarray(self._values.view() if dtype is None else self._values.view(dtype))
+
+    def astype(self, dtype, copy=True):
+        if not copy and self.dtype == np.dtype(dtype):
+            return self
+        return ndarray(self._values.astype(dtype))
+
+    def sort(self):
+        self._values.sort(kind="stable")
+
+    def __getitem__(self, key):
+        return ndarray(self._values[unwrapped(key)])
+
+    def __setitem__(self, key, value):
+        self._values[unwrapped(key)] = unwrapped(value)
+
+
+def unwrapped(value):
+    if isinstance(value, ndarray):
+        return value._values
+    if isinstance(value, np.ndarray):
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    if isinstance(value, tuple | list):
+        return type(value)(unwrapped(part) for part in value)
+    return value
+
+
+def _method(name):
+    def method(self, *args, **kwargs):
+        return ndarray(getattr(self._values, name)(*map(unwrapped, args), **kwargs))
+
+    return method
+
+
+def _operator(name):
+    def operate(self, other):
+        found = getattr(self._values, name)(unwrapped(other))
+        return found if found is NotImplemented else ndarray(found)
+
+    return operate
+
+
+def _in_place(name):
+    def operate(self, other):
+        getattr(self._values, name)(unwrapped(other))
+        return self
+
+    return operate
+
+
+for _name in ("sum", "min", "max", "any", "all", "argmin", "argmax", "mean", "ravel", "reshape"):
+    setattr(ndarray, _name, _method(_name))
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(ndarray, f"__r{_name}__", _operator(f"__r{_name}__"))
+    setattr(ndarray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+for _name in ("neg", "invert", "abs"):
+    setattr(
+        ndarray,
+        f"__{_name}__",
+        lambda self, _name=_name: ndarray(getattr(self._values, f"__{_name}__")()),
+    )
+
+
+def _function(name):
+    def function(*args, **kwargs):
+        out = kwargs.pop("out", None)
+        found = getattr(np, name)(*map(unwrapped, args), **kwargs)
+        if out is not None:
+            out[...] = ndarray(found)
+            return out
+        if isinstance(found, tuple):
+            return tuple(map(ndarray, found))
+        return ndarray(found)
+
+    return function
+
+
+for _name in (
+    "arange", "array_equal", "atleast_1d", "compress", "concatenate", "count_nonzero", "cumsum",
+    "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isnan", "maximum",
+    "minimum", "ones", "searchsorted", "stack", "unique", "where", "zeros", "add", "subtract",
+    "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax",
+):  # fmt: skip
+    setattr(CUPY, _name, _function(_name))
+
+
+def _sort(array):
+    return ndarray(np.sort(unwrapped(array), kind="stable"))
+
+
+def _argsort(array, axis=-1, kind=None):
+    assert kind in (None, "stable")
+    return ndarray(np.argsort(unwrapped(array), axis=axis, kind="stable"))
+
+
+def _bincount(x, weights=None, minlength=0):
+    if not x.size:
+        raise ValueError("zero-size array to reduction operation max which has no identity")
+    weights = None if weights is None else unwrapped(weights)
+    return ndarray(np.bincount(unwrapped(x), weights, minlength))
+
+
+def _repeat(array, repeats):
+    if isinstance(repeats, ndarray):
+        raise ValueError("cupy.ndarray cannot be specified as `repeats` argument.")
+    return ndarray(np.repeat(unwrapped(array), repeats))
+
+
+def _asarray(values, dtype=None):
+    if isinstance(values, ndarray) and dtype in (None, values.dtype):
+        return values if values.device.id == _current[-1] else values.copy()
+    inner = values._values if isinstance(values, ndarray) else values
+    return ndarray(np.array(inner, dtype=dtype))
+
+
+def _array(values, dtype=None, order="C"):
+    inner = values._values if isinstance(values, ndarray) else values
+    return ndarray(np.array(inner, dtype=dtype, order=order))
+
+
+class OutOfMemoryError(MemoryError):
+    pass
+
+
+_current = [0]
+READS = []  # one entry per copy to the host: how many elements
+
+
+@contextmanager
+def _device(index):
+    _current.append(index)
+    try:
+        yield
+    finally:
+        _current.pop()
+
+
+GPUS = [
+    {"name": b"Fake H200", "major": 9, "minor": 0, "totalGlobalMem": 139 << 30},
+    {"name": b"Fake GTX 1080", "major": 6, "minor": 1, "totalGlobalMem": 8 << 30},
+]
+CUPY.ndarray = ndarray
+CUPY.sort, CUPY.argsort, CUPY.bincount, CUPY.repeat = _sort, _argsort, _bincount, _repeat
+CUPY.asarray, CUPY.array = _asarray, _array
+CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.asarray(array)
+CUPY.ascontiguousarray = lambda array: (
+    array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))
+)
+CUPY.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 1 << 20)
+CUPY.__version__ = "14.0.0"
+CUPY.cuda = types.SimpleNamespace(
+    Device=_device,
+    memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+    runtime=types.SimpleNamespace(
+        memGetInfo=lambda: (5 << 30, 139 << 30),
+        runtimeGetVersion=lambda: 13000,
+        getDeviceCount=lambda: len(GPUS),
+        getDeviceProperties=lambda index: GPUS[index],
+    ),
+)
+
+
+def run_on_host(request):
+    """Stand in for the CUDA engine: copy a request to the host, run it there, copy back."""
+    from dataclasses import replace
+
+    from weft.backends.cpu.execute import execute
+    from weft.devices import CPU, move, to_host
+
+    device = request.topology.device
+    moved = {}
+    for part in ("fields", "edge_fields"):
+        for name, array in getattr(request, part).items():
+            assert device.on_host or isinstance(array, ndarray), name
+            moved[part, name] = np.array(to_host(array))
+    frontier = request.frontier
+    assert frontier is None or device.on_host or isinstance(frontier, ndarray)
+    outcome = execute(
+        replace(
+            request,
+            topology=request.topology.to(CPU),
+            fields={n: moved["fields", n] for n in request.fields},
+            edge_fields={n: moved["edge_fields", n] for n in request.edge_fields},
+            column=lambda name, order: to_host(request.column(name, order)),
+            frontier=None if frontier is None else np.sort(to_host(frontier)),
+            trail=None if request.trail is None else [np.sort(to_host(t)) for t in request.trail],
+            options={**request.options, "schedule": request.options["schedule"] or "vertex"},
+        )
+    )
+    for part in ("fields", "edge_fields"):
+        for name, array in getattr(request, part).items():
+            array[...] = move(moved[part, name], device)
+    # A GPU puts members out in no order.
+    backwards = None if outcome.frontier is None else outcome.frontier[::-1].copy()
+    return replace(
+        outcome,
+        frontier=None if backwards is None else move(backwards, device),
+        trail=[move(part[::-1].copy(), device) for part in outcome.trail],
+    )
+
+
+@contextmanager
+def installed(monkeypatch):
+    """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine."""
+    from weft import devices
+
+    engine = types.ModuleType("weft.backends.cuda.execute")
+    engine.execute = run_on_host
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", CUPY)
+        patch.setitem(sys.modules, "weft.backends.cuda.execute", engine)
+        patch.setattr(devices, "driver_version", lambda: 13000)
+        patch.setattr(devices, "has_module", lambda name: True)
+        READS.clear()
+        yield CUPY

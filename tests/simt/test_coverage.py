@@ -1,0 +1,296 @@
+"""Every format under every schedule: each active arc is taken once, each row closed as promised.
+
+A new format or schedule is covered by its registration alone.
+"""
+
+import functools
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.backends import cuda
+from weft.backends.cuda.simt.build import Case, Launch, compile_program
+from weft.formats import formats
+from weft.schedules import schedules
+
+SOURCE = Path(__file__).with_name("coverage.cu")
+CUDA = Path(cuda.__file__).parent
+ROWS_HEADER = CUDA.parents[1] / "frontiers" / "rows.cuh"
+POINTERS = 6  # arrays of a format, and of a schedule's memory, that the kernel takes
+
+FORMATS, SCHEDULES = formats(), schedules()
+LANES = (1, 4, 8, 32, 0)
+KINDS = ("all", "queue", "bitmap", "bytemap")
+ROWS_TYPES = {
+    "all": "AllRows",
+    "queue": "QueueRows<i32>",
+    "bitmap": "BitmapRows",
+    "bytemap": "BytemapRows",
+}
+COUNTER_BYTES = {True: 24, False: 1}  # of a partial, by whether the visitor collects
+ROW_BYTES = 16
+
+# Blocks, threads in each, and blocks that stay out.
+SHAPES = ((1, 32, 0), (3, 64, 1), (2, 96, 0), (9, 32, 2), (1, 64, 0), (1, 128, 0))
+ROW_LANES = (4, 0, 1, 8, 32, 2)
+ITEMS = (3, 1, 7)
+DEGREES = ((4, 16, 64), (2, 8, 20), (8, 8, 8), (4, 100, 10**6))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One instance of the kernel: what is fixed when it is compiled."""
+
+    format: str = "csr"
+    lanes: int = 1
+    rows: str = ""  # of one kind; "": of a kind chosen at run time
+    collects: bool = True
+    exits: bool = False
+    vertex: str = "i32"
+    holed: bool = False  # some slots are not valid
+
+    def kernel(self, schedule):
+        layout = FORMATS[self.format]
+        memories = len(schedule.workspace(1, 1))
+        rows = ROWS_TYPES[self.rows] if self.rows else f"SomeRows<{self.vertex}>"
+        flags = f"{str(self.collects).lower()}, {str(self.exits).lower()}"
+        struct = "Holed" if self.holed else layout.struct
+        return (
+            f"sweep<{schedule.struct}, {schedule.phases}, {memories}, {struct}<{self.vertex}>, "
+            f"{len(layout.parts)}, {self.lanes}, {rows}, {flags}>"
+        )
+
+    def kinds(self, schedule):
+        return (self.rows,) if self.rows else schedule.inputs
+
+
+def variants(schedule):
+    """All kernels of a schedule; what is independent of each other is not multiplied."""
+    found = [Variant(name, lanes) for name in FORMATS for lanes in LANES]
+    found += [Variant(lanes=lanes, exits=True) for lanes in LANES]
+    found += [Variant(lanes=lanes, collects=False) for lanes in (1, 8, 0)]
+    found += [Variant(collects=False, exits=True)]
+    found += [Variant(rows=kind) for kind in schedule.inputs]
+    found += [Variant(vertex="i64"), Variant(holed=True), Variant(lanes=8, holed=True)]
+    return [v for v in found if not schedule.refuse(FORMATS[v.format], v.lanes)]
+
+
+@functools.cache
+def program(name, sanitizer):
+    schedule = SCHEDULES[name]
+    headers = {
+        "sweep.cuh": (CUDA / "runtime" / "sweep.cuh").read_text(encoding="utf-8"),
+        "rows.cuh": ROWS_HEADER.read_text(encoding="utf-8"),
+        **schedule.headers,
+    }
+    for layout in FORMATS.values():
+        headers |= layout.headers
+    includes = ["rows.cuh", *(f"{layout}.cuh" for layout in FORMATS), f"{name}.cuh"]
+    text = "".join(f'#include "{header}"\n' for header in includes)
+    source = text + SOURCE.read_text(encoding="utf-8")
+    chosen = variants(schedule)
+    if sanitizer == "thread":
+        chosen = [v for v in chosen if in_selection(v)]
+    kernels = list(dict.fromkeys(v.kernel(schedule) for v in chosen))
+    return compile_program(
+        source, kernels, sanitizer=sanitizer, label=f"cover_{name}", headers=headers
+    )
+
+
+def in_selection(variant):
+    """What ThreadSanitizer looks at: one format, and widths of each sort."""
+    return variant in (
+        Variant(lanes=1),
+        Variant(lanes=8),
+        Variant(lanes=0),
+        Variant(lanes=1, exits=True),
+        Variant(lanes=32, exits=True),
+    )
+
+
+def graph(degrees, seed=3):
+    """Return offsets and random targets."""
+    degrees = np.asarray(degrees, np.int64)
+    offsets = np.concatenate([[0], degrees.cumsum()]).astype(np.int64)
+    rng = np.random.default_rng(seed)
+    return offsets, rng.integers(0, max(degrees.size, 1), offsets[-1]).astype(np.int32)
+
+
+def graphs():
+    rng = np.random.default_rng(11)
+    hub = rng.integers(0, 4, 70)
+    hub[41] = 700
+    gaps = np.where(rng.random(90) < 0.6, 0, rng.integers(1, 12, 90))
+    return {
+        "empty": graph([]),
+        "one": graph([0]),
+        "isolated": graph([0] * 40),
+        "gaps": graph(gaps),
+        "hub": graph(hub),
+        "path": graph([1] * 99 + [0]),
+        "random": graph(rng.integers(0, 24, 75)),
+        "ends": graph([65, *[0] * 33, 33, 1, 32, 31, 0, 70]),
+    }
+
+
+GRAPHS = graphs()
+
+
+def active_rows(n, frontier):
+    rng = np.random.default_rng(n)
+    if frontier == "all":
+        return np.arange(n)
+    if frontier == "empty" or n == 0:
+        return np.arange(0)
+    if frontier == "one":
+        return np.array([n // 2])
+    return np.flatnonzero(rng.random(n) < 0.5)
+
+
+def frontier_items(kind, n, active, dtype):
+    """Return the array of a frontier and its count."""
+    if kind == "queue":
+        return np.random.default_rng(n).permutation(active).astype(dtype), active.size
+    flags = np.zeros(n, np.uint8)
+    flags[active] = 1
+    if kind == "bitmap":
+        bits = np.packbits(np.pad(flags, (0, -n % 32)), bitorder="little")
+        return bits.view(np.uint32), n
+    return flags, n
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case and what it takes to judge it."""
+
+    words: tuple
+    variant: Variant
+    block: int
+    active: np.ndarray
+    case: Case
+
+
+def trial(schedule, variant, name, kind, frontier, turn):
+    offsets, targets = GRAPHS[name]
+    dtype = np.int64 if variant.vertex == "i64" else np.int32
+    n, slots = offsets.size - 1, targets.size
+    active = active_rows(n, frontier)
+    items, count = frontier_items(kind, n, active, dtype)
+    grid, block, skipped = SHAPES[turn % len(SHAPES)]
+    row_lanes = min(ROW_LANES[turn % len(ROW_LANES)], 32 // max(variant.lanes, 1))
+    knobs = (row_lanes, ITEMS[turn % len(ITEMS)], *DEGREES[turn % len(DEGREES)])
+    rng = np.random.default_rng(turn)
+    refused = rng.random(n) < (0.3 if turn % 3 == 0 else 0)
+    wanted = rng.random(slots) < (0.05 if variant.exits else 0)
+    arrays = FORMATS[variant.format].build(offsets, targets.astype(dtype), np)
+    nothing = np.zeros(0, np.uint8)
+    parts = [arrays[part] for part in FORMATS[variant.format].parts]
+    memory = [
+        np.frombuffer(b"\xa5" * np.dtype(dtype).itemsize * size, dtype)
+        for _, dtype, size in schedule.workspace(n, slots)
+    ]
+    parts += [nothing] * (POINTERS - len(parts))
+    memory += [nothing] * (POINTERS - len(memory))
+    numbers = [n, slots, KINDS.index(kind), count, skipped, *knobs]
+    buffers = {
+        "numbers": np.array(numbers, np.int64),
+        **{f"p{i}": part for i, part in enumerate(parts)},
+        **{f"m{i}": part for i, part in enumerate(memory)},
+        "items": items,
+        "cells": np.zeros((schedule.phases + 1, 8), np.uint64),
+        "refused": refused.astype(np.uint8),
+        "wanted": wanted.astype(np.uint8),
+        "owners": np.repeat(np.arange(n), np.diff(offsets)),
+        "taken": np.zeros(slots, np.uint32),
+        "wholes": np.zeros(n, np.uint32),
+        "parts": np.zeros(n, np.uint32),
+        "sums": np.zeros(n, np.int64),
+    }
+    partial_bytes = COUNTER_BYTES[variant.collects]
+    shared = schedule.shared_bytes(block, variant.lanes, partial_bytes, ROW_BYTES)
+    launches = [
+        Launch(variant.kernel(schedule), (np.uint32(phase), *buffers), grid, block, shared)
+        for phase in range(schedule.phases)
+    ]
+    words = (name, kind, frontier, variant, f"turn {turn}", (grid, block, skipped), knobs)
+    case = Case(buffers, launches, seed=turn % 2)
+    return Trial(words, variant, block, active, case)
+
+
+def trials(schedule, chosen):
+    """Yield trials of the variants; shapes, knobs and seeds take turns."""
+    turns = itertools.count()
+    for variant in chosen:
+        for name, kind in itertools.product(GRAPHS, variant.kinds(schedule)):
+            for frontier in ("all",) if kind == "all" else ("empty", "all", "some", "one"):
+                yield trial(schedule, variant, name, kind, frontier, next(turns))
+
+
+def check(schedule, trial, out):
+    """Hold what the kernel counted against the contract of sweep.cuh."""
+    words, variant, buffers = trial.words, trial.variant, trial.case.buffers
+    owners, n = buffers["owners"], buffers["sums"].size
+    opened = np.zeros(n, bool)
+    opened[trial.active] = True
+    opened &= buffers["refused"] == 0
+    taken = out["taken"]
+    valid = np.arange(owners.size) % 5 != 2 if variant.holed else np.ones(owners.size, bool)
+    degrees = np.bincount(owners, valid, n)
+    if variant.exits:
+        wanted = buffers["wanted"].astype(bool)
+        assert (taken <= opened[owners]).all(), words
+        has_hit = np.bincount(owners, wanted, n) > 0
+        got_hit = np.bincount(owners, wanted & (taken > 0), n) > 0
+        assert (got_hit == (has_hit & opened)).all(), words
+        whole_rows = ~has_hit[owners]
+        assert (taken[whole_rows] == opened[owners][whole_rows]).all(), words
+    else:
+        assert (taken == (opened[owners] & valid)).all(), words
+    if not variant.collects:
+        return
+    width = variant.lanes or trial.block
+    weights = (np.arange(owners.size) + 1) * (width * (width + 1) // 2)
+    assert (out["sums"] == np.bincount(owners, weights * taken, n)).all(), words
+    wholes, parts = out["wholes"], out["parts"]
+    if schedule.rows == "whole":
+        assert (wholes == opened).all() and not parts.any(), words
+    elif schedule.rows == "split":
+        assert not wholes.any(), words
+        assert (parts[opened & (degrees > 0)] > 0).all(), words
+        assert (parts <= degrees * opened).all(), words
+    else:
+        assert (wholes <= opened).all() and (parts <= degrees * opened).all(), words
+        assert ((wholes > 0) != (parts > 0))[opened].all(), words
+
+
+def run_all(schedule, wanted, sanitizer):
+    wanted = list(wanted)
+    outcome = program(schedule.name, sanitizer).run([t.case for t in wanted], timeout_s=120)
+    for one, out in zip(wanted, outcome.outputs, strict=False):
+        check(schedule, one, out)
+    if outcome.report is not None:
+        pytest.fail(f"{wanted[outcome.report.case].words}\n{outcome.report.text}")
+    assert len(outcome.outputs) == len(wanted)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_active_arc_once(name, compile_cuda):
+    schedule = SCHEDULES[name]
+    run_all(schedule, trials(schedule, variants(schedule)), "address")
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_no_races(name, compile_cuda):
+    schedule = SCHEDULES[name]
+    chosen = [v for v in variants(schedule) if in_selection(v)]
+    names = ("hub", "gaps", "ends")
+    kinds = [kind for kind in ("queue", "bitmap") if kind in schedule.inputs][:1]
+    wanted = [
+        trial(schedule, variant, graph_name, kind, frontier, turn)
+        for variant, graph_name, kind in itertools.product(chosen, names, kinds)
+        for turn, frontier in ((0, "all"), (1, "some"), (4, "all"))
+    ]
+    run_all(schedule, wanted, "thread")
