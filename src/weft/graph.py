@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from weft.adjacency import Array
 from weft.columns import EdgeColumns, VertexColumns
-from weft.devices import Device, bytes_text, device_of, open_device, read_only
+from weft.devices import Device, bytes_text, device_of, open_device, parse_device, read_only
 from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight
 from weft.matrices import adjacency_matrix, matrix_entries, upper_triangle
 from weft.running import Running, scratch_bytes
@@ -352,9 +352,9 @@ class Graph(Running):
         >>> g.to("cpu") is g
         True
         """
-        place = open_device(device)
-        if place == self._topology.device:
+        if parse_device(device) == self._topology.device:
             return self
+        place = open_device(device)
         return Graph(
             self._topology.to(place), vertex=self._vertex.moved(place), edge=self._edge.moved(place)
         )

@@ -66,7 +66,13 @@ def test_a_driver_without_cupy_is_missing_something(no_gpu, monkeypatch):
 
 
 def test_gpus_are_listed_with_what_is_wrong_with_them(monkeypatch):
+    def version(module):
+        if module == "cuda.core":
+            raise ImportError("libnvrtc.so.13: cannot open shared object file")
+        return "13.0"
+
     with fake_cupy.installed(monkeypatch):
+        monkeypatch.setattr(doctor, "_cuda_version", version)
         findings = doctor.examine()
     first, second = found(findings, "GPU 0"), found(findings, "GPU 1")
     assert first.status == "ok"
@@ -74,8 +80,10 @@ def test_gpus_are_listed_with_what_is_wrong_with_them(monkeypatch):
     assert second.status == "missing"
     assert "compute capability 6.1. Expected 7.5" in second.remedy
     assert "A GPU can be used" in doctor.report(findings)
-    # cuda-core is said to be there and is not: a finding, not an exception.
+    assert found(findings, "CuPy").detail == "13.0"
     assert found(findings, "cuda-core").status == "missing"
+    assert "libnvrtc.so.13" in found(findings, "cuda-core").detail
+    assert found(findings, "cuda-core").remedy == "pip install 'weft[cuda13]'"
 
 
 def test_a_broken_probe_becomes_a_finding(monkeypatch, no_gpu):

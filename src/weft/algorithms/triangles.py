@@ -73,7 +73,7 @@ def oriented(g: Graph) -> Graph:
     place[xp.argsort(g.out_degree, kind="stable")] = xp.arange(g.num_vertices, dtype=dtype)
     kept = rows.spread(place) < place[rows.targets]
     before = xp.zeros(kept.size + 1, fitting_dtype(kept.size))
-    xp.cumsum(kept, dtype=before.dtype, out=before[1:])
+    before[1:] = xp.cumsum(kept, dtype=before.dtype)
     offsets = before[rows.offsets].astype(np.int64)
     arcs = Adjacency(offsets, xp.compress(kept, rows.targets))
     topology = Topology.from_sorted(arcs, directed=True, keep="out", device=g.topology.device)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
 from weft.ir.key import Keyer, lift_constants
@@ -113,31 +114,25 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
     assert accept is not None
     everywhere = request.frontier is None or sweep.steps[0].everywhere
     chosen: Any = slice(None) if everywhere else request.frontier
-    held = request.fields[claim_field(sweep.steps[0])]
-    if not everywhere and not isinstance(held, np.ndarray) and isinstance(chosen, np.ndarray):
-        chosen = type(held)(chosen.shape, chosen.dtype) if not chosen.size else _like(held, chosen)
+    place = request.topology.device
+    if not everywhere:
+        chosen = move(chosen, place)
 
     def load(attr: Any) -> Any:
         if attr[0] == "field":
-            return request.fields[attr[2]][chosen]
+            return to_host(request.fields[attr[2]][chosen])
         if attr[0] == "constant":
             return constants[attr[1]]
         return None
 
-    if bool(np.any(evaluate_arrays(accept, load))):
+    if np.any(evaluate_arrays(accept, load)):
         return False
     # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
-    if held.dtype.kind == "f":
+    claimed = load(("field", "v", claim_field(sweep.steps[0])))
+    if claimed.dtype.kind == "f":
         return True
-    room = int(np.iinfo(held.dtype).max) - (int(held[chosen].max()) if held[chosen].size else 0)
+    room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed, initial=0))
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
-
-
-def _like(array: Any, indices: Any) -> Any:
-    """Return indices where an array lives."""
-    import sys
-
-    return sys.modules[type(array).__module__.partition(".")[0]].asarray(indices)
 
 
 def _holds_vertices(request: Request, compiled: Compiled) -> bool:

@@ -181,7 +181,7 @@ def _field(
     array = as_array(what)
     _dtype(array.dtype, 0, name, topology)
     if array.ndim == 0:
-        return xp.full(length, array)
+        return xp.full(length, array.item(), array.dtype)
     if array.shape[0] != length:
         raise FieldError(
             f"field {name!r} has {array.shape[0]} values. Expected one for each of the {length} "

@@ -88,7 +88,8 @@ struct MergeSchedule {
         constexpr u32 groups = lanes == 0 ? 1 : warp_size / (lanes + (lanes == 0));
         const i64 length = table.count + table.total;
         const i64 units = num_groups<unit_lanes>(place);
-        const i64 each = rows_at_a_time(length, units, knobs.items * groups);
+        const u32 items = knobs.items > 0 ? knobs.items : 1;
+        const i64 each = rows_at_a_time(length, units, items * groups);
         const CloseParts keeper = {memory.stops};
         for (i64 from = first_group<unit_lanes>(place) * each; from < length;
              from += units * each) {

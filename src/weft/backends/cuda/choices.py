@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.backends.cuda.kernel import Options, Side
-from weft.backends.cuda.render import Rendered
+from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of
 from weft.ir.request import Request
 
@@ -60,6 +60,7 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         ordered=bool(get("ordering", True)),
         kept_old=kept,
         arcs=request.arcs,
+        fuse=get("fuse") or "all",
     )
 
 
@@ -93,15 +94,13 @@ def launching(
     far_bytes = _aligned(16 + bin_size * index_bytes)
     shared = schedule_bytes + output_bytes + far_bytes
     cluster = driver.limits.clusters
-    fuse = get("fuse") or "all"
-    name = {"all": "run_all", "direction": "run_push", "none": "run_one"}[fuse]
-    at_once = module.kernel(name).blocks_at_once(block, shared)
-    if fuse == "direction":
-        at_once = min(at_once, module.kernel("run_pull").blocks_at_once(block, shared))
+    fuse = options.fuse
     width = get("width") or "auto"
     if width == "block" or width == "grid":
         cluster = 1
-    grid = max(at_once - at_once % cluster, cluster)
+    grid = min(
+        module.kernel(name).blocks_at_once(block, shared, cluster) for name in KERNELS[fuse]
+    )
     narrow = 0 if width == "grid" or fuse != "all" else block * cluster
     knobs = {
         "row_lanes": int(get("lanes") or 8),

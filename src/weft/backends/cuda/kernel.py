@@ -14,7 +14,7 @@ from typing import Any
 from weft.backends.cuda.blocks import BlockRenderer, Scope
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.site import Site, Traits
-from weft.backends.cuda.text import Arguments, Emitter, c_type
+from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier
 from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
@@ -53,6 +53,7 @@ class Options:
     buckets: bool = False
     kept_old: frozenset[str] = frozenset()
     arcs: bool = False  # the first frontier holds arcs
+    fuse: str = "all"
     reuse: bool = False  # a pull tests what accept says of u instead of the frontier
 
     @property
@@ -196,7 +197,7 @@ class Kernel:
     def parts_struct(self, sweep: Sweep) -> str:
         """Return the members that hold a thread's parts of the scalars of a sweep."""
         return " ".join(
-            f"{c_type(dtype)} {name} = {literal(identity_of(reduction, dtype), dtype)};"
+            f"{c_type(dtype)} {identifier(name)} = {literal(identity_of(reduction, dtype), dtype)};"
             for name, reduction, dtype in scalar_reductions(sweep.steps)
         )
 
@@ -207,8 +208,8 @@ class Kernel:
         later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
         for name, reduction, operand, dtype in renderer.reduced:
             if name not in later:
-                text = renderer.combined(reduction, f"parts.{name}", str(operand), dtype)
-                out.line(f"parts.{name} = {text};")
+                text = renderer.combined(reduction, f"parts.{identifier(name)}", str(operand), dtype)
+                out.line(f"parts.{identifier(name)} = {text};")
 
     def publish_scalars(self, sweep: Sweep) -> list[str]:
         """Return the end of a phase: every thread's parts meet in the accumulators."""
@@ -222,10 +223,10 @@ class Kernel:
             combine = f"[&]({kind} x, {kind} y) -> {kind} {{ {body} return {combined}; }}"
             if self.options.deterministic:
                 place = f"a.partials + {slot} * a.most_blocks + place.block"
-                call = f"leave_scalar(parts.{name}, {combine}, {place}, place.shared);"
+                call = f"leave_scalar(parts.{identifier(name)}, {combine}, {place}, place.shared);"
             else:
                 place = f"a.accumulators + loop.tick % 3 * num_accumulators + {slot}"
-                call = f"share_scalar(parts.{name}, {combine}, {place});"
+                call = f"share_scalar(parts.{identifier(name)}, {combine}, {place});"
             lines.append(call)
         return lines
 
@@ -236,18 +237,18 @@ class Kernel:
             kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
             if not self.options.deterministic:
                 place = f"t.a.accumulators + t.loop.tick % 3 * num_accumulators + {slot}"
-                lines.append(f"t.scalars.{name} = scalar_of<{kind}>(load_relaxed({place}));")
+                lines.append(f"t.scalars.{identifier(name)} = scalar_of<{kind}>(load_relaxed({place}));")
                 continue
             out = self.emitter()
             renderer = self.renderer(out, self.site(), None, set())
             combined = renderer.combined(reduction, "x", "y", dtype)
             lines += [
-                f"t.scalars.{name} = {literal(identity_of(reduction, dtype), dtype)};",
+                f"t.scalars.{identifier(name)} = {literal(identity_of(reduction, dtype), dtype)};",
                 "for (u32 b = 0; b < t.blocks; ++b) {",
-                f"    const {kind} x = t.scalars.{name};",
+                f"    const {kind} x = t.scalars.{identifier(name)};",
                 f"    const {kind} y = scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b]);",
                 *(f"    {line}" for line in out.lines),
-                f"    t.scalars.{name} = {combined};",
+                f"    t.scalars.{identifier(name)} = {combined};",
                 "}",
             ]
         return lines

@@ -31,6 +31,9 @@ RUNTIME = (
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
+# The kernels that hold phases, by the way in which they are fused.
+KERNELS = {"all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one",)}
+
 # Parameters that every kernel has, with their types.
 FIXED = {
     "n": "i64", "arcs": "i64", "limit": "i64",
@@ -60,11 +63,12 @@ class Rendered:
     fixed: dict[str, str] = field(default_factory=dict)
     partial_bytes: int = 64  # of the largest visitor, at most
     row_bytes: int = 64
+    fuse: str = "all"
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels."""
-        return ("run_all", "run_push", "run_pull", "run_one", "turn")
+        return (*KERNELS[self.fuse], "turn")
 
 
 def read_header(package: str, name: str) -> str:
@@ -118,6 +122,7 @@ def render(
         max(1, len(kernel.slots)),
         [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
         {**FIXED, **kernel.extra_fixed},
+        fuse=options.fuse,
     )
 
 
@@ -456,10 +461,13 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         "run_push": _mask(kernel, "pull"),
         "run_pull": _mask(kernel, "push"),
     }
+    calls = {name: f"drive<Program>(a, {mask});" for name, mask in masks.items()}
+    calls["run_one"] = "run_alone<Program>(a);"
+    calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
         f'extern "C" __global__ void {name}({listed}) {{\n'
-        f"    const Args a{{{names}}};\n    drive<Program>(a, {mask});\n}}\n"
-        for name, mask in masks.items()
+        f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
+        for name in (*KERNELS[options.fuse], "turn")
     )
     index = c_type(program.signature.index_dtype)
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
@@ -522,15 +530,6 @@ struct Program {{
 }};
 
 {mains}
-extern "C" __global__ void run_one({listed}) {{
-    const Args a{{{names}}};
-    run_alone<Program>(a);
-}}
-
-extern "C" __global__ void turn({listed}) {{
-    const Args a{{{names}}};
-    turn_alone<Program>(a, u32(a.most_blocks));
-}}
 """
 
 

@@ -13,7 +13,7 @@ from weft.backends.cuda.edges import degree_functor, format_of, output_of, sweep
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type, size_of
+from weft.backends.cuda.text import Emitter, c_type, identifier, size_of
 from weft.backends.cuda.updates import at_v, deliver, emit, empty, kind_of, write
 from weft.backends.cuda.visitors import Visitor, overlay_pairs
 from weft.ir.facts import block_facts, is_pure
@@ -571,13 +571,13 @@ def _add_scalars(kernel: Kernel, sweep: Sweep, totals: list[str]) -> list[str]:
     lines: list[str] = []
     reduced = scalar_reductions(sweep.steps)
     for name, _, dtype in reduced:
-        lines.append(f"const {c_type(dtype)} first_{name} = t.scalars.{name};")
+        lines.append(f"const {c_type(dtype)} first_{identifier(name)} = t.scalars.{identifier(name)};")
     lines += totals
     for name, reduction, dtype in reduced:
         out = kernel.emitter()
         renderer = kernel.renderer(out, kernel.site(), None, set())
-        text = renderer.combined(reduction, f"first_{name}", f"t.scalars.{name}", dtype)
-        lines += [*out.lines, f"t.scalars.{name} = {text};"]
+        text = renderer.combined(reduction, f"first_{identifier(name)}", f"t.scalars.{identifier(name)}", dtype)
+        lines += [*out.lines, f"t.scalars.{identifier(name)} = {text};"]
     return lines
 
 

@@ -35,7 +35,7 @@ class Kernel(Protocol):
     def resources(self) -> Resources | None:
         """Return what the kernel takes; None where that means nothing."""
 
-    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
+    def blocks_at_once(self, block: int, shared_bytes: int, cluster: int = 1) -> int:
         """Return how many blocks the whole device holds at once."""
 
 

@@ -12,7 +12,7 @@ from weft.backends.cuda.drivers.base import Limits, Resources
 from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
 from weft.errors import DeviceError
 
-BLOCKS_AT_ONCE = 3  # few, so that grids stay small, but several: barriers mean something
+BLOCKS_AT_ONCE = 4  # few, so that grids stay small, but several: barriers mean something
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class EmulatedKernel:
         """Return nothing: the host's registers say nothing about a GPU's."""
         return None
 
-    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
+    def blocks_at_once(self, block: int, shared_bytes: int, cluster: int = 1) -> int:
         """Return the size of the grids that are emulated."""
-        return BLOCKS_AT_ONCE
+        return BLOCKS_AT_ONCE // cluster * cluster
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class EmulatedDriver:
         for argument in arguments:
             if isinstance(argument, np.ndarray):
                 name = f"at_{argument.ctypes.data}_{argument.nbytes}"
-                buffers[name] = np.ascontiguousarray(argument).reshape(-1)
+                buffers[name] = _padded(argument)
                 arrays[name] = argument
                 passed.append(name)
             else:
@@ -81,7 +81,7 @@ class EmulatedDriver:
             raise DeviceError(f"the emulation stopped {kernel.name!r}: {outcome.report.text}")
         for name, array in arrays.items():
             if array.flags.writeable:
-                array.reshape(-1)[:] = outcome.outputs[0][name]
+                array.reshape(-1)[:] = outcome.outputs[0][name][: array.size]
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return an array; host and device are the same."""
@@ -94,3 +94,10 @@ class EmulatedDriver:
     def free_bytes(self) -> int:
         """Return a number that nothing small exceeds."""
         return 1 << 40
+
+
+def _padded(array: np.ndarray) -> np.ndarray:
+    """Return an array in one axis, in whole words: atomics on bytes swap the word around them."""
+    array = np.ascontiguousarray(array).reshape(-1)
+    missing = -array.size % max(1, 4 // array.itemsize)
+    return np.concatenate([array, np.zeros(missing, array.dtype)]) if missing else array

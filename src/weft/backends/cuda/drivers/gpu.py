@@ -104,25 +104,39 @@ class GpuKernel:
         self.name = name
         self.handle = handle
         self._multiprocessors = multiprocessors
-        self._occupancy: dict[tuple[int, int], int] = {}
+        self._occupancy: dict[tuple[int, int, int], int] = {}
 
     def resources(self) -> Resources:
         """Return registers, spills and static shared memory."""
         attributes = self.handle.attributes
         return Resources(
-            int(attributes.num_regs()),
-            int(attributes.local_size_bytes()),
-            int(attributes.shared_size_bytes()),
+            int(attributes.num_regs),
+            int(attributes.local_size_bytes),
+            int(attributes.shared_size_bytes),
         )
 
-    def blocks_at_once(self, block: int, shared_bytes: int) -> int:
-        """Return how many blocks the device holds at once; at least one per multiprocessor."""
-        key = (block, shared_bytes)
+    def blocks_at_once(self, block: int, shared_bytes: int, cluster: int = 1) -> int:
+        """Return how many blocks the device holds at once, in whole clusters."""
+        key = (block, shared_bytes, cluster)
         if key not in self._occupancy:
             occupancy = self.handle.occupancy
-            per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))
-            self._occupancy[key] = per
-        return self._occupancy[key] * self._multiprocessors
+            if cluster > 1:
+                from cuda.core import LaunchConfig
+
+                config = LaunchConfig(
+                    grid=1, cluster=cluster, block=block, shmem_size=shared_bytes
+                )
+                self._occupancy[key] = _clusters(occupancy, config) * cluster
+            else:
+                per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))
+                self._occupancy[key] = per * self._multiprocessors
+        return self._occupancy[key]
+
+
+def _clusters(occupancy: Any, config: Any) -> int:
+    from cuda.core import LEGACY_DEFAULT_STREAM
+
+    return int(occupancy.max_active_clusters(config, stream=LEGACY_DEFAULT_STREAM))
 
 
 class GpuModule:
