@@ -1,11 +1,14 @@
-"""Runs programs on the CPU backend through the public API, and on the interpreter, and compares.
+"""Runs programs on a backend through the public API, and on the interpreter, and compares.
 
 Use `agreed(g, functions, fields, frontier)`: it returns what every run left behind, after each of
-them was found equal to the interpreter's.
+them was found equal to the interpreter's. Runs are made on the CPU, within `on_device(name)` on
+another device; the variable WEFT_TEST_DEVICE names the one to begin with.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,25 @@ DIRECTIONS = tuple(
     for direction in ("push", "pull")
     for threads in (1, 3)
 )
+
+_device = [os.environ.get("WEFT_TEST_DEVICE", "cpu")]
+
+
+@contextmanager
+def on_device(name: str) -> Iterator[None]:
+    """Let `run` and `agreed` use another device."""
+    _device.append(name)
+    try:
+        yield
+    finally:
+        _device.pop()
+
+
+def distinct(configs: Sequence[weft.Config]) -> list[weft.Config]:
+    """Return the configurations that differ on the device: threads count on a CPU only."""
+    if _device[-1] == "cpu":
+        return list(configs)
+    return list(dict.fromkeys(replace(config, threads=None) for config in configs))
 
 
 @dataclass
@@ -63,6 +85,7 @@ def run(
     **options: Any,
 ) -> Result:
     """Run functions on fresh state, through the public API."""
+    g = g.to(_device[-1])
     state = g.state(**fields)
     held = None if edges is None else g.edge_state(**edges)
     given = {"edge_state": held, "config": config, **options}
@@ -116,7 +139,7 @@ def agreed(
 ) -> Result:  # fmt: skip
     """Return what functions leave behind, the same under every configuration and interpreted."""
     want = interpreted(g, functions, fields, frontier, **options)
-    for config in configs:
+    for config in distinct(configs):
         result = run(g, functions, fields, frontier, config=config, **options)
         try:
             compare(result, want, steps=steps)

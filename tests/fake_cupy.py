@@ -244,7 +244,9 @@ CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.a
 CUPY.ascontiguousarray = lambda array: (
     array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))
 )
-CUPY.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 1 << 20)
+CUPY.get_default_memory_pool = lambda: types.SimpleNamespace(
+    free_bytes=lambda: 1 << 20, free_all_blocks=lambda: None
+)
 CUPY.__version__ = "14.0.0"
 CUPY.cuda = types.SimpleNamespace(
     Device=_device,

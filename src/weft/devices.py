@@ -11,7 +11,8 @@ import ctypes
 import functools
 import re
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -58,8 +59,11 @@ class Device:
         return array_module(self)
 
     @contextmanager
-    def current(self) -> Iterator[None]:
+    def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Iterator[None]:
         """Make this the device that new arrays are made on; say it well when memory runs out.
+
+        `lighter` tells the choices that would have needed less. What was allocated inside is given
+        back before the error is raised.
 
         Raises
         ------
@@ -75,7 +79,13 @@ class Device:
                 yield
             except cupy.cuda.memory.OutOfMemoryError as error:
                 free, total = cupy.cuda.runtime.memGetInfo()
-                raise out_of_memory(self, _asked_bytes(error), int(free), int(total)) from error
+                told = out_of_memory(
+                    self, _asked_bytes(error), int(free), int(total), lighter() if lighter else ()
+                )
+                # Frames that have ended hold arrays as long as the error is looked at.
+                traceback.clear_frames(error.__traceback__)
+                cupy.get_default_memory_pool().free_all_blocks()
+                raise told from error
 
 
 CPU: Final = Device("cpu")
@@ -333,15 +343,20 @@ def bytes_text(count: int) -> str:
 
 
 def out_of_memory(
-    device: Device, needed: int | None, free: int, total: int | None = None
+    device: Device,
+    needed: int | None,
+    free: int,
+    total: int | None = None,
+    lighter: Sequence[str] = (),
 ) -> DeviceMemoryError:
-    """Return the error about memory that ran out on a device."""
+    """Return the error about memory that ran out on a device; `lighter` are choices to change."""
     wanted = "more memory" if needed is None else bytes_text(needed)
     of = "" if total is None else f" of {bytes_text(total)}"
+    less = f"Less is needed with {'; or '.join(lighter)}. " if lighter else ""
     return DeviceMemoryError(
         f"Out of memory on {str(device)!r}: {wanted} was needed, {bytes_text(free)}{of} was free. "
-        "Delete graphs and states that are no longer used, build directed graphs with keep='out' "
-        "or keep='in', drop columns that no program reads, or use device='cpu'; "
+        f"{less}Delete graphs and states that are no longer used, build directed graphs with "
+        "keep='out' or keep='in', drop columns that no program reads, or use device='cpu'; "
         "weft.estimate_memory(g, 'bfs') tells beforehand what a run takes.",
         needed_bytes=needed,
         free_bytes=free,

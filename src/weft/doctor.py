@@ -11,14 +11,12 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
-from weft import devices
+from weft import cachedir, devices
 
 OK, MISSING, NOTE = "ok", "missing", "note"
 _MARKS = {OK: "[ok]", MISSING: "[--]", NOTE: "[  ]"}
@@ -113,17 +111,12 @@ def _threads() -> list[Finding]:
 
 
 def _cache() -> list[Finding]:
-    from weft.backends.cpu.cache import cache_dir
-
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    wanted = Path(os.environ.get("WEFT_CACHE_DIR") or os.path.join(base, "weft"))
-    remedy = "set WEFT_CACHE_DIR to a directory that can be written"
-    try:
-        wanted.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=wanted):
-            pass
-    except OSError as error:
-        detail = f"{wanted} cannot be written ({error.strerror}); {cache_dir()} is used instead"
+    wanted = cachedir.wanted_dir()
+    problem = cachedir.write_problem(wanted)
+    if problem:
+        instead = cachedir.cache_dir()
+        detail = f"{wanted} cannot be written ({problem}); {instead} is used instead"
+        remedy = "set WEFT_CACHE_DIR to a directory that can be written"
         return [Finding("cache directory", NOTE, detail, remedy)]
     return [Finding("cache directory", OK, str(wanted))]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from weft.backends.rules import wanted_direction
 from weft.config import Config, check_config
 from weft.engine.run import make_request
 from weft.engine.state import State, full
@@ -15,8 +16,10 @@ from weft.ir.show import show
 from weft.program import trace_program
 
 if TYPE_CHECKING:
+    from weft.backends.cuda.describing import KernelFacts
     from weft.ir.ops import Program
     from weft.ir.plan import Sweep
+    from weft.ir.request import Request
 
 MODES = {
     "once": "written in place by the first message, which settles the vertex",
@@ -87,7 +90,18 @@ class Explanation:
     sweeps
         How each sweep is carried out.
     source
-        The generated Numba module.
+        The generated Numba module; on a GPU the generated CUDA C++, without the headers of weft
+        that it includes.
+    device
+        Where the graph lives.
+    phases
+        On a GPU: the phases of the program's machine, each with the direction whose kernel holds
+        it ("push", "pull" or "both"). None on a CPU.
+    kernels
+        On a GPU: what each kernel takes, how it is launched and what limits its grid. None on a
+        CPU.
+    launches
+        On a GPU: how many launches a run takes. None on a CPU.
     """
 
     ir: str
@@ -95,6 +109,10 @@ class Explanation:
     rewritten: str
     sweeps: tuple[SweepSummary, ...]
     source: str
+    device: str = "cpu"
+    phases: tuple[tuple[str, str], ...] | None = None
+    kernels: tuple[KernelFacts, ...] | None = None
+    launches: str | None = None
 
     def __str__(self) -> str:
         parts = {
@@ -102,8 +120,14 @@ class Explanation:
             "passes and decisions": ", ".join(self.passes) or "none",
             "IR after the passes": self.rewritten,
             "sweeps": "\n".join(map(str, self.sweeps)),
-            "generated source": self.source,
         }
+        if self.phases is not None and self.kernels is not None:
+            parts["phases"] = "\n".join(
+                name if turn == "both" else f"{name} ({turn} only)" for name, turn in self.phases
+            )
+            kernels = "\n".join(map(str, self.kernels))
+            parts[f"kernels on {self.device}"] = f"launches: {self.launches}\n{kernels}"
+        parts["generated source"] = self.source
         return "\n\n".join(f"-- {title}\n\n{text.rstrip()}" for title, text in parts.items()) + "\n"
 
     __repr__ = __str__
@@ -126,7 +150,8 @@ def explain(
 ) -> Explanation:
     """Show what a program becomes: its IR, the passes that fired, the generated source.
 
-    Takes what ``g.iterate`` takes and decides as it would, but neither compiles nor runs anything.
+    Takes what ``g.iterate`` takes and decides as it would, but runs nothing. On a CPU it compiles
+    nothing either; for a GPU it compiles the kernels, to tell what they take.
 
     Parameters
     ----------
@@ -169,7 +194,6 @@ def explain(
         raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
     if mode not in ("iterate", "run"):
         raise ConfigError(unknown("mode", mode, ("iterate", "run")))
-    from weft.backends.cpu.execute import compile_program
 
     def trace(candidate: State) -> Program:
         return trace_program(
@@ -187,10 +211,11 @@ def explain(
     columns = {name: g.vertex.storage(name) for name in g.vertex}
     copy = State(dict(state.fields), state.scalars)  # old values are not to be kept from now on
     copy.old.update(state.old)
-    request = make_request(
-        program, g.topology, copy, edge_state, columns, g.edge, g.frontier(frontier), checked
-    )
-    compiled, _ = compile_program(request)
+    with g.topology.device.current():
+        request = make_request(
+            program, g.topology, copy, edge_state, columns, g.edge, g.frontier(frontier), checked
+        )
+        compiled, on_device = _compile(request)
     # Programs of one form share what was compiled: it is told with the names of this one.
     made = compiled.program
     own = zip(made.all_steps(), program.all_steps(), strict=True)
@@ -207,12 +232,30 @@ def explain(
         tuple(
             _summary(
                 replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
-                g.topology.keep, checked.direction, sweep.steps[0] in made.refill,
+                g.topology.keep, wanted_direction(checked.options()), sweep.steps[0] in made.refill,
             )
             for sweep in compiled.sweeps
         ),
         compiled.rendered.source,
+        str(g.topology.device),
+        **on_device,
     )  # fmt: skip
+
+
+def _compile(request: Request) -> tuple[Any, dict[str, Any]]:
+    """Return what the backend makes of a request, and what there is to tell of a GPU's kernels."""
+    if request.topology.device.kind == "cpu":
+        from weft.backends.cpu import execute as cpu
+
+        return cpu.compile_program(request)[0], {}
+    from weft.backends.cuda import describing, execute
+
+    compiled, _ = execute.compile_program(request)
+    return compiled, {
+        "phases": tuple(compiled.rendered.phases),
+        "kernels": describing.describe_kernels(request, compiled),
+        "launches": describing.launches_text(compiled.options.fuse),
+    }
 
 
 def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:

@@ -97,7 +97,7 @@ def test_rule_37_a_schedule_that_a_cpu_does_not_have_gives_its_reason(g, schedul
     with pytest.raises(ConfigError, match=r"not possible on a CPU: .*warps.*'vertex', 'edge'"):
         g.run(discover, g.state(level=np.zeros(6, int)), config=weft.Config(schedule=schedule))
     with pytest.raises(ConfigError, match="is not known"):
-        weft.Config(schedule="wrap")
+        g.run(discover, g.state(level=np.zeros(6, int)), config=weft.Config(schedule="wrap"))
 
 
 @weft.vertex

@@ -2,12 +2,9 @@
 
 import ast
 import os
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -155,34 +152,6 @@ def test_the_fingerprint_covers_all_that_generated_code_imports():
 def test_run_time_exports():
     names = {name for name in vars(runtime) if not name.startswith("_")}
     assert set(runtime.__all__) == names
-
-
-def test_the_directory_follows_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv("WEFT_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.cache_dir() == tmp_path / "xdg" / "weft"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache.cache_dir() == tmp_path / "home" / ".cache" / "weft"
-    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "own"))
-    assert cache.cache_dir() == tmp_path / "own"
-    assert (tmp_path / "own").is_dir()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="owners and modes")
-def test_an_unwritable_directory_is_replaced_with_one_warning(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "file" / "below"))
-    with pytest.warns(RuntimeWarning, match="Set WEFT_CACHE_DIR"):
-        instead = cache.cache_dir()
-    assert instead == tmp_path / f"weft-{os.getuid()}"
-    assert stat.S_IMODE(instead.stat().st_mode) == 0o700
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert cache.cache_dir() == instead
-    instead.chmod(0o777)
-    assert cache._private_temporary() != instead, "others could put code there"
 
 
 def test_machine_code_is_kept_between_processes(tmp_path):

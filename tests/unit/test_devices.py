@@ -117,6 +117,32 @@ def test_running_out_of_memory_says_how_much_was_needed(cupy):
     assert isinstance(got.value, MemoryError)
 
 
+def test_running_out_of_memory_names_what_needs_less(cupy, monkeypatch):
+    engine = sys.modules["weft.backends.cuda.execute"]
+    buffers = []
+
+    def greedy(request):
+        held = np.zeros(8)
+        buffers.append(weakref.ref(held))
+        raise cupy.cuda.memory.OutOfMemoryError("Out of memory allocating 4,000,000 bytes.")
+
+    run_on_host = engine.execute
+    monkeypatch.setattr(engine, "execute", greedy)
+    g = weft.generators.rmat(5, 4, directed=True).to("cuda")
+    state = g.state(x=weft.full(0.0))
+    step = weft.vertex(lambda v: v.x < 0)
+    config = weft.Config(compaction="batch", schedule="merge")
+    with pytest.raises(DeviceMemoryError) as got:
+        g.run(step, state, config=config)
+    text = str(got.value)
+    assert "4.0 MB was needed, 5.4 GB of 149.3 GB was free" in text
+    for part in ("keep='out'", "other than 'batch'", "float32 in place of", "other than 'merge'"):
+        assert part in text
+    assert buffers[0]() is None, "what the run held is given back while the error is looked at"
+    monkeypatch.setattr(engine, "execute", run_on_host)
+    assert g.run(step, state).tolist() == []
+
+
 def test_driver_version_is_none_or_a_number():
     version = devices.driver_version()
     assert version is None or version > 5000

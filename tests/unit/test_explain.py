@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import weft
+from weft.backends.cuda import describing
+from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.errors import ConfigError, FieldError, TraceError
 
 
@@ -143,3 +145,128 @@ def test_what_is_missing_is_asked_for(g):
         weft.explain(discover, g, levels(g), mode="loop")
     with pytest.raises(FieldError, match="has no field 'rank'"):
         weft.explain(refresh, g, levels(g))
+
+
+# -- on a GPU ------------------------------------------------------------------------------------
+
+H200 = Limits(
+    "Fake H200", 132, 232_448, 8, "sm_90", Multiprocessor(65_536, 233_472, 1024, 32, 2048)
+)
+
+
+class FakeDriver:
+    """Stands in for a GPU: compiles nothing, knows what each kernel takes."""
+
+    def __init__(self, limits=H200, resources=None, a_multiprocessor=4):
+        self.limits = limits
+        self.resources = resources
+        self.a_multiprocessor = a_multiprocessor
+
+    def compile(self, source, kernels, headers):
+        assert set(kernels) <= {"run_all", "run_push", "run_pull", "run_one", "turn"}
+        return self
+
+    def kernel(self, name):
+        return FakeKernel(self)
+
+
+class FakeKernel:
+    def __init__(self, driver):
+        self.driver = driver
+
+    def resources(self):
+        return self.driver.resources
+
+    def blocks_at_once(self, block, shared_bytes, cluster=1):
+        return self.driver.a_multiprocessor * self.driver.limits.multiprocessors
+
+
+def told_on(driver, g, monkeypatch, **config):
+    monkeypatch.setattr(describing, "driver_of", lambda kind, index: driver)
+    there = g.to("emulated")
+    return weft.explain(discover, there, levels(there), [0], config=weft.Config(**config))
+
+
+def test_a_gpu_gets_cuda(g, monkeypatch):
+    driver = FakeDriver(resources=Resources(60, 16, 600))
+    told = told_on(driver, g, monkeypatch, block_size=256, fuse="all")
+    assert {"write_once", "early_exit"} <= set(told.passes)
+    assert told.sweeps[0].mode == "once" and told.device == "emulated"
+    assert "__global__" in told.source and "@njit" not in told.source
+    names = [name for name, _ in told.phases]
+    assert any(name.startswith("push_0") for name in names) and "set_map" in names
+    run = told.kernels[0]
+    assert (run.name, run.phases) == ("run_all", tuple(names))
+    assert (run.registers, run.spilled_bytes, run.block, run.cluster) == (60, 16, 256, 8)
+    assert (run.blocks_per_multiprocessor, run.grid, run.limit) == (4, 528, "registers")
+    assert run.shared_bytes > 600
+    assert told.launches.startswith("1 a run")
+    text = str(told)
+    assert "60 registers and 16 bytes of local memory (spills) a thread" in text
+    assert "4 blocks a multiprocessor, limited by registers" in text
+    assert "launches: 1 a run" in text and "push_0" in text
+
+
+def test_kernels_follow_fuse(g, monkeypatch):
+    driver = FakeDriver(resources=Resources(32, 0, 0), a_multiprocessor=8)
+    told = told_on(driver, g, monkeypatch, fuse="direction", block_size=256)
+    push, pull, *_ = told.kernels
+    assert (push.name, pull.name) == ("run_push", "run_pull")
+    assert not any(name.startswith("pull") for name in push.phases)
+    assert not any(name.startswith("push") for name in pull.phases)
+    assert set(push.phases) | set(pull.phases) == {name for name, _ in told.phases}
+    assert push.limit == "threads" and "by turns" in told.launches
+    told = told_on(driver, g, monkeypatch, fuse="none")
+    one, turn = told.kernels
+    assert (one.name, one.cluster, turn.name, turn.grid, turn.phases) == (
+        "run_one",
+        1,
+        "turn",
+        1,
+        (),
+    )
+    assert turn.limit is None
+    assert "2 a phase" in told.launches
+
+
+def test_what_is_not_known_in_the_emulation_is_said(g, monkeypatch):
+    limits = Limits("host emulation", 4, 98_304, 2, "sm_90")
+    told = told_on(FakeDriver(limits), g, monkeypatch)
+    run = told.kernels[0]
+    assert run.registers is run.spilled_bytes is run.blocks_per_multiprocessor is run.limit is None
+    assert "registers are not known in the emulation" in str(told)
+
+
+def test_a_cpu_has_no_kernels(g):
+    told = weft.explain(discover, g, levels(g), [0])
+    assert told.phases is told.kernels is told.launches is None and told.device == "cpu"
+    assert "-- kernels" not in str(told)
+
+
+def test_a_direction_rule_refuses_no_direction(g):
+    told = weft.explain(discover, g, levels(g), [0], direction="beamer")
+    assert told.sweeps[0].refused == {} and "turns = " in told.source
+
+
+@pytest.mark.parametrize(
+    ("registers", "shared", "block", "held", "limit"),
+    [
+        (32, 0, 256, 8, "threads"),
+        (33, 0, 256, 6, "registers"),
+        (255, 0, 256, 1, "registers"),
+        (32, 60_000, 256, 3, "shared memory"),
+        (16, 0, 32, 32, "blocks"),
+        (32, 0, 256, 7.5, "clusters"),
+    ],
+)
+def test_the_limit_of_the_grid(registers, shared, block, held, limit):
+    resources = Resources(registers, 0, 0)
+    assert describing.limit_of(H200, resources, block, shared, held) == limit
+
+
+def test_too_large_a_bin_is_refused(g, monkeypatch):
+    driver = FakeDriver(resources=Resources(32, 0, 0))
+    with pytest.raises(
+        ConfigError, match=r"block_size=1024 with bin_size=1024 needs .* has 232448"
+    ):
+        told_on(driver, g, monkeypatch, block_size=1024, bin_size=1024)

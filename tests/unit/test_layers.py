@@ -11,7 +11,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Bottom to top. An entry is a module or a package directly under src/weft.
 LAYERS = (
-    ("errors", "config", "devices", "device_adjacency", "adjacency", "topology"),
+    ("errors", "cachedir", "config", "devices", "device_adjacency", "adjacency", "topology"),
     ("ir",),
     ("backends",),
     ("frontiers",),

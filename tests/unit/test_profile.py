@@ -185,6 +185,24 @@ def test_json_holds_all_numbers(two_runs, tmp_path):
     }
 
 
+def test_the_heading_tells_how_runs_were_carried_out():
+    p = Profile()
+    gpu = {"device": "NVIDIA H200", "grid": 528, "block": 256, "registers": 60}
+    p.add("bfs", CONFIG, rows((0, 0, 0, 1, 1, 1)), facts={**gpu, "launches": 2})
+    p.add("bfs", CONFIG, rows((0, 0, 0, 1, 1, 1)), facts={**gpu, "launches": 9})
+    text = str(p)
+    assert "device=NVIDIA H200, grid=528, block=256, registers=60" in text
+    assert "launches" not in text, "the runs differ in it"
+    assert [facts["launches"] for facts in p.facts] == [2, 9]
+    assert json.loads(p.to_json())["runs"][1]["facts"] == {**gpu, "launches": 9}
+
+
+def test_an_outer_profile_gets_the_facts_too():
+    with profile() as outer, profile():
+        active().add("bfs", {}, rows(), facts={"device": "cpu"})
+    assert outer.facts == [{"device": "cpu"}]
+
+
 def test_json_takes_any_config_value():
     p = Profile()
     config = {"lanes": np.int64(4), "passes_off": frozenset({"b", "a"}), "dtype": np.dtype("f4")}

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weft.backends.rules import wanted_direction
 from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
@@ -31,40 +32,69 @@ class Compiled(Protocol):
     closed: frozenset[str]  # fields that must hold vertices
 
 
+class Preparation:
+    """A request's program on its way to compiled code, found by its key.
+
+    `shape` is what beside the program decides about the code; `make(off, fired)` compiles with
+    some rewrites switched off. What rests on a proof about the start is made anew without it where
+    the proof does not hold.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        cache: dict[Any, Any],
+        shape: tuple[Any, ...],
+        make: Callable[[frozenset[str], list[str]], Any],
+    ) -> None:
+        self.request, self.cache, self.shape, self.make = request, cache, shape, make
+        self.off = frozenset(request.options.get("passes_off", ()))
+        self.keyer = Keyer(lift="constant_lifting" not in self.off)
+        self.key = self.keyer.program(request.program)
+        self.constants = [value.dtype.type(value.attr) for value in self.keyer.constants]
+        self.fired: list[str] = []  # the second attempt finds the program rewritten by the first
+
+    def compiled(self) -> Any:
+        """Return the compiled form without the rewrites that are switched off."""
+        full = (self.key, self.shape, self.off)
+        with _lock:
+            compiled = self.cache.get(full)
+            if compiled is None:
+                if not _is_lifted(self.request.program):
+                    lift_constants(self.keyer.constants)
+                compiled = self.make(self.off, self.fired)
+                self.cache[full] = compiled
+        return compiled
+
+    def without(self, rewrite: str) -> Any:
+        """Return the compiled form without one more rewrite."""
+        self.off |= {rewrite}
+        return self.compiled()
+
+
 def compiled_for(
     request: Request,
     cache: dict[Any, Any],
     shape: tuple[Any, ...],
     make: Callable[[frozenset[str], list[str]], Any],
 ) -> tuple[Any, list[Any]]:
-    """Return the compiled form of a request's program and its constants.
-
-    `shape` is what beside the program decides about the code; `make(off, fired)` compiles with
-    some rewrites switched off. What rests on a proof about the start is made anew without it where
-    the proof does not hold.
-    """
-    program = request.program
-    off = frozenset(request.options.get("passes_off", ()))
-    keyer = Keyer(lift="constant_lifting" not in off)
-    key = keyer.program(program)
-    constants = [value.dtype.type(value.attr) for value in keyer.constants]
-    fired: list[str] = []  # the second attempt finds the program rewritten by the first
-    blocked = off
+    """Return the compiled form of a request's program, its proofs checked here, and constants."""
+    preparation = Preparation(request, cache, shape, make)
+    compiled = preparation.compiled()
     while True:
-        full = (key, shape, blocked)
-        with _lock:
-            compiled = cache.get(full)
-            if compiled is None:
-                if not _is_lifted(program):
-                    lift_constants(keyer.constants)
-                compiled = make(blocked, fired)
-                cache[full] = compiled
-        if not _starts_rightly(request, compiled, constants):
-            blocked |= {"write_once"}
+        if not _starts_rightly(request, compiled, preparation.constants):
+            compiled = preparation.without("write_once")
         elif not _holds_vertices(request, compiled):
-            blocked |= {"index_proofs"}
+            compiled = preparation.without("index_proofs")
         else:
-            return compiled, constants
+            return compiled, preparation.constants
+
+
+def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
+    """Whether no proof of write-once hangs on a frontier that is not the first."""
+    if not any(s.check_frontier for s in compiled.sweeps):
+        return True
+    return len(request.program.steps) == 1 and not request.arcs and not request.program.refill
 
 
 def _is_lifted(program: Program) -> bool:
@@ -79,7 +109,7 @@ def kept_old(request: Request) -> frozenset[str]:
 def directions_of(request: Request) -> tuple[str, ...]:
     """Return the directions that the graph and the configuration allow."""
     possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[request.topology.keep]
-    wanted = request.options.get("direction", "auto")
+    wanted = wanted_direction(request.options)
     return tuple(d for d in possible if wanted in ("auto", d))
 
 
@@ -108,7 +138,7 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
     sweep = compiled.sweeps[0]
     if not any(s.check_frontier for s in compiled.sweeps):
         return True
-    if len(request.program.steps) > 1 or request.arcs or request.program.refill:
+    if not may_start_anywhere(request, compiled):
         return False
     accept = sweep.steps[0].accept
     assert accept is not None

@@ -85,6 +85,7 @@ class _Run(NamedTuple):
     config: dict[str, object]
     rows: np.ndarray
     dropped: int
+    facts: dict[str, object]
 
 
 class Profile:
@@ -123,7 +124,12 @@ class Profile:
         self._token = self._outer = None
 
     def add(
-        self, run_name: str, config: dict[str, object], records: np.ndarray, dropped: int = 0
+        self,
+        run_name: str,
+        config: dict[str, object],
+        records: np.ndarray,
+        dropped: int = 0,
+        facts: dict[str, object] | None = None,
     ) -> None:
         """Keep a copy of one run's records.
 
@@ -137,15 +143,23 @@ class Profile:
             One row per superstep and phase, in the order in which they ran.
         dropped : int
             Earlier records of the run that the ring buffer had no room for.
+        facts : dict
+            How the run was carried out: device, grid, block, registers, launches, ...
         """
-        self._runs.append(_Run(run_name, dict(config), np.array(records, RECORD), dropped))
+        kept = _Run(run_name, dict(config), np.array(records, RECORD), dropped, dict(facts or {}))
+        self._runs.append(kept)
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped)
+            self._outer.add(run_name, config, records, dropped, facts)
 
     @property
     def records(self) -> list[Record]:
         """All records, in the order in which they ran."""
         return list(self._each_record())
+
+    @property
+    def facts(self) -> list[dict[str, object]]:
+        """How each run was carried out: its device; on a GPU grid, block, registers, launches."""
+        return [dict(run.facts) for run in self._runs]
 
     @property
     def total_ms(self) -> float:
@@ -218,10 +232,10 @@ class Profile:
 
     def _caption(self) -> str | None:
         lines = []
-        configs = {json.dumps(run.config, default=_plain): run.config for run in self._runs}
-        if len(configs) == 1:
-            (config,) = configs.values()
-            lines.append(", ".join(f"{key}={value}" for key, value in config.items()))
+        for part in ("facts", "config"):
+            told = [getattr(run, part) for run in self._runs]
+            shared = [(k, v) for k, v in (told[0].items() if told else ()) if _all_have(told, k, v)]
+            lines.append(", ".join(f"{key}={value}" for key, value in shared))
         if self.dropped:
             lines.append(f"{_counted(self.dropped, 'earlier record')} not kept")
         return "\n".join(line for line in lines if line) or None
@@ -247,7 +261,13 @@ class Profile:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the profile as JSON, and write it to `path` if one is given."""
         runs: list[dict[str, Any]] = [
-            {"run": run.name, "config": run.config, "dropped": run.dropped, "records": []}
+            {
+                "run": run.name,
+                "facts": run.facts,
+                "config": run.config,
+                "dropped": run.dropped,
+                "records": [],
+            }
             for run in self._runs
         ]
         for record in self._each_record():
@@ -373,6 +393,10 @@ def _per_superstep(records: list[Record]) -> list[_Superstep]:
         )
         for (call, _), phases in groups.items()
     ]
+
+
+def _all_have(told: list[dict[str, object]], key: str, value: object) -> bool:
+    return all(key in one and one[key] == value for one in told)
 
 
 def _split(

@@ -21,6 +21,9 @@ from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
+DEFAULT_FORMAT = "csr"
+SCALAR_LANES = 1  # that take one edge together; more where fields have features
+
 
 @dataclass(frozen=True)
 class Run:
@@ -103,7 +106,7 @@ def make_request(
         return edge_columns.in_slots(name, direction)
 
     options = config.options()
-    options["schedule"] = _schedule(config.schedule, topology)
+    options["schedule"] = _check_names(config, topology)
     options["report"] = _reporter(program, config)
     if topology.device.kind != "cpu":
         options["registries"] = Registries
@@ -118,7 +121,8 @@ def make_request(
 
 def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) -> Outcome:
     """Run a traced program where the graph lives; takes what `make_request` takes."""
-    with topology.device.current():
+    request: Request | None = None
+    with topology.device.current(lambda: [] if request is None else _lighter(request)):
         request = make_request(program, topology, *parts, **more)
         if topology.num_vertices == 0:
             return _run_empty(request)
@@ -160,19 +164,23 @@ class Registries:
         return import_module("weft.formats").format(name)
 
 
-def _schedule(name: str | None, topology: Topology) -> str | None:
-    if topology.device.kind != "cpu":
-        return name  # the backend judges it together with the format
+def _check_names(config: Config, topology: Topology) -> str | None:
+    """Look format and schedule up; return the schedule, None for the choice of a GPU's backend."""
+    format_ = None if config.format is None else Registries.format(config.format)
+    on_cpu, name = topology.device.kind == "cpu", config.schedule
     if name is None:
-        return "vertex"
-    from weft.backends.cpu.schedules import SCHEDULES, refusal
+        return "vertex" if on_cpu else None
+    schedule = Registries.schedule(name)
+    if on_cpu:
+        from weft.backends.cpu.schedules import SCHEDULES, refusal
 
-    reason = refusal(name)
+        reason, where, remedy = refusal(name), "on a CPU", f"Expected one of {listed(SCHEDULES)}."
+    else:
+        format_ = format_ or Registries.format(DEFAULT_FORMAT)
+        reason = schedule.refuse(format_, SCALAR_LANES)
+        where, remedy = f"over format={format_.name!r}", "Choose another of either."
     if reason:
-        raise ConfigError(
-            f"schedule={name!r} is not possible on a CPU: {reason}. Expected one of "
-            f"{listed(SCHEDULES)}."
-        )
+        raise ConfigError(f"schedule={name!r} is not possible {where}: {reason}. {remedy}")
     return name
 
 
@@ -204,10 +212,45 @@ def _reporter(program: Program, config: Config) -> Any:
     name = ", ".join(step.name for step in program.steps)
     shown = {k: v for k, v in config.options().items() if v is not None}
 
-    def report(columns: dict[str, Any]) -> None:
+    def report(
+        columns: dict[str, Any], facts: dict[str, object] | None = None, dropped: int = 0
+    ) -> None:
         records = np.zeros(len(columns["step"]), profile.RECORD)
         for key, values in columns.items():
             records[key] = values
-        active.add(name, shown, records)
+        active.add(name, shown, records, dropped, facts)
 
     return report
+
+
+def _lighter(request: Request) -> list[str]:
+    """Return the choices of a request that would need less memory, the largest first."""
+    topology, get = request.topology, request.options.get
+    n, arcs = topology.num_vertices, topology.num_arcs
+    found: dict[str, int] = {}
+    if get("compaction") == "batch":
+        text = "a compaction other than 'batch', which lists every message"
+        found[text] = 2 * topology.index_dtype.itemsize * arcs
+    if topology.directed and topology.keep == "both":
+        found["a graph built with keep='out', which is only pushed"] = arcs * 4 + n * 8
+    if get("format") not in (None, DEFAULT_FORMAT):
+        found[f"format={DEFAULT_FORMAT!r}"] = arcs * topology.index_dtype.itemsize
+    schedule = get("schedule")
+    if schedule is not None:
+        parts = Registries.schedule(schedule).workspace(n, arcs)
+        nbytes = sum(np.dtype(dtype).itemsize * size for _, dtype, size in parts if size >= n)
+        if nbytes:
+            found[f"a schedule other than {schedule!r}, which lays rows out"] = nbytes
+    if get("frontier_in") == "reverse_queue":
+        found["frontier_in='bitmap'"] = 2 * n * topology.index_dtype.itemsize
+    wide = [
+        name
+        for name, array in request.fields.items()
+        if array.dtype == np.float64 and not name.startswith("old.")
+    ]
+    if wide:
+        nbytes = sum(int(request.fields[name].nbytes) for name in wide)
+        found[f"float32 in place of float64 for {listed(wide[:3])}"] = nbytes // 2
+    if request.program.trail:
+        found["trail=False"] = 8 * n
+    return sorted(found, key=lambda text: -found[text])

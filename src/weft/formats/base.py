@@ -9,6 +9,7 @@ load, not a search).
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -74,10 +75,16 @@ def register(format: Format) -> Format:
     return format
 
 
-def formats() -> dict[str, Format]:
-    """Return all formats by name: every module of this folder registers its own."""
+@functools.cache
+def _load_folder() -> None:
+    """Import every module of this folder; each registers its own."""
     for module in pkgutil.iter_modules([str(HERE)]):
         importlib.import_module(f"{__package__}.{module.name}")
+
+
+def formats() -> dict[str, Format]:
+    """Return all formats by name."""
+    _load_folder()
     return dict(sorted(_formats.items()))
 
 

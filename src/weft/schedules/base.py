@@ -7,6 +7,7 @@ It is a CUDA class template over the format and the width of the groups that tak
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import re
@@ -123,10 +124,16 @@ def register(schedule: Schedule) -> Schedule:
     return schedule
 
 
-def schedules() -> dict[str, Schedule]:
-    """Return all schedules by name: every module of this folder registers its own."""
+@functools.cache
+def _load_folder() -> None:
+    """Import every module of this folder; each registers its own."""
     for module in pkgutil.iter_modules([str(HERE)]):
         importlib.import_module(f"{__package__}.{module.name}")
+
+
+def schedules() -> dict[str, Schedule]:
+    """Return all schedules by name."""
+    _load_folder()
     return dict(sorted(_schedules.items()))
 
 

@@ -124,6 +124,7 @@ template <u32 lanes, class Format, class Visitor, class Flag>
 WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
                             i64 row, i64 slot, i64 end, i64 step, const Flag& flag) {
+    WEFT_UNROLL(4)
     for (; slot < end; slot += step) {
         if constexpr (Visitor::exits) {
             if (agree<lanes>(flag.raised())) return;
@@ -141,6 +142,7 @@ template <class Format, class Visitor>
 WEFT_DEVICE void take_alone(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
                             i64 row, i64 slot, i64 end) {
+    WEFT_UNROLL(4)
     for (; slot < end; ++slot) {
         if (!format.valid(slot)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) return;
@@ -156,6 +158,7 @@ WEFT_DEVICE bool take_by_team(const Format& format, Visitor& visitor,
     const u32 step = width / lanes;
     const u32 group = lane_id() % width / lanes;
     if constexpr (!Visitor::exits) {
+        WEFT_UNROLL(4)
         for (i64 slot = begin + group; slot < end; slot += step) {
             if (format.valid(slot)) visitor.take(partial, held, row, slot);
         }

@@ -14,7 +14,6 @@ import importlib.util
 import os
 import platform
 import re
-import stat
 import sys
 import tempfile
 import threading
@@ -29,6 +28,8 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+
+from weft.cachedir import cache_dir
 
 RUNTIME_SOURCES = (
     "atomics.py",
@@ -71,49 +72,6 @@ def fingerprint() -> str:
     return digest.hexdigest()[:32]
 
 
-def cache_dir() -> Path:
-    """Return the writable directory for everything that weft keeps between processes.
-
-    ``WEFT_CACHE_DIR``, else ``weft`` in ``XDG_CACHE_HOME`` or ``~/.cache``. If that cannot be
-    written, a directory of the user's own among the temporary files, with a warning.
-    """
-    chosen = os.environ.get("WEFT_CACHE_DIR")
-    if not chosen:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        chosen = os.path.join(base, "weft")
-    return _writable(os.path.abspath(chosen))
-
-
-@functools.cache
-def _writable(directory: str) -> Path:
-    try:
-        os.makedirs(directory, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return Path(directory)
-    except OSError as error:
-        instead = _private_temporary()
-        warnings.warn(
-            f"cannot write to the cache directory {directory!r} ({error.strerror}); using "
-            f"{str(instead)!r}. Set WEFT_CACHE_DIR to a directory that can be written.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return instead
-
-
-def _private_temporary() -> Path:
-    """Return a temporary directory that nobody else can write: its contents are executed."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    path = Path(tempfile.gettempdir()) / f"weft-{user}"
-    with contextlib.suppress(FileExistsError):
-        path.mkdir(mode=0o700)
-    found = path.lstat()
-    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022
-    if mine or os.name != "posix":
-        return path
-    return Path(tempfile.mkdtemp(prefix="weft-"))
-
-
 class RepairingCache(FunctionCache):
     """Numba's cache of one function, for which damaged or unwritable files are no cache."""
 
@@ -154,7 +112,7 @@ def _import(source: str, label: str) -> ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
     word = re.sub(r"\W+", "_", label, flags=re.ASCII)[:40]
     name = f"weft_cpu_{word}_{digest}"
-    path = cache_dir() / "cpu" / f"{name}.py"
+    path = cache_dir("cpu") / f"{name}.py"
     _ensure_file(path, text.encode())
     try:
         module = _execute(name, path)

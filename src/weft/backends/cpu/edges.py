@@ -13,6 +13,7 @@ from weft.backends.cpu.schedules import pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import sweep_site, unclobbered, write
+from weft.backends.rules import RULES
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
 
@@ -81,8 +82,14 @@ def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
 
 
 def _choose(kernel: Kernel, sweep: Sweep) -> None:
-    """Choose the direction that looks at fewer edges (rule 36), with hysteresis."""
+    """Choose the direction: by the edges that each would look at (rule 36), or a published rule."""
     out = kernel.out
+    rule = RULES.get(kernel.options.rule)
+    if rule is not None:
+        out.line(f"m, left = arcs, {'arcs - explored' if sweep.mode == 'once' else 'arcs'}")
+        out.line(f"turns = {rule.to_push} if pulling else {rule.to_pull}")
+        out.line("pulling = 1 - pulling if turns else pulling")
+        return
     # A message that is combined by an atomic, after the step, costs more than one in a register.
     weight = 3 if sweep.mode == "deferred" else 1
     out.line(f"push_cost = (edges + size) * {weight}" if weight > 1 else "push_cost = edges + size")

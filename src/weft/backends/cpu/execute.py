@@ -25,6 +25,7 @@ from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
 from weft.backends.cpu.site import Traits
 from weft.backends.planning import check_directions, compiled_for, directions_of, kept_old
+from weft.backends.rules import rule_of
 from weft.errors import FaultError
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
@@ -67,8 +68,8 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     directions = directions_of(request)
     shape = (
         topology.directed, topology.keep, directions, request.options.get("schedule", "vertex"),
-        bool(request.options.get("deterministic")), request.options.get("ordering", True), kept,
-        request.arcs,
+        bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
+        kept, request.arcs, rule_of(request.options),
     )  # fmt: skip
 
     def make(off: frozenset[str], fired: list[str]) -> Compiled:
@@ -107,6 +108,7 @@ def _make(
         ordered,
         kept,
         request.arcs,
+        rule_of(request.options),
     )
     traits = Traits(topology.directed, topology.keep)
     rendered = render(program, sweeps, refill, traits, options)
@@ -187,7 +189,10 @@ class _Run:
         self.workspace.epoch = self.saved("epoch")
         binder.unpack()
         if clock is not None:
-            report(clock.records(ring, self.saved("records"), self.saved("began")))
+            count = self.saved("records")
+            facts = {"device": "cpu", "threads": self.nt}
+            records = clock.records(ring, count, self.saved("began"))
+            report(records, facts, max(0, count - RECORDS))
         return self._outcome(status, queues[0])
 
     def _swap_far(self) -> None:

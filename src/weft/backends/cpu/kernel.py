@@ -14,6 +14,7 @@ from weft.backends.cpu.blocks import BlockRenderer, Scope, Scratch
 from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.site import Site, Traits
 from weft.backends.cpu.text import Arguments, Emitter
+from weft.backends.rules import COST
 from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
@@ -45,6 +46,7 @@ class Options:
     ordered: bool = False
     kept_old: frozenset[str] = frozenset()
     arcs: bool = False  # the first frontier holds arcs
+    rule: str = COST  # how a direction is chosen
 
 
 @dataclass

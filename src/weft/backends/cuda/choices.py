@@ -8,11 +8,14 @@ from typing import Any
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of
+from weft.backends.rules import rule_of
+from weft.errors import ConfigError
 from weft.ir.request import Request
 
 BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
+STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
 @dataclass
@@ -34,8 +37,10 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
     deterministic = bool(get("deterministic"))
     format_ = registries.format(get("format") or "csr")
     schedule = get("schedule")
-    push_name = schedule or get("default_push") or "warp"
-    pull_name = schedule or get("default_pull") or "warp"
+    import os
+
+    push_name = schedule or os.environ.get("WEFT_PUSH") or "twc"
+    pull_name = schedule or os.environ.get("WEFT_PULL") or "twc"
     if deterministic:
         push_name = pull_name = "vertex"
     push = Side(
@@ -52,12 +57,13 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         directions=directions_of(request),
         push=push,
         pull=pull,
-        rule=get("direction_rule") or "cost",
+        rule=rule_of(request.options),
         compaction="ballot" if deterministic else get("compaction") or "online",
         dedup="exact" if deterministic else get("dedup") or "exact",
         combine=get("combine") or "atomic",
         deterministic=deterministic,
         ordered=bool(get("ordering", True)),
+        buckets=get("ordering") == "buckets",
         kept_old=kept,
         arcs=request.arcs,
         fuse=get("fuse") or "all",
@@ -93,6 +99,7 @@ def launching(
     output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
     far_bytes = _aligned(16 + bin_size * index_bytes)
     shared = schedule_bytes + output_bytes + far_bytes
+    _check_shared(shared, block, int(get("bin_size") or 64), driver.limits)
     cluster = driver.limits.clusters
     fuse = options.fuse
     width = get("width") or "auto"
@@ -103,7 +110,7 @@ def launching(
     )
     narrow = 0 if width == "grid" or fuse != "all" else block * cluster
     knobs = {
-        "row_lanes": int(get("lanes") or 8),
+        "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
         "items": int(get("items_per_thread") or 8),
         "warp_degree": 32,
         "block_degree": 1024,
@@ -117,6 +124,15 @@ def launching(
         "many": 1 << 20,
     }
     return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _check_shared(shared: int, block: int, bin_size: int, limits: Any) -> None:
+    if shared + STATIC_BYTES > limits.shared_bytes:
+        raise ConfigError(
+            f"block_size={block} with bin_size={bin_size} needs {shared + STATIC_BYTES} bytes of "
+            f"shared memory a block, but {limits.name} has {limits.shared_bytes}. Make one of them "
+            f"smaller."
+        )
 
 
 def _aligned(nbytes: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.backends.cuda.kernel import Kernel, Side
 from weft.backends.cuda.updates import commit_lines
 from weft.backends.cuda.visitors import Visitor, buffered_edges, pull_visitor, push_visitor
+from weft.backends.rules import COST, RULES
 from weft.ir.plan import Sweep
 
 
@@ -71,31 +72,25 @@ def _choose(kernel: Kernel, sweep: Sweep) -> list[str]:
     once = sweep.mode == "once"
     left = "(t.a.arcs - t.loop.explored)" if once else "t.a.arcs"
     push = "(t.loop.edges + t.loop.size)"
-    lines = [f"const i64 push_cost = {push} * {3 if sweep.mode == 'deferred' else 1};"]
-    lines.append("const i64 n = t.a.n, m = t.a.arcs;")
-    if rule == "cost":
-        share = " * t.loop.share / 1024" if sweep.early_exit else ""
-        lines += [
-            f"const i64 pull_cost = {left}{share} + n / 32;",
-            "if (t.loop.pulling != 0) {",
-            "    t.loop.pulling = pull_cost < push_cost + push_cost / 2;",
-            "} else {",
-            "    t.loop.pulling = pull_cost + pull_cost / 4 < push_cost;",
-            "}",
+    if rule != COST:
+        chosen = RULES[rule]
+        return [
+            "const i64 n = t.a.n, m = t.a.arcs, size = t.loop.size, edges = t.loop.edges;",
+            f"const i64 left = {left};",
+            f"const bool turns = t.loop.pulling != 0 ? {chosen.to_push} : {chosen.to_pull};",
+            "if (turns) t.loop.pulling = !t.loop.pulling;",
+            *(f"static_cast<void>({name});" for name in ("n", "m", "size", "edges", "left")),
         ]
-        return lines
-    tests = {
-        "beamer": (f"t.loop.edges > {left} / 14", "t.loop.size < n / 24"),
-        "ligra": ("t.loop.edges + t.loop.size > m / 20", "t.loop.edges + t.loop.size <= m / 20"),
-        "gunrock": (f"t.loop.size > {left} / 1000", "t.loop.size < n / 5"),
-        "graphblast": ("t.loop.size > n / 10", "t.loop.size <= n / 10"),
-        "simdx": ("t.loop.edges * 10 > m * 3", "t.loop.edges * 10 <= m * 3"),
-    }
-    to_pull, to_push = tests[rule]
-    lines.append(f"if (t.loop.pulling != 0) t.loop.pulling = !({to_push});")
-    lines.append(f"else t.loop.pulling = {to_pull};")
-    lines.append("static_cast<void>(push_cost); static_cast<void>(n); static_cast<void>(m);")
-    return lines
+    share = " * t.loop.share / 1024" if sweep.early_exit else ""
+    return [
+        f"const i64 push_cost = {push} * {3 if sweep.mode == 'deferred' else 1};",
+        f"const i64 pull_cost = {left}{share} + t.a.n / 32;",
+        "if (t.loop.pulling != 0) {",
+        "    t.loop.pulling = pull_cost < push_cost + push_cost / 2;",
+        "} else {",
+        "    t.loop.pulling = pull_cost + pull_cost / 4 < push_cost;",
+        "}",
+    ]
 
 
 def format_of(kernel: Kernel, side: Side, way: str) -> str:
@@ -243,6 +238,8 @@ def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:
     Where accepting ends for good, the list of the pull before is enough to look through.
     """
     step = sweep.steps[0]
+    for which in (0, 1):
+        kernel.args.use("reverse_queue", which)
     out = kernel.emitter()
     test = "true"
     if step.accept is not None:

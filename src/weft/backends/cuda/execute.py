@@ -9,37 +9,27 @@ import numpy as np
 
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
+from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import FIXED, Rendered, render
-from weft.backends.planning import check_directions, compiled_for, kept_old
+from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
 from weft.errors import FaultError
-from weft.ir.ops import Program
+from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.plan import Sweep, plan_sweeps
 from weft.ir.ranges import prove_vertices
 from weft.ir.request import Outcome, Request
 
-# Members of Loop (machine.cuh), 8 bytes each, in order.
-LOOP = (
-    "step", "phase", "tick", "status", "size", "edges", "dense", "pulling", "share", "explored",
-    "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
-    "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
-    "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
-    "swapped", "overflow", "following", "once", "class_1", "class_2", "class_3", "lists",
-    "threshold", "raised", "delta", "floor", "least", "total",
-)  # fmt: skip
-_AT = {name: position for position, name in enumerate(LOOP)}
-_DOUBLES = ("threshold", "raised", "delta", "floor", "least", "total")
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
-CELLS = 32
 FAULTS = {
     1: "an index was out of range",
     2: "a weft.while_loop ran into its bound",
     3: "a matrix was singular",
     4: "a queue was too small",
 }
+PROOFS = {5: "write_once", 6: "index_proofs"}  # that did not hold at the start
 RECORDS = 1 << 13  # supersteps that a profile remembers
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 
@@ -68,18 +58,26 @@ class Compiled:
 _compiled: dict[Any, Compiled] = {}
 
 
-def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
-    """Return the compiled form of a request's program and its constants."""
+def prepare(request: Request) -> Preparation:
+    """Return a request's program, ready to be compiled or found."""
     topology = request.topology
-    kept = kept_old(request)
-    options = choose_options(request, kept)
+    options = choose_options(request, kept_old(request))
     arc_type = "i32" if topology.num_arcs < 2**31 else "i64"
     shape = (topology.directed, topology.keep, arc_type, options)
 
     def make(off: frozenset[str], fired: list[str]) -> Compiled:
         return _make(request, options, arc_type, off, fired)
 
-    return compiled_for(request, _compiled, shape, make)
+    preparation = Preparation(request, _compiled, shape, make)
+    if not may_start_anywhere(request, preparation.compiled()):
+        preparation.without("write_once")
+    return preparation
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    preparation = prepare(request)
+    return preparation.compiled(), preparation.constants
 
 
 def _make(
@@ -108,7 +106,7 @@ def _make(
     )
     options = replace(options, ordered=ordered)
     traits = DeviceTraits(topology.directed, topology.keep, arc_type)
-    rendered = render(program, sweeps, refill, traits, options)
+    rendered = render(program, sweeps, refill, traits, options, closed)
     made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     made = list(dict.fromkeys(made))
@@ -119,9 +117,15 @@ def execute(request: Request) -> Outcome:
     """Run a request to its end."""
     device = request.topology.device
     driver = request.options.get("driver") or driver_of(device.kind, device.index)
-    compiled, constants = compile_program(request)
+    preparation = prepare(request)
     workspace = workspaces.take(request.topology, driver)
-    outcome = _Run(request, compiled, constants, workspace).drive()
+    while True:
+        run = _Run(request, preparation.compiled(), preparation.constants, workspace)
+        refuted = run.drive()
+        if not refuted:
+            break
+        preparation.without(refuted)
+    outcome = run.outcome()
     workspaces.give_back(request.topology, workspace)
     return outcome
 
@@ -141,86 +145,64 @@ class _Run:
         self.launching: Launching = launching(
             request, compiled.rendered, compiled.options, self.driver, self.module
         )
-        self.report, self._report = workspace.shared("report", len(LOOP), np.int64)
+        self.control: Control = workspace.control(
+            len(request.scalars), compiled.rendered.accumulators
+        )
+        self.saved = self.control.saved
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+        self.launches = 0
 
-    def saved(self, name: str) -> int:
-        """Return one of the loop's variables as it was left."""
-        return int(self.report[_AT[name]])
-
-    def drive(self) -> Outcome:
-        """Launch until the loop has ended."""
+    def drive(self) -> str:
+        """Launch until the loop has ended; return the name of a proof that did not hold."""
         self.stop[0] = 0
         self._start()
         arguments = self._arguments()
         while True:
             self._launch(arguments)
-            self._check_fault()
-            status = self.saved("status")
-            if status == TRAIL_FULL:
+            if self.saved("status") == TRAIL_FULL:
                 arguments = self._grow_trail()
-            elif status != RUNNING:
+            elif self.saved("status") != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
+        return self._check_fault()
+
+    def outcome(self) -> Outcome:
+        """Write back what lies elsewhere, and tell how the run ended."""
         self.binder.unpack()
         self._read_scalars()
         self._tell_profile()
-        return self._outcome(status)
+        return self._outcome(self.saved("status"))
 
     # -- starting
 
     def _start(self) -> None:
         """Write the loop, the scalars and the first frontier."""
         request, topology = self.request, self.request.topology
-        workspace, xp = self.workspace, self.xp
+        workspace, control = self.workspace, self.control
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
-        loop = np.zeros(len(LOOP), np.int64)
-        values: dict[str, Any] = {"phase": -1, "share": 100, "accepting": -1, "reversed": -1}
-        values["epoch"] = workspace.epoch
-        values["lists"] = 1
-        doubles = {"threshold": -np.inf, "floor": -np.inf, "least": np.inf}
-        doubles["delta"] = float(request.options.get("delta") or 0.0)
+        control.staging[:] = 0
+        control.write(
+            phase=-1, share=100, accepting=-1, reversed=-1, epoch=workspace.epoch, lists=1,
+            threshold=-np.inf, floor=-np.inf, least=np.inf,
+            delta=float(request.options.get("delta") or 0.0),
+        )  # fmt: skip
         self.queues = [workspace.get(("queue", k), self.n, topology.index_dtype) for k in (0, 1)]
-        frontier = None if request.arcs else request.frontier
+        frontier = request.frontier
         if request.arcs:
-            count = topology.num_arcs if request.frontier is None else len(request.frontier)
-            values |= {"size": count, "edges": count, "dense": 2}
+            count = topology.num_arcs if frontier is None else len(frontier)
+            control.write(size=count, edges=count, dense=2)
         elif frontier is None:
-            values |= {"size": self.n, "dense": 1, "edges": topology.num_arcs}
-            values["explored"] = topology.num_arcs
+            arcs = topology.num_arcs
+            control.write(size=self.n, dense=1, edges=arcs, explored=arcs)
         else:
-            edges = self._edges_of(frontier)
-            values |= {"size": len(frontier), "edges": edges, "explored": edges, "queued": 1}
-            self.queues[0][: len(frontier)] = xp.asarray(frontier)
-        for name, value in values.items():
-            loop[_AT[name]] = value
-        for name, value in doubles.items():
-            loop[_AT[name] : _AT[name] + 1].view(np.float64)[0] = value
-        self._loop = workspace.get("loop", len(LOOP), np.int64)
-        self._loop[: len(LOOP)] = xp.asarray(loop)
-        self.report[:] = loop
-        scalars = np.zeros(len(request.scalars) + 1, np.uint64)
+            control.write(size=len(frontier), queued=1)
+            self.driver.upload(self.queues[0], frontier)
         for position, held in enumerate(request.scalars.values()):
-            place = scalars[position : position + 1].view(np.uint8)
-            data = np.frombuffer(_host(held).tobytes(), np.uint8)
-            place[: data.size] = data
-        self._scalars = workspace.get("scalars", scalars.size, np.uint64)
-        self._scalars[: scalars.size] = xp.asarray(scalars)
-        self._counters = workspace.get("counters", 3 * CELLS, np.uint64)
-        self._counters.fill(0)
-        self._barrier = workspace.get("barrier", 1, np.uint32)
-        self._barrier.fill(0)
-        self._fault = workspace.get("fault", 2, np.uint64)
-        self._fault.fill(0)
-
-    def _edges_of(self, frontier: Any) -> int:
-        """Return the out-edges of the first frontier."""
-        topology = self.request.topology
-        if topology.keep == "in" or len(frontier) == 0:
-            return 0
-        degrees = topology.out_degree
-        return int(degrees[self.xp.asarray(frontier)].sum())
+            data = np.frombuffer(held.tobytes(), np.uint8)
+            control.staged["scalars"][position : position + 1].view(np.uint8)[: data.size] = data
+        control.staged["accumulators"][:] = self._identities()
+        control.upload()
 
     def _arguments(self) -> list[Any]:
         """Return the arguments of the kernels."""
@@ -234,19 +216,16 @@ class _Run:
         maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
         most = how.grid
         ring_size = RECORDS if self.request.options.get("report") is not None else 0
-        accumulators = workspace.get("accumulators", 3 * rendered.accumulators, np.uint64)
-        start = self._identities()
-        accumulators[: start.size] = self.xp.asarray(start)
-        self._ring = workspace.get("ring", RECORDS * 6 if ring_size else 6, np.int64)
+        parts = self.control.parts
+        self._ring = workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         given = {
-            "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, "loop": self._loop,
-            "report": self._report, "scalars": self._scalars, "counters": self._counters,
-            "barrier": self._barrier, "fault": self._fault, "stop": self._stop,
+            "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
+            "report": self.control.report_argument, "stop": self._stop,
             "ring": self._ring, "ring_size": ring_size,
             "queue_0": self.queues[0], "queue_1": self.queues[1],
             "stamps": workspace.get("stamps", n, np.uint32),
             "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
-            "counts": workspace.get("counts", most, np.uint64), "accumulators": accumulators,
+            "counts": workspace.get("counts", most, np.uint64),
             "partials": workspace.get("partials", rendered.accumulators * most, np.uint64),
             "most_blocks": most, **how.knobs,
             "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
@@ -257,9 +236,7 @@ class _Run:
 
     def _identities(self) -> Any:
         """Return what the accumulators start from, three times."""
-        from weft.ir.ops import identity_of
-
-        words = np.zeros(max(1, len(self.compiled.rendered.identities)), np.uint64)
+        words = np.zeros(self.compiled.rendered.accumulators, np.uint64)
         for position, (reduction, dtype) in enumerate(self.compiled.rendered.identities):
             value = np.array([identity_of(reduction, dtype)], dtype)
             if dtype.itemsize < 4:
@@ -275,12 +252,12 @@ class _Run:
         how, module = self.launching, self.module
 
         def start(name: str, **more: Any) -> None:
+            self.launches += 1
             self.driver.launch(
                 module.kernel(name), arguments, block=how.block, shared_bytes=how.shared_bytes,
                 **{"grid": how.grid, "cluster": how.cluster, "cooperative": True, **more},
             )  # fmt: skip
 
-        start("turn", grid=1, cluster=1, cooperative=False)  # from the start, or out of a pause
         if how.fuse == "all":
             start("run_all")
             self.driver.wait(self.stop)
@@ -290,27 +267,24 @@ class _Run:
                     start("run_push")
                     start("run_pull")
                 self.driver.wait(self.stop)
-                if self.saved("status") != RUNNING or self._fault_cause():
+                if self.saved("status") != RUNNING:
                     break
         else:
+            start("turn", grid=1, cluster=1, cooperative=False)
             self.driver.wait(self.stop)
-            while self.saved("status") == RUNNING and not self._fault_cause():
+            while self.saved("status") == RUNNING:
                 start("run_one", cluster=1, cooperative=False)
                 start("turn", grid=1, cluster=1, cooperative=False)
                 self.driver.wait(self.stop)
 
-    def _fault_cause(self) -> int:
-        return int(_host(self._fault)[0] & 0xFFFFFFFF) if self.saved("status") == STOPPED else 0
-
-    def _check_fault(self) -> None:
-        if self.saved("status") != STOPPED:
-            return
-        words = _host(self._fault)
-        cause = int(words[0] & 0xFFFFFFFF)
+    def _check_fault(self) -> str:
+        """Raise what a kernel reported; return the proof that did not hold, if that is all."""
+        cause, number, vertex = self.control.fault()
         if cause == 0:
-            return
-        function = self.request.program.all_steps()[int(words[0]) >> 32].name
-        vertex = int(words[1])
+            return ""
+        if cause in PROOFS:
+            return PROOFS[cause]
+        function = self.request.program.all_steps()[number].name
         raise FaultError(
             f"{FAULTS[cause]} in {function!r} at vertex {vertex}. Check what the function computes "
             f"there; the state's contents are unspecified."
@@ -324,8 +298,9 @@ class _Run:
         binder.trail_steps *= 2
         binder._trail()[: held.size] = held
         binder._trail_ends()[: ends.size] = ends
-        self._loop[_AT["status"]] = RUNNING
-        self._loop[_AT["phase"]] = -1
+        loop = self.control.parts["loop"]
+        loop[AT["status"]] = RUNNING
+        loop[AT["phase"]] = -1
         binder.unpack()
         binder.pairs.clear()
         return self._arguments()
@@ -336,25 +311,30 @@ class _Run:
         held = self.request.scalars
         if not held:
             return
-        words = _host(self._scalars)
         for position, array in enumerate(held.values()):
-            place = words[position : position + 1].view(np.uint8)[: array.dtype.itemsize]
+            place = self.control.scalar_bytes(position)[: array.dtype.itemsize]
             array[...] = place.view(array.dtype)
 
     def _tell_profile(self) -> None:
         report = self.request.options.get("report")
         if report is None:
             return
-        count = min(self.saved("records"), RECORDS)
-        records = _host(self._ring)[: count * 6].reshape(-1, 6)
-        order = np.argsort(records[:, 5], kind="stable")
-        records = records[order]
+        count = self.saved("records")
+        dropped = max(0, count - RECORDS)
+        ring = _host(self._ring)
+        records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
         ends = records[:, 5]
-        spans = np.diff(ends, prepend=ends[:1]) * 1e-6
-        report({
-            "step": records[:, 0], "sweep": records[:, 1], "direction": records[:, 2],
-            "frontier": records[:, 3], "edges": records[:, 4], "ms": spans,
-        })  # fmt: skip
+        began = ends[:1] if dropped else ring[RECORDS * 6 : RECORDS * 6 + 1]
+        spans = np.maximum(np.diff(ends, prepend=began[: len(ends)]), 0)
+        columns = {
+            "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
+            "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
+        }  # fmt: skip
+        from weft.backends.cuda.describing import run_facts
+
+        how, options = self.launching, self.compiled.options
+        facts = run_facts(self.driver.limits, self.module, how, options, self.launches)
+        report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:
         steps, size = self.saved("step"), self.saved("size")

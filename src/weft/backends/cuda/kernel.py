@@ -19,6 +19,8 @@ from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
 
+NOWHERE = "-1"  # the vertex of a fault that comes up where messages of several threads meet
+
 
 @dataclass(frozen=True)
 class DeviceTraits(Traits):
@@ -62,6 +64,9 @@ class Options:
         kinds = {self.push.frontier_in, self.push.frontier_out, self.pull.frontier_in,
                  self.pull.frontier_out}  # fmt: skip
         return "bytemap" if "bytemap" in kinds else "bitmap"
+
+
+_NATIVE = {"sum": "AtomicAdd", "min": "AtomicMin", "max": "AtomicMax"}  # of scalars
 
 
 @dataclass
@@ -217,16 +222,18 @@ class Kernel:
         for name, reduction, dtype in scalar_reductions(sweep.steps):
             kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
             out = self.emitter()
-            renderer = self.renderer(out, self.site(), None, set())
+            renderer = self.renderer(out, self.site(), None, set(), vertex=NOWHERE)
             combined = renderer.combined(reduction, "x", "y", dtype)
             body = " ".join(line.strip() for line in out.lines)
             combine = f"[&]({kind} x, {kind} y) -> {kind} {{ {body} return {combined}; }}"
             if self.options.deterministic:
                 place = f"a.partials + {slot} * a.most_blocks + place.block"
-                call = f"leave_scalar(parts.{identifier(name)}, {combine}, {place}, place.shared);"
+                call = f"leave_scalar(parts.{identifier(name)}, {combine}, {place});"
             else:
                 place = f"a.accumulators + loop.tick % 3 * num_accumulators + {slot}"
-                call = f"share_scalar(parts.{identifier(name)}, {combine}, {place});"
+                native = _NATIVE.get(reduction.name) if dtype.itemsize >= 4 else None
+                call = f"share_scalar(parts.{identifier(name)}, {combine}, {place}"
+                call += f", {native}());" if native else ");"
             lines.append(call)
         return lines
 
@@ -239,19 +246,26 @@ class Kernel:
                 place = f"t.a.accumulators + t.loop.tick % 3 * num_accumulators + {slot}"
                 lines.append(f"t.scalars.{identifier(name)} = scalar_of<{kind}>(load_relaxed({place}));")
                 continue
-            out = self.emitter()
-            renderer = self.renderer(out, self.site(), None, set())
-            combined = renderer.combined(reduction, "x", "y", dtype)
+            part = f"scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b])"
+            joined = self.join_scalar(name, reduction, dtype, part)
             lines += [
                 f"t.scalars.{identifier(name)} = {literal(identity_of(reduction, dtype), dtype)};",
                 "for (u32 b = 0; b < t.blocks; ++b) {",
-                f"    const {kind} x = t.scalars.{identifier(name)};",
-                f"    const {kind} y = scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b]);",
-                *(f"    {line}" for line in out.lines),
-                f"    t.scalars.{identifier(name)} = {combined};",
+                *(f"    {line}" for line in joined),
                 "}",
             ]
         return lines
+
+    def join_scalar(self, name: str, reduction: Reduction, dtype: Any, part: str) -> list[str]:
+        """Return the decision that combines a scalar with one more part."""
+        kind, held = c_type(dtype), f"t.scalars.{identifier(name)}"
+        out = self.emitter()
+        renderer = self.renderer(out, self.site(), None, set(), vertex=NOWHERE)
+        combined = renderer.combined(reduction, "x", "y", dtype)
+        lines = ["const Args& a = t.a;", "static_cast<void>(a);"]
+        lines += [f"const {kind} x = {held};", f"const {kind} y = {part};"]
+        return ["{", *(f"    {line}" for line in [*lines, *out.lines]),
+                f"    {held} = {combined};", "}"]  # fmt: skip
 
     def clear_scalars(self) -> list[str]:
         """Return what sets the accumulators of a coming phase to the identities."""

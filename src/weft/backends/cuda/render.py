@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.edges import directions_of, render_edge_sweep
 from weft.backends.cuda.kernel import Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
@@ -91,8 +92,9 @@ def headers_of(options: Options) -> dict[str, str]:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options
-) -> Rendered:
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options,
+    closed: frozenset[str] = frozenset(),
+) -> Rendered:  # fmt: skip
     """Render the kernels of a program."""
     kernel = Kernel(program, traits, options)
     for sweep in sweeps:
@@ -109,6 +111,7 @@ def render(
         _replay(kernel, sweeps)
     else:
         _loop(kernel, sweeps, refill)
+    render_beginning(kernel, sweeps, closed)
     _conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
     source = _source(kernel, types, sweeps)
@@ -444,9 +447,9 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         for p in kernel.phases
     )
     afters = "\n".join(
-        f"            case {p.number}:  // {p.name}\n"
+        f"            case {p.number}: {{  // {p.name}\n"
         + "".join(f"                {line}\n" for line in p.after)
-        + "                break;"
+        + "                break;\n            }"
         for p in kernel.phases
     )
     cleared = kernel.clear_scalars()
@@ -465,7 +468,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     calls["run_one"] = "run_alone<Program>(a);"
     calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
-        f'extern "C" __global__ void {name}({listed}) {{\n'
+        f'extern "C" __global__ void WEFT_BOUNDS {name}({listed}) {{\n'
         f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
         for name in (*KERNELS[options.fuse], "turn")
     )
@@ -514,6 +517,7 @@ struct Program {{
 {chr(10).join(kernel.decisions)}
 
     static WEFT_DEVICE void start(Turn& t) {{
+        begin_records(t);
         {kernel.first}
     }}
 

@@ -7,7 +7,7 @@ from typing import Any
 from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.expressions import literal
-from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, size_of
 from weft.ir.facts import block_facts
@@ -393,7 +393,9 @@ class Pulled:
         """Merge another partial result into this one."""
         with out.block("if (other.got)"):
             for reduction, _, _, accumulator in self.groups:
-                accumulator.renderer = self.kernel.renderer(out, self.site, self.step, set())
+                accumulator.renderer = self.kernel.renderer(
+                    out, self.site, self.step, set(), vertex=NOWHERE
+                )
                 if reduction.name == "any":
                     with out.block("if (!partial.got)"):
                         accumulator.merge("other.")

@@ -11,7 +11,7 @@ from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.edges import degree_functor, format_of, output_of, sweep_call, visitor_phase
 from weft.backends.cuda.expressions import literal
-from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, identifier, size_of
 from weft.backends.cuda.updates import at_v, deliver, emit, empty, kind_of, write
@@ -386,7 +386,7 @@ def _gather_phases(
     parts = [part for accumulator in accumulators for part in accumulator.parts]
     merge = kernel.emitter()
     for accumulator in accumulators:
-        accumulator.renderer = kernel.renderer(merge, site, step, set())
+        accumulator.renderer = kernel.renderer(merge, site, step, set(), vertex=NOWHERE)
         accumulator.merge("other.")
     visitor.merge = merge.lines
     visitor.partial = [member for a in accumulators for member in a.members()]
@@ -574,10 +574,7 @@ def _add_scalars(kernel: Kernel, sweep: Sweep, totals: list[str]) -> list[str]:
         lines.append(f"const {c_type(dtype)} first_{identifier(name)} = t.scalars.{identifier(name)};")
     lines += totals
     for name, reduction, dtype in reduced:
-        out = kernel.emitter()
-        renderer = kernel.renderer(out, kernel.site(), None, set())
-        text = renderer.combined(reduction, f"first_{identifier(name)}", f"t.scalars.{identifier(name)}", dtype)
-        lines += [*out.lines, f"t.scalars.{identifier(name)} = {text};"]
+        lines += kernel.join_scalar(name, reduction, dtype, f"first_{identifier(name)}")
     return lines
 
 

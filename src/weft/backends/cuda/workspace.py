@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.backends.cuda.control import Control
 from weft.topology import Topology
 
 
@@ -18,6 +19,7 @@ class Workspace:
         self.driver = driver
         self._arrays: dict[Any, Any] = {}
         self._shared: dict[str, tuple[Any, Any]] = {}
+        self._controls: dict[tuple[int, int], Control] = {}
         self.epoch = 0
 
     def get(self, name: Any, size: int, dtype: Any) -> Any:
@@ -37,6 +39,13 @@ class Workspace:
             held = self.driver.shared_array(size, dtype)
             self._shared[name] = held
         return held
+
+    def control(self, scalars: int, accumulators: int) -> Control:
+        """Return the steering memory for a program of this shape."""
+        key = (scalars, accumulators)
+        if key not in self._controls:
+            self._controls[key] = Control(self.driver, scalars, accumulators)
+        return self._controls[key]
 
     def renew_stamps(self) -> None:
         """Make all stamps old, before their numbers run out."""

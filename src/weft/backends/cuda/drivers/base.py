@@ -8,6 +8,17 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor has for the blocks that it holds at once."""
+
+    registers: int
+    shared_bytes: int
+    reserved_shared_bytes: int  # taken from each block's share
+    blocks: int
+    threads: int
+
+
+@dataclass(frozen=True)
 class Limits:
     """What a device allows."""
 
@@ -16,6 +27,7 @@ class Limits:
     shared_bytes: int  # dynamic shared memory of a block, at most
     clusters: int  # blocks of a cluster, at most; 1 where there are none
     architecture: str
+    multiprocessor: Multiprocessor | None = None  # not known in the emulation
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,9 @@ class Driver(Protocol):
         shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
         """Start a kernel: arrays are passed by address, NumPy scalars by value."""
+
+    def upload(self, target: Any, source: Any) -> None:
+        """Copy an array of the host or the device to the start of one of the device."""
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device both see: as a NumPy array, and as an argument."""

@@ -83,6 +83,10 @@ class EmulatedDriver:
             if array.flags.writeable:
                 array.reshape(-1)[:] = outcome.outputs[0][name][: array.size]
 
+    def upload(self, target: Any, source: Any) -> None:
+        """Copy an array to the start of another."""
+        target[: source.size] = source
+
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return an array; host and device are the same."""
         array = np.zeros(size, dtype)

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Resources
+from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
+from weft.cachedir import cache_dir
 from weft.errors import DeviceError
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
@@ -23,26 +24,13 @@ PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allo
 CACHE_FORMAT = 1
 
 
-def cache_dir() -> Path:
-    """Return the directory of compiled kernels; a temporary one if no other can be written."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    chosen = Path(os.environ.get("WEFT_CACHE_DIR") or os.path.join(base, "weft")) / "cubin"
-    try:
-        chosen.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=chosen):
-            return chosen
-    except OSError:
-        return _temporary()
-
-
-@functools.cache
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="weft-cubin-"))
-
-
 def compile_options(architecture: str) -> dict[str, Any]:
     """Return the options of NVRTC: no contraction into fused multiply-adds, exact division."""
+    extra = {}
+    if os.environ.get("WEFT_REGS"):  # EXPERIMENT
+        extra = {"max_register_count": int(os.environ["WEFT_REGS"]), "define_macro": "WEFT_BOUNDS="}
     return {
+        **extra,
         "arch": architecture,
         "std": "c++17",
         "fma": False,
@@ -103,6 +91,7 @@ class GpuKernel:
     def __init__(self, name: str, handle: Any, multiprocessors: int) -> None:
         self.name = name
         self.handle = handle
+        self.address = int(handle.handle)
         self._multiprocessors = multiprocessors
         self._occupancy: dict[tuple[int, int, int], int] = {}
 
@@ -176,6 +165,13 @@ class GpuDriver:
             int(properties.max_shared_memory_per_block_optin),
             PORTABLE_CLUSTER if major >= 9 else 1,
             f"sm_{major}{minor}",
+            Multiprocessor(
+                int(properties.max_registers_per_multiprocessor),
+                int(properties.max_shared_memory_per_multiprocessor),
+                int(properties.reserved_shared_memory_per_block),
+                int(properties.max_blocks_per_multiprocessor),
+                int(properties.max_threads_per_multiprocessor),
+            ),
         )
         self.stream = _Stream(cupy)
 
@@ -184,7 +180,7 @@ class GpuDriver:
         parts = [source, sorted(headers.items()), compile_options(self.limits.architecture),
                  nvrtc_version(), CACHE_FORMAT]  # fmt: skip
         digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
-        path = cache_dir() / f"{digest}.cubin"
+        path = cache_dir("cubin") / f"{digest}.cubin"
         try:
             code = path.read_bytes()
         except OSError:
@@ -196,17 +192,36 @@ class GpuDriver:
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
         shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
-        """Start a kernel."""
-        from cuda.core import LaunchConfig, launch
+        """Start a kernel.
 
-        options: dict[str, Any] = {"block": block, "shmem_size": shared_bytes}
-        if cluster > 1:
-            config = LaunchConfig(
-                grid=grid // cluster, cluster=cluster, is_cooperative=cooperative, **options
-            )
-        else:
-            config = LaunchConfig(grid=grid, is_cooperative=cooperative, **options)
-        launch(self.stream, config, kernel.handle, *(_passed(a) for a in arguments))
+        The arguments are packed here, into one word each: cuda.core's own way of taking them one
+        by one costs more than the launch.
+        """
+        from cuda.bindings import driver
+
+        words = np.array([_word(a) for a in arguments], np.uint64)
+        places = words.ctypes.data + 8 * np.arange(words.size, dtype=np.uint64)
+        config = driver.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
+        config.blockDimX, config.blockDimY, config.blockDimZ = block, 1, 1
+        config.sharedMemBytes = shared_bytes
+        config.hStream = self.xp.cuda.get_current_stream().ptr
+        config.attrs = _attributes(cluster, cooperative)
+        config.numAttrs = len(config.attrs)
+        (error,) = driver.cuLaunchKernelEx(config, kernel.address, places.ctypes.data, 0)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"{kernel.name!r} could not be launched: {error.name}.")
+
+    def upload(self, target: Any, source: Any) -> None:
+        """Copy an array of the host or the device to the start of one of the device."""
+        if not isinstance(source, np.ndarray):
+            target[: source.size] = source
+            return
+        source = np.ascontiguousarray(source, target.dtype)
+        stream = self.xp.cuda.get_current_stream().ptr
+        self.xp.cuda.runtime.memcpyAsync(
+            target.data.ptr, source.ctypes.data, source.nbytes, 1, stream
+        )
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return pinned memory as a NumPy array, and its address for kernels."""
@@ -254,13 +269,34 @@ class _Pinned:
         self.address = int(memory.ptr)
 
 
-def _passed(argument: Any) -> Any:
-    """Return an argument as cuda.core takes it: addresses as integers, scalars as they are."""
+@functools.cache
+def _attributes(cluster: int, cooperative: bool) -> list[Any]:
+    """Return the attributes of a launch."""
+    from cuda.bindings import driver
+
+    found = []
+    if cluster > 1:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        dimension = attribute.value.clusterDim
+        dimension.x, dimension.y, dimension.z = cluster, 1, 1
+        found.append(attribute)
+    if cooperative:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+        attribute.value.cooperative = 1
+        found.append(attribute)
+    return found
+
+
+def _word(argument: Any) -> int:
+    """Return an argument as the word that its bytes begin."""
     if isinstance(argument, _Pinned):
         return argument.address
     if isinstance(argument, np.generic):
-        return argument
-    return argument.data.ptr
+        data = argument.tobytes()
+        return int.from_bytes(data, "little")
+    return int(argument.data.ptr)
 
 
 def _write(path: Path, code: bytes) -> None:

@@ -25,7 +25,16 @@ enum Cell : u32 {
     CELLS = 32
 };
 
-enum Cause : u32 { NO_FAULT, INDEX_RANGE, LOOP_BOUND, SINGULAR, QUEUE_OVERFLOW };
+// The last two say that a proof about the start does not hold: nothing was changed yet.
+enum Cause : u32 {
+    NO_FAULT,
+    INDEX_RANGE,
+    LOOP_BOUND,
+    SINGULAR,
+    QUEUE_OVERFLOW,
+    ACCEPTING_START,
+    NOT_A_VERTEX
+};
 
 // The first cause of trouble, with the function and the vertex where it came up.
 struct Fault {

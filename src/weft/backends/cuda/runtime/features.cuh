@@ -8,14 +8,6 @@
 #include "control.cuh"
 #include "numbers.cuh"
 
-// Unroll a loop in device code by a constant; 1 leaves it alone.
-#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
-#define WEFT_PRAGMA(text) _Pragma(#text)
-#define WEFT_UNROLL(count) WEFT_PRAGMA(unroll count)
-#else
-#define WEFT_UNROLL(count)
-#endif
-
 namespace weft {
 
 template <class T, u32 n>

@@ -228,6 +228,14 @@ WEFT_DEVICE void choose_width(T& t) {
                     t.loop.edges <= t.a.narrow_edges;
 }
 
+// The time at which the first record begins stands behind the ring.
+template <class T>
+WEFT_DEVICE void begin_records(T& t) {
+    if (t.leader && t.a.ring_size > 0 && t.loop.records == 0) {
+        t.a.ring[t.a.ring_size * 6] = static_cast<i64>(nanoseconds());
+    }
+}
+
 template <class T>
 WEFT_DEVICE void record(T& t, i64 sweep, i64 direction) {
     if (t.leader && t.a.ring_size > 0) {

@@ -117,19 +117,44 @@ WEFT_DEVICE void step_forward(const typename Program::Args& a,
     held->loop.tick += 1;
 }
 
-template <class Args, class Scalars>
-WEFT_DEVICE void load_held(const Args& a, Held<Scalars>* held) {
-    if (thread_id() == 0) {
-        held->loop = *a.loop;
-        held->scalars = *reinterpret_cast<const Scalars*>(a.scalars);
-    }
-    sync_block();
+// Copy words by the threads of a block: through registers one at a time, not all at once.
+template <class T>
+WEFT_DEVICE void copy_words(T* to, const T* from) {
+    static_assert(sizeof(T) % 8 == 0, "whole words");
+    u64* const target = reinterpret_cast<u64*>(to);
+    const u64* const source = reinterpret_cast<const u64*>(from);
+    for (u32 i = thread_id(); i < sizeof(T) / 8; i += block_size()) target[i] = source[i];
 }
 
 template <class Args, class Scalars>
+WEFT_DEVICE void load_held(const Args& a, Held<Scalars>* held) {
+    copy_words(&held->loop, static_cast<const Loop*>(a.loop));
+    copy_words(&held->scalars, reinterpret_cast<const Scalars*>(a.scalars));
+    sync_block();
+}
+
+// By all threads of one block, which agree on what is stored.
+template <class Args, class Scalars>
 WEFT_DEVICE void store_held(const Args& a, const Held<Scalars>* held) {
-    *a.loop = held->loop;
-    *reinterpret_cast<Scalars*>(a.scalars) = held->scalars;
+    copy_words(a.loop, &held->loop);
+    copy_words(reinterpret_cast<Scalars*>(a.scalars), &held->scalars);
+}
+
+// At the end of a kernel: leave the loop for the next one, and tell the host. A fault of the last
+// phase has not been seen yet.
+template <class Args, class Scalars>
+WEFT_DEVICE void report_held(const Args& a, Held<Scalars>* held) {
+    sync_block();
+    if (thread_id() == 0) {
+        held->loop.launches += 1;
+        if (load_relaxed(&a.fault->cause) != 0) held->loop.status = STOPPED_BY_HOST;
+    }
+    sync_block();
+    store_held(a, held);
+    copy_words(a.report, &held->loop);
+    Scalars* const scalars = reinterpret_cast<Scalars*>(a.report + 1);
+    copy_words(scalars, &held->scalars);
+    copy_words(reinterpret_cast<Fault*>(scalars + 1), static_cast<const Fault*>(a.fault));
 }
 
 WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
@@ -144,6 +169,13 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     WEFT_SHARED(unsigned char, shared);
     load_held(a, held);
     bool ran = false;
+    const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
+    sync_block();  // everybody has looked
+    if (begins) {  // each block for itself
+        if (thread_id() == 0) step_forward<Program>(a, held, grid_size());
+        sync_block();
+        ran = true;
+    }
     while (is_turn(held->loop, phases)) {
         ran = true;
         const bool narrow = held->loop.narrow != 0;
@@ -158,16 +190,12 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
             } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
         }
         if (narrow) {
-            if (block_id() == 0 && thread_id() == 0) store_held(a, held);
+            if (block_id() == 0) store_held(a, held);
             sync_grid(a.barrier);
             load_held(a, held);
         }
     }
-    if (ran && block_id() == 0 && thread_id() == 0) {
-        held->loop.launches += 1;
-        store_held(a, held);
-        *a.report = held->loop;
-    }
+    if (ran && block_id() == 0) report_held(a, held);
 }
 
 // One phase and nothing else: the end of the launch is the barrier.
@@ -186,12 +214,10 @@ WEFT_DEVICE void turn_alone(const typename Program::Args& a, u32 blocks) {
     using HeldLoop = Held<typename Program::Scalars>;
     WEFT_SHARED(HeldLoop, held, 1);
     load_held(a, held);
-    if (thread_id() == 0 && held->loop.status == RUNNING) {
-        step_forward<Program>(a, held, blocks);
-        held->loop.launches += 1;
-        store_held(a, held);
-        *a.report = held->loop;
-    }
+    if (held->loop.status != RUNNING) return;
+    if (thread_id() == 0) step_forward<Program>(a, held, blocks);
+    sync_block();
+    report_held(a, held);
 }
 
 }  // namespace weft

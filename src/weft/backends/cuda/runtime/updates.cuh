@@ -177,11 +177,53 @@ WEFT_DEVICE T combine_warp(T part, Combine combine) {
     return part;
 }
 
-// The parts of all threads meet in one word: by shuffles in a warp, then by compare-and-swap.
+// The parts of a block's threads, in the first of them.
+template <class T, class Combine>
+WEFT_DEVICE T combine_block(T part, Combine combine) {
+    WEFT_SHARED(u64, warps, warp_size);
+    part = combine_warp(part, combine);
+    if (block_size() == warp_size) return part;
+    if (lane_id() == 0) warps[warp_id()] = bits_of_scalar(part);
+    sync_block();
+    if (thread_id() == 0) {
+        for (u32 i = 1; i < block_size() / warp_size; ++i) {
+            part = combine(part, scalar_of<T>(warps[i]));
+        }
+    }
+    sync_block();
+    return part;
+}
+
+struct AtomicAdd {
+    template <class T>
+    WEFT_DEVICE void operator()(T* word, T value) const {
+        atomic_add(word, value);
+    }
+};
+struct AtomicMin {
+    template <class T>
+    WEFT_DEVICE void operator()(T* word, T value) const {
+        atomic_min(word, value);
+    }
+};
+struct AtomicMax {
+    template <class T>
+    WEFT_DEVICE void operator()(T* word, T value) const {
+        atomic_max(word, value);
+    }
+};
+
+// The parts of all threads meet in one word: in the block first, then by one atomic each, or by
+// compare-and-swap where there is none.
+template <class T, class Combine, class Native>
+WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word, Native native) {
+    part = combine_block(part, combine);
+    if (thread_id() == 0) native(reinterpret_cast<T*>(word), part);
+}
 template <class T, class Combine>
 WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word) {
-    part = combine_warp(part, combine);
-    if (lane_id() != 0) return;
+    part = combine_block(part, combine);
+    if (thread_id() != 0) return;
     u64 seen = load_relaxed(word);
     while (true) {
         const u64 fresh = bits_of_scalar(combine(scalar_of<T>(seen), part));
@@ -194,19 +236,9 @@ WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word) {
 
 // The parts of a block's threads in a fixed order, left in the block's own word.
 template <class T, class Combine>
-WEFT_DEVICE void leave_scalar(T part, Combine combine, u64* word, unsigned char* shared) {
-    u64* const warps = reinterpret_cast<u64*>(shared);
-    part = combine_warp(part, combine);
-    sync_block();
-    if (lane_id() == 0) warps[warp_id()] = bits_of_scalar(part);
-    sync_block();
-    if (thread_id() == 0) {
-        for (u32 i = 1; i < block_size() / warp_size; ++i) {
-            part = combine(part, scalar_of<T>(warps[i]));
-        }
-        *word = bits_of_scalar(part);
-    }
-    sync_block();
+WEFT_DEVICE void leave_scalar(T part, Combine combine, u64* word) {
+    part = combine_block(part, combine);
+    if (thread_id() == 0) *word = bits_of_scalar(part);
 }
 
 }  // namespace weft

@@ -27,6 +27,7 @@ import numpy as np
 
 from weft.backends.cuda.simt.cases import Case, Launch, decode, encode
 from weft.backends.cuda.simt.report import SOURCES, Report, parse_report
+from weft.cachedir import cache_dir
 from weft.errors import ConfigError, DeviceError, unknown
 
 HERE = Path(__file__).parent
@@ -60,24 +61,6 @@ class Outcome:
 
     outputs: list[dict[str, np.ndarray]] = field(default_factory=list)
     report: Report | None = None
-
-
-def cache_dir() -> Path:
-    """Return the directory for compiled programs, a temporary one if no other can be written."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    chosen = Path(os.environ.get("WEFT_CACHE_DIR") or os.path.join(base, "weft")) / "simt"
-    try:
-        chosen.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=chosen):
-            return chosen.resolve()
-    except OSError:
-        return _own_temporary()
-
-
-@functools.cache
-def _own_temporary() -> Path:
-    """Return a directory of this process alone: what lies in it is executed."""
-    return Path(tempfile.mkdtemp(prefix="weft-simt-"))
 
 
 def compiler() -> str:
@@ -143,7 +126,7 @@ def build_runtime(sanitizer: str, *, defines: tuple[str, ...] = ()) -> list[Path
     cxx = compiler()
     flags = (*COMMON_FLAGS, "-O2", *DEFINES[sanitizer], *defines)
     texts = [(HERE / name).read_text(encoding="utf-8") for name in SOURCES]
-    target = cache_dir() / f"runtime-{_digest([cxx, _version(cxx), flags, texts])}"
+    target = cache_dir("simt").resolve() / f"runtime-{_digest([cxx, _version(cxx), flags, texts])}"
     objects = [target / f"{Path(name).stem}.o" for name in COMPILED]
     if all(path.is_file() for path in objects):
         return objects
@@ -205,7 +188,7 @@ def compile_program(
     text = _with_table(source, kernels)
     included = sorted((headers or {}).items())
     parts = [str(objects[0].parent), flags, KERNEL_FLAGS, text, label, included]
-    target = cache_dir() / f"program-{_digest(parts)}"
+    target = cache_dir("simt").resolve() / f"program-{_digest(parts)}"
     executable = target / "program"
     if not executable.is_file():
         files = {f"{label}.cu": text, **dict(included)}

@@ -12,6 +12,14 @@
 #ifndef WEFT_DEVICE_CUH
 #define WEFT_DEVICE_CUH
 
+// Unroll a loop in device code by a constant; 1 leaves it alone.
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+#define WEFT_PRAGMA(text) _Pragma(#text)
+#define WEFT_UNROLL(count) WEFT_PRAGMA(unroll count)
+#else
+#define WEFT_UNROLL(count)
+#endif
+
 #if defined(__CUDACC_RTC__) || defined(__CUDACC__)
 
 #define WEFT_DEVICE __device__ __forceinline__
@@ -232,6 +240,18 @@ WEFT_DEVICE void spin_wait(Done done) {
     }
 }
 
+// The same without a pause: for what comes within a microsecond.
+template <class Done>
+WEFT_DEVICE void spin_hard(Done done) {
+    while (!done()) {
+    }
+}
+
+// The registers of a kernel are bounded, so that blocks of any size can be launched.
+#ifndef WEFT_BOUNDS
+#define WEFT_BOUNDS __launch_bounds__(1024)
+#endif
+
 // Clusters of blocks with one shared memory (sm_90 on); elsewhere a cluster is one block.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 WEFT_DEVICE u32 cluster_rank() {
@@ -435,7 +455,7 @@ WEFT_DEVICE void sync_grid(u32* word WEFT_HERE) {
         fence_device();
         const u32 share = block_id() == 0 ? sense - (grid_size() - 1) : 1;
         const u32 seen = atomic_add(word, share WEFT_PASS);
-        spin_wait([=] { return ((load_relaxed(word WEFT_PASS) ^ seen) & sense) != 0; } WEFT_PASS);
+        spin_hard([=] { return ((load_relaxed(word WEFT_PASS) ^ seen) & sense) != 0; } WEFT_PASS);
         fence_device();
     }
     sync_block(WEFT_PASS_ONLY);

@@ -336,6 +336,11 @@ void spin_wait(Done done WEFT_HERE) {
     } while (!done());
     simt::end_spin();
 }
+template <class Done>
+void spin_hard(Done done WEFT_HERE) {
+    spin_wait(done WEFT_PASS);
+}
+#define WEFT_BOUNDS
 
 inline u32 cluster_rank() { return simt::here.cluster_rank; }
 inline u32 cluster_size() { return simt::here.cluster_size; }

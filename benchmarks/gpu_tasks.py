@@ -1,0 +1,216 @@
+"""The six tasks of the GPU benchmark: what is called, what counts as its work, how it is checked."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks import gpu_checks as checks
+from benchmarks.gpu_graphs import Workload
+from benchmarks.gpu_timing import Clock, Times
+
+RUNS = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task: `call(graph, source)` is timed, and its time divided by `steps`."""
+
+    name: str
+    call: Callable[[Any, int], Any]
+    check: Callable[[Workload, Any], str | None]
+    searches: bool = False
+    steps: int = 1
+
+
+def _pagerank(graph: Any, source: int) -> Any:
+    import weft
+
+    return weft.pagerank(graph, tol=0, max_iter=checks.ITERATIONS, on_unconverged="return")
+
+
+def _named(name: str, *, searches: bool = False) -> Callable[[Any, int], Any]:
+    """A function of weft, imported when it is called."""
+
+    def call(graph: Any, source: int) -> Any:
+        import weft
+
+        function = getattr(weft, name)
+        return function(graph, source) if searches else function(graph)
+
+    return call
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            "bfs",
+            _named("bfs", searches=True),
+            lambda w, r: checks.check_bfs(w.arcs, w.source, r.level, r.parent),
+            searches=True,
+        ),
+        Task(
+            "sssp",
+            _named("sssp", searches=True),
+            lambda w, r: checks.check_sssp(w.arcs, w.source, r.dist, r.parent),
+            searches=True,
+        ),
+        Task(
+            "pagerank",
+            _pagerank,
+            lambda w, r: checks.check_pagerank(w.arcs, r),
+            steps=checks.ITERATIONS,
+        ),
+        Task(
+            "components",
+            _named("connected_components"),
+            lambda w, r: checks.check_components(w.arcs, r, w.components),
+        ),
+        Task("triangles", _named("triangle_count"), lambda w, r: checks.check_triangles(w.arcs, r)),
+        Task("cores", _named("core_number"), lambda w, r: checks.check_cores(w.arcs, r)),
+    )
+}
+
+
+@dataclass
+class Row:
+    """What one task did on one graph; without times where it failed."""
+
+    graph: str
+    task: str
+    ms: float | None = None
+    wall_ms: float | None = None
+    runs: int = 0
+    times_ms: list[float] = field(default_factory=list)
+    first_call_ms: float | None = None
+    arcs_per_second: float | None = None
+    sources: int = 0
+    sources_mean_ms: float | None = None
+    sources_worst_ms: float | None = None
+    memory_bytes: int | None = None
+    configuration: str = "auto"
+    supersteps: str = ""
+    check_seconds: float | None = None
+    fault: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(workload: Workload, task: Task, clock: Clock, seconds: float, runs: int = RUNS) -> Row:
+    """Time a task and check its result; a failure is noted in the row."""
+    row = Row(workload.name, task.name)
+    try:
+        _measure(row, workload, task, clock, seconds, runs)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(str(error).split())[:300]
+        fault = f"{type(error).__name__}: {text} ({where.name}, line {where.lineno})"
+        row.fault = row.fault or (fault if row.ms is None else f"not proved: {fault}")
+    return row
+
+
+def _measure(
+    row: Row, workload: Workload, task: Task, clock: Clock, seconds: float, runs: int
+) -> None:
+    graph, source = workload.graph, workload.source
+
+    def call() -> Any:
+        return task.call(graph, source)
+
+    clock.forget_memory()
+    first = Times()
+    clock.time(call, first)
+    row.first_call_ms = first.wall_ms[0]
+    call()  # some structures are built in the second call
+    times, result = clock.repeat(call, runs, seconds / 3)
+    row.times_ms = [t / task.steps for t in times.device_ms]
+    row.runs = len(row.times_ms)
+    row.ms, row.wall_ms = times.median_ms / task.steps, times.median_wall_ms / task.steps
+    row.memory_bytes = clock.held_bytes()
+    row.arcs_per_second = _work(workload, task, result) / (row.ms * 1e-3)
+    began = time.perf_counter()
+    row.fault = task.check(workload, result)
+    row.check_seconds = time.perf_counter() - began
+    del result
+    if task.searches:
+        _measure_sources(row, workload, task, clock, seconds / 4)
+    row.configuration, row.supersteps = chosen(call)
+
+
+def _measure_sources(
+    row: Row, workload: Workload, task: Task, clock: Clock, seconds: float
+) -> None:
+    """The same from random vertices: the busiest one flatters."""
+    times = Times()
+    began = time.perf_counter()
+    for source in workload.sources:
+        clock.time(lambda source=source: task.call(workload.graph, source), times)
+        if time.perf_counter() - began > seconds:
+            break
+    row.sources = len(times.device_ms)
+    row.sources_mean_ms, row.sources_worst_ms = times.mean_ms, times.worst_ms
+
+
+def _work(workload: Workload, task: Task, result: Any) -> int:
+    """Arcs that a task has to do with: of a search, those of the vertices that it reaches."""
+    if not task.searches:
+        return workload.arcs.m
+    return int(workload.arcs.degree[result.parent >= 0].sum())
+
+
+def chosen(call: Callable[[], Any]) -> tuple[str, str]:
+    """The configuration and the supersteps of one call, as far as weft tells them."""
+    import weft
+
+    try:
+        from weft.backends.cuda import execute
+    except ImportError:
+        return "auto", ""
+    seen: list[Any] = []
+    original = execute.compile_program
+
+    def noted(request: Any) -> Any:
+        made = original(request)
+        seen.append(made[0].options)
+        return made
+
+    execute.compile_program = noted
+    try:
+        with weft.profile() as profile:
+            call()
+        steps = _directions(profile.records)
+    except Exception as error:  # the table can do without it
+        steps = f"profile failed: {type(error).__name__}"
+    finally:
+        execute.compile_program = original
+    return "; ".join(dict.fromkeys(map(_described, seen))) or "auto", steps
+
+
+def _described(options: Any) -> str:
+    """``push warp queue>queue, pull row bitmap>bitmap, online, exact, fuse all``."""
+    try:
+        sides = [
+            f"{name} {side.schedule.name} {side.format.name} {side.frontier_in}>{side.frontier_out}"
+            for name in options.directions
+            for side in (getattr(options, name),)
+        ]
+        ordered = ["ordered"] if options.ordered else []
+        return ", ".join([*sides, options.compaction, options.dedup, *ordered, options.fuse])
+    except AttributeError:
+        return "auto"
+
+
+def _directions(records: Any) -> str:
+    """``5 supersteps: 3 push, 2 pull``."""
+    steps = {(record.call, record.step): record.direction for record in records}
+    if not steps:
+        return ""
+    counts: dict[str, int] = {}
+    for direction in steps.values():
+        counts[direction] = counts.get(direction, 0) + 1
+    return f"{len(steps)}: " + ", ".join(f"{count} {name}" for name, count in counts.items())

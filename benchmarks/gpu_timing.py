@@ -1,0 +1,93 @@
+"""Timing on a device: CUDA events around whole calls, and the wall clock beside them."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Times:
+    """Times of some calls, in milliseconds."""
+
+    device_ms: list[float] = field(default_factory=list)
+    wall_ms: list[float] = field(default_factory=list)
+
+    @property
+    def median_ms(self) -> float:
+        return statistics.median(self.device_ms)
+
+    @property
+    def median_wall_ms(self) -> float:
+        return statistics.median(self.wall_ms)
+
+    @property
+    def mean_ms(self) -> float:
+        return statistics.fmean(self.device_ms)
+
+    @property
+    def worst_ms(self) -> float:
+        return max(self.device_ms)
+
+
+class Clock:
+    """Times calls on one device; without a GPU, events are the wall clock."""
+
+    def __init__(self, device: str) -> None:
+        self.cupy: Any = None
+        if device.startswith("cuda"):
+            import cupy
+
+            self.cupy = cupy
+
+    def time(self, call: Callable[[], Any], times: Times) -> Any:
+        """Call once, add the times, return the result."""
+        if self.cupy is None:
+            began = time.perf_counter()
+            result = call()
+            times.wall_ms.append((time.perf_counter() - began) * 1e3)
+            times.device_ms.append(times.wall_ms[-1])
+            return result
+        start, stop = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        self.cupy.cuda.get_current_stream().synchronize()
+        began = time.perf_counter()
+        start.record()
+        result = call()
+        stop.record()
+        stop.synchronize()
+        times.wall_ms.append((time.perf_counter() - began) * 1e3)
+        times.device_ms.append(float(self.cupy.cuda.get_elapsed_time(start, stop)))
+        return result
+
+    def repeat(self, call: Callable[[], Any], runs: int, seconds: float) -> tuple[Times, Any]:
+        """Time up to `runs` calls, fewer if they would take longer than `seconds`."""
+        times, result = Times(), None
+        began = time.perf_counter()
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            for _ in range(runs):
+                result = None  # its memory serves the next call
+                result = self.time(call, times)
+                if time.perf_counter() - began > seconds:
+                    break
+        finally:
+            if collects:
+                gc.enable()
+        return times, result
+
+    def forget_memory(self) -> None:
+        """Hand unused memory back, so that `held_bytes` afterwards shows what was needed."""
+        gc.collect()
+        if self.cupy is not None:
+            self.cupy.get_default_memory_pool().free_all_blocks()
+
+    def held_bytes(self) -> int | None:
+        """Bytes that CuPy holds on the device now, the most since `forget_memory`."""
+        if self.cupy is None:
+            return None
+        return int(self.cupy.get_default_memory_pool().total_bytes())

@@ -1,0 +1,74 @@
+"""The first phase of a run: the frontier's edges are counted, and proofs about the start checked.
+
+What a host would have to ask the device for, the device tells itself: a run from a given frontier
+needs no answer before it starts.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cuda.edges import degree_functor
+from weft.backends.cuda.kernel import Kernel
+from weft.ir.plan import Sweep, claim_field
+
+MOST_ADDED = 8  # to a field of u by one message of a write-once step
+
+
+def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]) -> None:
+    """Put the phase before what comes first, if there is anything to look at."""
+    body = _at_frontier(kernel, sweeps)
+    if closed:
+        body += ["for_all(place, a.n, [&](i64 v) {"]
+        for name in sorted(closed):
+            field = kernel.args.use("field", name)
+            body.append(
+                f"    if (u64({field}[v]) >= u64(a.n)) report(a.fault, NOT_A_VERTEX, 0, v);"
+            )
+        body.append("});")
+    if not body:
+        return
+    after = [
+        "if (t.loop.dense == 0) {",
+        "    t.loop.edges = t.loop.explored = i64(t.cells[EDGES]);",
+        "}",
+        "if (load_relaxed(&t.a.fault->cause) != 0) { t.loop.status = STOPPED_BY_HOST; return; }",
+    ]
+    if kernel.program.mode == "iterate":
+        after.append("choose_width(t);")
+    first = kernel.first
+    kernel.first = kernel.phase("begin", body, [*after, first])
+
+
+def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return what is done at each vertex of the first frontier."""
+    if kernel.program.mode == "replay" or kernel.options.arcs:
+        return []
+    checked = [sweep for sweep in sweeps if sweep.check_frontier]
+    if not checked and not kernel.counts_edges:
+        return []
+    out = kernel.emitter()
+    for sweep in checked:
+        step = sweep.steps[0]
+        assert step.accept is not None
+        claim = claim_field(step)
+        dtype, _ = kernel.types[claim]
+        test = kernel.block_value(out, step.accept, kernel.site(), step)
+        wraps = ""
+        if dtype.kind in "iu":
+            held = f"{kernel.args.use('field', claim)}[v]"
+            wraps = f" || greatest<decltype(+{held})> - {held} < {MOST_ADDED} * (a.n + 1)"
+            if dtype.itemsize < 4:
+                wraps = " || true"
+        out.line(f"if ({test}{wraps}) report(a.fault, ACCEPTING_START, 0, v);")
+    return [
+        f"const auto degree = {degree_functor(kernel)};",
+        "u64 edges = 0;",
+        "if (loop.dense != 2) {",
+        "    for_all(place, loop.size, [&](i64 i) {",
+        "        const i64 v = entered_vertex(a, loop, i);",
+        *(f"        {line}" for line in out.lines),
+        "        if (loop.dense == 0) edges += u64(degree(v));",
+        "    });",
+        "}",
+        "edges = reduce_add(full_mask, edges);",
+        "if (lane_id() == 0 && edges != 0) atomic_add(cells + EDGES, edges);",
+    ]

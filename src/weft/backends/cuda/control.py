@@ -1,0 +1,75 @@
+"""The memory that steers a run: one block, written by the host in one go, and one that answers.
+
+What the host writes (the loop, the scalars, counters, barrier, fault, accumulators) lies side by
+side on the device and in a staging copy. At its end a kernel writes the loop, the scalars and the
+fault into memory that the host reads directly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Members of Loop (machine.cuh), 8 bytes each, in order.
+LOOP = (
+    "step", "phase", "tick", "status", "size", "edges", "dense", "pulling", "share", "explored",
+    "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
+    "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
+    "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
+    "swapped", "overflow", "following", "once", "class_1", "class_2", "class_3", "lists",
+    "threshold", "raised", "delta", "floor", "least", "total",
+)  # fmt: skip
+DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})
+AT = {name: position for position, name in enumerate(LOOP)}
+CELLS = 32
+FAULT_WORDS = 2
+
+
+class Control:
+    """The steering memory of one shape of program in one workspace."""
+
+    def __init__(self, driver: Any, scalars: int, accumulators: int) -> None:
+        sizes = {
+            "loop": len(LOOP), "scalars": scalars + 1, "counters": 3 * CELLS, "barrier": 1,
+            "fault": FAULT_WORDS, "accumulators": 3 * accumulators,
+        }  # fmt: skip
+        ends = np.cumsum(list(sizes.values()))
+        self.driver = driver
+        self.staging, _ = driver.shared_array(int(ends[-1]), np.uint64)
+        self.device = driver.xp.zeros(int(ends[-1]), np.uint64)
+        self.parts: dict[str, Any] = {}
+        self.staged: dict[str, Any] = {}
+        for (name, size), end in zip(sizes.items(), ends, strict=True):
+            self.parts[name] = self.device[int(end) - size : int(end)]
+            self.staged[name] = self.staging[int(end) - size : int(end)]
+        self.scalars = scalars
+        words = len(LOOP) + scalars + 1 + FAULT_WORDS
+        self.report, self.report_argument = driver.shared_array(words, np.uint64)
+
+    def write(self, **values: Any) -> None:
+        """Set members of the loop in the staging copy."""
+        loop = self.staged["loop"]
+        for name, value in values.items():
+            kind = np.float64 if name in DOUBLES else np.int64
+            loop[AT[name] : AT[name] + 1].view(kind)[0] = value
+
+    def upload(self) -> None:
+        """Bring the staging copy to the device."""
+        self.driver.upload(self.device, self.staging)
+        self.report[: len(LOOP)] = self.staged["loop"]
+
+    def saved(self, name: str) -> int:
+        """Return a member of the loop as a kernel left it."""
+        return int(self.report[AT[name] : AT[name] + 1].view(np.int64)[0])
+
+    def scalar_bytes(self, position: int) -> Any:
+        """Return the bytes of a scalar as a kernel left it."""
+        start = len(LOOP) + position
+        return self.report[start : start + 1].view(np.uint8)
+
+    def fault(self) -> tuple[int, int, int]:
+        """Return cause, function and vertex of the first fault; cause 0 where there was none."""
+        words = self.report[-FAULT_WORDS:]
+        first = int(words[0])
+        return first & 0xFFFFFFFF, first >> 32, int(words[1:].view(np.int64)[0])

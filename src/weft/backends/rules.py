@@ -1,0 +1,58 @@
+"""Published rules for the direction of a sweep, as text that is C++ and Python alike.
+
+They compare, with whole numbers: ``size`` and ``edges``, the vertices of the frontier and their
+out-edges; ``left``, the edges of vertices that no frontier has held yet (all edges, where vertices
+come back); ``n`` and ``m``, all vertices and edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+COST = "cost"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When to turn: from push to pull, and from pull to push."""
+
+    to_pull: str
+    to_push: str
+
+
+def _above(test: str) -> Rule:
+    """Return the rule that pulls while a test holds, and only then."""
+    left, right = test.split(" > ")
+    return Rule(test, f"{left} <= {right}")
+
+
+# Gunrock compares n_f m / n with n_u n / (n - n_u), n_u being the vertices not seen yet; the share
+# of the edges that is left stands in for theirs. As floats: the products do not fit 64 bits.
+_FORWARD, _BACKWARD = "1.0 * size * m * (m - left)", "1.0 * n * n * left"
+
+RULES: Mapping[str, Rule] = {
+    # Beamer, Asanović, Patterson 2012: alpha = 14, beta = 24.
+    "beamer": Rule("edges * 14 > left", "size * 24 < n"),
+    # Shun, Blelloch 2013: a frontier is dense above m / 20.
+    "ligra": _above("(size + edges) * 20 > m"),
+    # Wang et al. 2017: do_a = 1 / 1000, do_b = 1 / 5.
+    "gunrock": Rule(f"{_FORWARD} * 1000 > {_BACKWARD}", f"{_FORWARD} * 5 < {_BACKWARD}"),
+    # Yang, Buluç, Owens 2022: a vector is dense above n / 10.
+    "graphblast": _above("size * 10 > n"),
+    # Liu, Huang 2019: more than 0.3 of the edges.
+    "simdx": _above("edges * 10 > m * 3"),
+}
+
+
+def rule_of(options: Mapping[str, Any]) -> str:
+    """Return the rule by which a configuration chooses directions, `COST` being weft's own."""
+    wanted = options.get("direction")
+    return str(wanted) if wanted in RULES else COST
+
+
+def wanted_direction(options: Mapping[str, Any]) -> str:
+    """Return "push", "pull" or, also for every rule, "auto"."""
+    wanted = options.get("direction") or "auto"
+    return "auto" if wanted in RULES else str(wanted)

@@ -1,0 +1,82 @@
+"""Configurations, explanations and profiles of real runs in the emulation."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backends.rules import RULES
+from weft.running import scratch_bytes
+
+pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
+
+
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+def discover(u, v, e):
+    return u.level + 1
+
+
+@pytest.fixture(scope="module")
+def g():
+    return weft.generators.rmat(6, 6, seed=3, directed=True).to("emulated")
+
+
+def search(g, **config):
+    state = g.state(level=weft.full(-1, weft.int32))
+    state.level[0] = 0
+    g.iterate(discover, state, [0], config=weft.Config(**config))
+    return state.level
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_rules_turn_as_on_a_cpu(g, rule):
+    with weft.profile() as here:
+        mine = search(g.to("cpu"), direction=rule)
+    with weft.profile() as there:
+        assert search(g, direction=rule).tolist() == mine.tolist()
+    assert [r.direction for r in here.records] == [r.direction for r in there.records]
+    assert [r.frontier for r in here.records] == [r.frontier for r in there.records]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"schedule": "row", "lanes": "block"},
+        {"schedule": "row", "lanes": 4, "format": "coo"},
+        {"schedule": "merge", "items_per_thread": 3, "block_size": 96},
+        {"frontier_in": "reverse_queue", "frontier_out": "bytemap", "bin_size": 1},
+        {"compaction": "jit", "bin_size": 1, "dedup": "warp", "width": "block"},
+        {"width": "grid", "fuse": "direction", "dedup": "none"},
+    ],
+    ids=lambda config: "-".join(map(str, config.values())),
+)
+def test_options_do_not_change_results(g, config):
+    assert search(g, **config).tolist() == search(g.to("cpu")).tolist()
+
+
+def test_a_profile_tells_supersteps_and_launches(g):
+    with weft.profile() as p:
+        search(g, fuse="all")
+    assert [r.step for r in p.records] == list(range(len(p.records)))
+    assert p.records[0].frontier == 1 and p.records[0].edges == int(g.out_degree[0])
+    assert all(r.ms > 0 for r in p.records), "the first record too"
+    (facts,) = p.facts
+    assert facts["device"] == "host emulation" and facts["launches"] == 1
+    assert {"grid", "block", "cluster", "push", "pull", "fuse"} <= set(facts)
+    assert facts["registers"] == "not known"
+    assert "launches=1" in str(p) and "host emulation" in p.to_json()
+
+
+def test_an_explanation_runs_nothing(g):
+    state = g.state(level=np.full(g.num_vertices, -1))
+    state.level[0] = 0
+    told = weft.explain(discover, g, state, [0])
+    assert (state.level < 0).sum() == g.num_vertices - 1
+    assert "__global__" in told.source and told.kernels[0].registers is None
+
+
+def test_workspaces_are_counted():
+    g = weft.generators.path(9).to("emulated")
+    before = g.memory_bytes
+    search(g)
+    assert scratch_bytes(g.topology) > 0
+    assert g.memory_bytes >= before + scratch_bytes(g.topology)
