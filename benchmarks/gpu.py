@@ -22,13 +22,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import gpu_graphs, gpu_report, gpu_startup
 from benchmarks.gpu_tasks import TASKS, Row
 from benchmarks.gpu_worker import MARK, SPOILED
 
+ROOT = Path(__file__).resolve().parents[1]
 TASK_SECONDS = 60.0
 BUDGET_SECONDS = 460.0
 # A worker that does not answer its own alarm for so long hangs and is killed.
@@ -187,9 +187,10 @@ def startup_text(facts: dict[str, Any]) -> str:
     small = facts.get("small_bfs", {})
     if "median_us" in small:
         lines.append(
-            f"BFS on {small['vertices']} vertices: {small['median_us']:.0f} µs of wall time (median "
-            f"of {small['calls']}; fastest {small['min_us']:.0f}, 95 % below {small['p95_us']:.0f}); "
-            f"must {gpu_report.SMALL_BFS_MUST_US}, then {gpu_report.SMALL_BFS_THEN_US}."
+            f"BFS on {small['vertices']} vertices: {small['median_us']:.0f} µs of wall time "
+            f"(median of {small['calls']}; fastest {small['min_us']:.0f}, 95 % below "
+            f"{small['p95_us']:.0f}); must {gpu_report.SMALL_BFS_MUST_US}, "
+            f"then {gpu_report.SMALL_BFS_THEN_US}."
         )
     file = facts.get("from_file", {})
     if "cold" in file:

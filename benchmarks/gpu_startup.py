@@ -1,4 +1,4 @@
-"""What a user waits for: small graphs, the first call, and the whole way from a file to a result."""
+"""What a user waits for: small graphs, the first call, the whole way from a file to a result."""
 
 from __future__ import annotations
 

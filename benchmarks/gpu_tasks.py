@@ -1,4 +1,4 @@
-"""The six tasks of the GPU benchmark: what is called, what counts as its work, how it is checked."""
+"""The six tasks of the GPU benchmark: what is called, what its work is, how it is checked."""
 
 from __future__ import annotations
 

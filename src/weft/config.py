@@ -97,7 +97,8 @@ class Config:
         What a sweep starts from: ``"queue"``, ``"bitmap"``, ``"bytemap"``, or ``"reverse_queue"``
         (of a pull: the accepting vertices in a list). GPU.
     frontier_out
-        What a sweep leaves: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. GPU.
+        What a sweep leaves: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. The maps of a run are of
+        one kind: bytes, if either field asks for them. GPU.
     compaction
         How a queue is assembled: ``"online"``, ``"ballot"``, ``"batch"`` (needs the most memory),
         ``"atomic"`` or ``"jit"``. GPU.

@@ -44,6 +44,8 @@ def test_rules_turn_as_on_a_cpu(g, rule):
         {"schedule": "row", "lanes": 4, "format": "coo"},
         {"schedule": "merge", "items_per_thread": 3, "block_size": 96},
         {"frontier_in": "reverse_queue", "frontier_out": "bytemap", "bin_size": 1},
+        {"frontier_in": "bytemap"},
+        {"frontier_out": "bitmap", "frontier_in": "bytemap", "schedule": "edge"},
         {"compaction": "jit", "bin_size": 1, "dedup": "warp", "width": "block"},
         {"width": "grid", "fuse": "direction", "dedup": "none"},
     ],

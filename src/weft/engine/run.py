@@ -110,8 +110,9 @@ def make_request(
     options["report"] = _reporter(program, config)
     if topology.device.kind != "cpu":
         options["registries"] = Registries
-    # The CPU's sweeps want members in order; a GPU takes them as they come.
-    members = frontier.items if topology.device.kind == "cpu" else frontier.members
+    # The CPU's sweeps want members in order; a GPU takes them as they come, unless order counts.
+    ordered = topology.device.kind == "cpu" or config.deterministic
+    members = frontier.items if ordered else frontier.members
     return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
         state.scalars, None if frontier.is_all else members, frontier.arcs, max_iter, trail,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from weft.backends.cuda.render import Rendered
 from weft.backends.cuda.workspace import Workspace
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
-from weft.topology import Direction
+from weft.topology import Direction, Topology
 
 
 def flat(array: Any) -> Any:
@@ -23,6 +24,24 @@ def flat(array: Any) -> Any:
 def element(dtype: Any) -> np.dtype[Any]:
     """Return the dtype of array elements that hold values of a dtype."""
     return np.dtype(np.uint8) if dtype.kind == "b" else np.dtype(dtype)
+
+
+_by_target: weakref.WeakKeyDictionary[Topology, tuple[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
+    """Return the arcs into each vertex, rising, of a graph that keeps out-edges only."""
+    if topology not in _by_target:
+        xp = topology.xp
+        targets = topology.endpoints()[1]
+        kind = np.int32 if topology.num_arcs < 2**31 else np.int64
+        offsets = xp.zeros(topology.num_vertices + 1, np.int64)
+        if topology.num_arcs:
+            counts = xp.bincount(targets, minlength=topology.num_vertices)
+            offsets[1:] = xp.cumsum(counts)
+        arcs = xp.argsort(targets, kind="stable").astype(kind)
+        _by_target[topology] = offsets, arcs
+    return _by_target[topology]
 
 
 class Binder:
@@ -175,13 +194,23 @@ class Binder:
     def _arc_target(self) -> Any:
         return self.topology.endpoints()[1]
 
+    def _messages(self, number: int, dtype: Any, size: int) -> Any:
+        return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
+
+    def _sorted_offsets(self) -> Any:
+        return arcs_by_target(self.topology)[0]
+
+    def _sorted_arcs(self) -> Any:
+        return arcs_by_target(self.topology)[1]
+
     # -- scratch
 
     def _index(self) -> Any:
         return self.topology.index_dtype
 
-    def _stamp(self, number: int) -> Any:
-        stamps = self.workspace.get(("stamp", number), self.n, np.uint32)
+    def _stamp(self, number: int | str) -> Any:
+        size = self.arcs if number == "arcs" else self.n
+        stamps = self.workspace.get(("stamp", number), size, np.uint32)
         if self.options.ordered:
             stamps.fill(0)
         return stamps

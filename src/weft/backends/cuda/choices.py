@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.kernel import Options, Side
@@ -33,12 +34,10 @@ class Launching:
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     get = request.options.get
-    registries = get("registries")
+    registries: Any = get("registries")
     deterministic = bool(get("deterministic"))
     format_ = registries.format(get("format") or "csr")
     schedule = get("schedule")
-    import os
-
     push_name = schedule or os.environ.get("WEFT_PUSH") or "twc"
     pull_name = schedule or os.environ.get("WEFT_PULL") or "twc"
     if deterministic:
@@ -53,6 +52,8 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         _input(registries.schedule(pull_name), get("frontier_in"), "bitmap", "pull"),
         get("frontier_out") or "bitmap",
     )  # fmt: skip
+    if "bytemap" in (get("frontier_in"), get("frontier_out")):  # the maps of a run are of one kind
+        push, pull = (replace(side, **_by_bytes(side)) for side in (push, pull))
     return Options(
         directions=directions_of(request),
         push=push,
@@ -68,6 +69,11 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         arcs=request.arcs,
         fuse=get("fuse") or "all",
     )
+
+
+def _by_bytes(side: Side) -> dict[str, str]:
+    kinds = {"frontier_in": side.frontier_in, "frontier_out": side.frontier_out}
+    return {name: "bytemap" for name, kind in kinds.items() if kind == "bitmap"}
 
 
 def _input(schedule: Any, wanted: str | None, default: str, direction: str) -> str:
@@ -105,9 +111,7 @@ def launching(
     width = get("width") or "auto"
     if width == "block" or width == "grid":
         cluster = 1
-    grid = min(
-        module.kernel(name).blocks_at_once(block, shared, cluster) for name in KERNELS[fuse]
-    )
+    grid = min(module.kernel(name).blocks_at_once(block, shared, cluster) for name in KERNELS[fuse])
     narrow = 0 if width == "grid" or fuse != "all" else block * cluster
     knobs = {
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
@@ -123,6 +127,15 @@ def launching(
         "few": 1 << 13,
         "many": 1 << 20,
     }
+    if os.environ.get("WEFT_KNOBS"):  # EXPERIMENT
+        w, b, g_, l = (int(x) for x in os.environ["WEFT_KNOBS"].split(","))
+        knobs |= {"warp_degree": w, "block_degree": b, "grid_degree": g_, "row_lanes": l}
+    if os.environ.get("WEFT_NARROW"):
+        x, y = (int(x) for x in os.environ["WEFT_NARROW"].split(","))
+        knobs |= {"narrow_size": x, "narrow_edges": y}
+    if os.environ.get("WEFT_FEW"):
+        x, y = (int(x) for x in os.environ["WEFT_FEW"].split(","))
+        knobs |= {"few": x, "many": y}
     return Launching(grid, block, shared, cluster, fuse, knobs)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from weft.backends.cuda.kernel import Kernel, Side
-from weft.backends.cuda.updates import commit_lines
+from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, sorts_messages
+from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, buffered_edges, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
 from weft.ir.plan import Sweep
+
+IN_ORDER = "walk_in_order(place, format, rows, visitor);"
 
 
 def refused(sweep: Sweep, direction: str) -> str:
@@ -19,17 +22,26 @@ def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
     return [d for d in kernel.options.directions if not refused(sweep, d)]
 
 
-def output_of(kernel: Kernel, kind: str, *, exact: bool) -> str:
-    """Return the C++ type of an output that may (exact) get a vertex twice, or surely does not."""
-    options = kernel.options
-    dedup = options.dedup if exact else "proven"
-    compaction = options.compaction
-    if kind != "queue":
-        compaction = "online"
-        dedup = "exact" if exact else "proven"
+def output_of(
+    kernel: Kernel, kind: str, *, exact: bool, repeats: bool = False, batch: bool = False
+) -> str:
+    """Return the C++ type of an output that may (exact) get a vertex twice, or surely does not.
+
+    With `repeats` nobody can see a vertex that is queued twice. A `batch` is filtered afterwards.
+    """
+    compaction = kernel.options.compaction if kind == "queue" else "online"
+    dedup = "exact" if exact else "proven"
+    if exact and repeats and kind == "queue":
+        dedup = kernel.options.dedup
     if compaction == "batch":
-        dedup = "none"
+        compaction, dedup = ("batch", "none") if batch else ("online", dedup)
     return f"Output<Vertex, Kind::{kind}, Compaction::{compaction}, Dedup::{dedup}, 1>"
+
+
+def is_batch(kernel: Kernel, kind: str, direction: str) -> bool:
+    """Whether what a sweep puts out goes to a batch first."""
+    pushed = direction in ("push", "arcs")
+    return kernel.options.compaction == "batch" and kind == "queue" and pushed
 
 
 def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
@@ -141,11 +153,15 @@ def _inputs(kernel: Kernel, direction: str, side: Side) -> list[str]:
 def visitor_phase(
     kernel: Kernel, sweep: Sweep, visitor: Visitor, *, output: str, touched: bool, head: list[str],
     call: str, format_: str, members: dict[str, str] | None = None, publish: bool = True,
+    batch: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return the body of a phase: make output and visitor, sweep, publish what was counted."""
-    lines = [
-        f"using Out = {output};",
-        "Out out = make_output<Out>(a, loop, place, cells);",
+    lines = [f"using Out = {output};", "Out out = make_output<Out>(a, loop, place, cells);"]
+    if batch:  # each arc has a place in it
+        kernel.batches = True
+        lines.append(f"out.queue = {kernel.args.use('batch')};")
+        lines.append("out.capacity = a.arcs > a.n ? a.arcs : a.n;")
+    lines += [
         "out.begin();",
         f"const auto format = {format_};",
         f"const auto degree = {degree_functor(kernel)};",
@@ -189,6 +205,8 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     way = "out" if direction == "push" else "in"
     rows = side.schedule.rows
     name = f"{direction}_{k}"
+    if direction == "push" and sorts_messages(sweep, options):
+        return _sorted_push(kernel, sweep, k, then)
     deferred = sweep.mode == "deferred"
     direct = direction == "pull" and sweep.direct_pull
     touched = deferred and not (direct and rows == "whole")
@@ -196,23 +214,28 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     if sweep.mode == "once":
         exact = False  # the swap decides who emits
     kind = "counter" if kernel.discards or (touched and not direct) else side.frontier_out
-    output = output_of(kernel, kind, exact=exact)
+    batch = is_batch(kernel, kind, direction)
+    repeats = direction == "push" and sweep.relaxes
+    output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch)
     if direction == "push":
         visitor = push_visitor(kernel, sweep, f"Push{k}")
         members: dict[str, str] = {}
     else:
         visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows)
-        members = {"frontier": "const ByteRows" if options.map_kind == "bytemap" else "const BitRows"}
+        members = {
+            "frontier": "const ByteRows" if options.map_kind == "bytemap" else "const BitRows"
+        }
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
-    count = side.schedule.phases
+    serial = sweep.in_order and direction == "push"
+    count = 1 if serial else side.schedule.phases
     numbers = [len(kernel.phases) + i for i in range(count)]
     head = _inputs(kernel, direction, side)
     for part in range(count):
         pieces = len(kernel.pieces)
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=sweep_call(kernel, side, direction, part), format_=format_of(kernel, side, way),
-            members=members,
+            call=IN_ORDER if serial else sweep_call(kernel, side, direction, part),
+            format_=format_of(kernel, side, way), members=members, batch=batch,
         )  # fmt: skip
         if kind in ("bitmap", "bytemap") and part == count - 1:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
@@ -223,6 +246,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         kernel.phase(f"{name}_{part}" if count > 1 else name, body, after, direction)
     start = f"t.loop.phase = {numbers[0]};"
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
+    maps = maps or "Dedup::bitmask" in output
     return kernel.ready(
         start,
         queue=direction == "push" and side.frontier_in == "queue",
@@ -276,22 +300,78 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     touched = sweep.mode == "deferred"
     kind = "counter" if kernel.discards or touched else kernel.options.push.frontier_out
     exact = sweep.mode != "once"
-    visitor = push_visitor(kernel, sweep, f"Arcs{k}", by_arcs=True)
+    sorts = sorts_messages(sweep, kernel.options)
+    batch = is_batch(kernel, kind, "arcs")
+    update = keep_message if sorts else push_update
+    visitor = push_visitor(kernel, sweep, f"Arcs{k}", by_arcs=True, update=update)
     use = kernel.args.use
     arcs = f"ArcList<Vertex>{{{use('arc_queue')}, {use('arc_source')}, {use('arc_target')}}}"
-    call = "for_all(place, loop.size, [&](i64 i) { visit_arc(format, i, visitor); });"
+    each = "each_in_order" if sweep.in_order else "for_all"
+    call = f"{each}(place, loop.size, [&](i64 i) {{ visit_arc(format, i, visitor); }});"
     body = visitor_phase(
-        kernel, sweep, visitor, output=output_of(kernel, kind, exact=exact), touched=touched,
-        head=[], call=call, format_=arcs,
+        kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
+        output=output_of(kernel, kind, exact=exact, batch=batch), format_=arcs,
     )  # fmt: skip
-    finish = _finish(kernel, sweep, k, "arcs", kind, touched, then)
-    return kernel.phase(f"arcs_{k}", body, [finish])
+    chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
+    finish = _finish(kernel, sweep, k, "arcs", kind, touched and not sorts, then, chain)
+    if kind in ("bitmap", "bytemap"):
+        body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
+    start = kernel.phase(f"arcs_{k}", body, [finish])
+    maps = not kernel.discards and kernel.options.push.frontier_out != "queue"
+    return kernel.ready(start, clean=maps)
+
+
+# -- messages that are kept by arc and combined in the order of the slots
+
+
+def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
+    """Add the phases of a push without atomics; return the statement that starts them."""
+    side = kernel.options.push
+    visitor = push_visitor(kernel, sweep, f"Push{k}", update=keep_message)
+    chain = _sorted_phase(kernel, sweep, k, "push", then)
+    finish = _finish(kernel, sweep, k, "push", "counter", False, then, chain)
+    count = side.schedule.phases
+    numbers = [len(kernel.phases) + i for i in range(count)]
+    for part in range(count):
+        pieces = len(kernel.pieces)
+        body = visitor_phase(
+            kernel, sweep, visitor, output=output_of(kernel, "counter", exact=False),
+            touched=False, head=_inputs(kernel, "push", side),
+            call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
+        )  # fmt: skip
+        if part > 0:
+            del kernel.pieces[pieces:]
+        last = part == count - 1
+        after = [finish] if last else [f"t.loop.phase = {numbers[part + 1]};"]
+        kernel.phase(f"push_{k}_{part}" if count > 1 else f"push_{k}", body, after, "push")
+    return kernel.ready(
+        f"t.loop.phase = {numbers[0]};",
+        queue=side.frontier_in == "queue",
+        map_=side.frontier_in in ("bitmap", "bytemap"),
+        clean=side.frontier_out != "queue" and not kernel.discards,
+    )
+
+
+def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
+    """Add the phase that combines the kept messages of each vertex; return how it starts."""
+    kind = "counter" if kernel.discards else kernel.options.push.frontier_out
+    body = visitor_phase(
+        kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
+        output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
+        call="for_all(place, a.n, [&](i64 v) { walk_row(format, v, visitor); });",
+        format_=arcs_into(kernel),
+    )  # fmt: skip
+    if kind in ("bitmap", "bytemap"):
+        body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
+    collect = _collect(kernel, sweep, k, f"{direction}_sorted", kind, then)
+    return kernel.phase(f"sorted_{direction}_{k}", body, [collect])
 
 
 def _finish(
-    kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, touched: bool, then: str
-) -> str:
-    """Return what follows a sweep: counters, second buffers, the new frontier."""
+    kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, touched: bool, then: str,
+    chain: str = "",
+) -> str:  # fmt: skip
+    """Return what follows a sweep: counters, second buffers, `chain` or the new frontier."""
     lines = [*kernel.total_scalars(sweep)]
     lines.append("t.loop.looked = i64(t.cells[LOOKED]);")
     if direction != "pull":
@@ -299,21 +379,22 @@ def _finish(
     elif sweep.early_exit:
         reach = "(t.a.arcs - t.loop.explored)" if sweep.mode == "once" else "t.a.arcs"
         lines.append(f"t.loop.share = share_of(t.loop.looked, {reach});")
-    chain = _collect(kernel, sweep, k, direction, kind, then)
-    commits = touched
-    if commits:
+    buffered = sorted(buffered_edges(sweep))
+    if touched or chain or buffered:  # the counters of the sweep are gone after another phase
+        lines.append("keep_counts(t);")
+    if touched and not chain:
         chain = _commit_phase(kernel, sweep, k, direction, kind, then)
         lines.append("t.loop.touched = i64(t.cells[FAR]);")
-        lines.append("keep_counts(t);")
-    for name in sorted(buffered_edges(sweep)):
+    elif not chain:
+        chain = _collect(kernel, sweep, k, direction, kind, then)
+    for name in buffered:
         _, shape = kernel.edge_types[name]
         source, target = kernel.args.use("edge_next", name), kernel.args.use("edge_state", name)
         size = 1
         for extent in shape:
             size *= extent
         body = [f"for_all(place, a.arcs * {size}, [&](i64 i) {{ {target}[i] = {source}[i]; }});"]
-        # The counters of the sweep are gone after another phase: keep them.
-        chain = f"keep_counts(t); {kernel.phase(f'copy_{name}_{k}_{direction}', body, [chain])}"
+        chain = kernel.phase(f"copy_{name}_{k}_{direction}", body, [chain])
     lines.append(chain)
     return kernel.decide(f"finish_{direction}_{k}", lines)
 
@@ -323,7 +404,10 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
     if kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
     elif kind == "queue":
-        lines = ["keep_counts(t);", f"take_queue(t, {kernel.follow(then)}, {_once(sweep)});"]
+        take = "take_batch" if is_batch(kernel, kind, direction) else "take_queue"
+        lines = ["keep_counts(t);", f"{take}(t, {kernel.follow(then)}, {_once(sweep)});"]
+        if kernel.options.dedup == "bitmask" and sweep.relaxes:
+            lines.insert(0, "t.loop.clean = 0;")
     else:
         lines = ["keep_counts(t);", f"take_map(t, {_once(sweep)});", then]
     return kernel.decide(f"collect_{direction}_{k}", lines)

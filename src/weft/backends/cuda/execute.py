@@ -9,11 +9,12 @@ import numpy as np
 
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
-from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.choices import Launching, choose_options, launching
+from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import FIXED, Rendered, render
+from weft.backends.cuda.sorting import allow_sorted_pushes
 from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
@@ -94,6 +95,10 @@ def _make(
     }  # fmt: skip
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
+    decided += allow_sorted_pushes([*sweeps, *refill], options)
+    if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
+        options = replace(options, dedup="exact")
+        decided.append("exact_dedup")  # a vertex that is queued twice could be seen
     for sweep in [*sweeps, *refill]:
         check_directions(sweep, options.directions, request)
     ordered = (
@@ -298,7 +303,7 @@ class _Run:
         binder.trail_steps *= 2
         binder._trail()[: held.size] = held
         binder._trail_ends()[: ends.size] = ends
-        loop = self.control.parts["loop"]
+        loop = self.control.parts["loop"].view(np.int64)
         loop[AT["status"]] = RUNNING
         loop[AT["phase"]] = -1
         binder.unpack()

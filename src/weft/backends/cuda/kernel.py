@@ -96,6 +96,7 @@ class Kernel:
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    batches: bool = False  # a sweep puts its output into a batch
     starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
     first: str = ""  # the statement that begins the loop
@@ -213,7 +214,9 @@ class Kernel:
         later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
         for name, reduction, operand, dtype in renderer.reduced:
             if name not in later:
-                text = renderer.combined(reduction, f"parts.{identifier(name)}", str(operand), dtype)
+                text = renderer.combined(
+                    reduction, f"parts.{identifier(name)}", str(operand), dtype
+                )
                 out.line(f"parts.{identifier(name)} = {text};")
 
     def publish_scalars(self, sweep: Sweep) -> list[str]:
@@ -244,7 +247,9 @@ class Kernel:
             kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
             if not self.options.deterministic:
                 place = f"t.a.accumulators + t.loop.tick % 3 * num_accumulators + {slot}"
-                lines.append(f"t.scalars.{identifier(name)} = scalar_of<{kind}>(load_relaxed({place}));")
+                lines.append(
+                    f"t.scalars.{identifier(name)} = scalar_of<{kind}>(load_relaxed({place}));"
+                )
                 continue
             part = f"scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b])"
             joined = self.join_scalar(name, reduction, dtype, part)
@@ -269,11 +274,12 @@ class Kernel:
 
     def clear_scalars(self) -> list[str]:
         """Return what sets the accumulators of a coming phase to the identities."""
-        return [
-            f"a.accumulators[tick % 3 * num_accumulators + {slot}] = "
-            f"bits_of_scalar(static_cast<{c_type(dtype)}>({literal(identity_of(r, dtype), dtype)}));"
-            for slot, r, dtype in self.slots.values()
-        ]
+        lines = []
+        for slot, reduction, dtype in self.slots.values():
+            start = f"static_cast<{c_type(dtype)}>({literal(identity_of(reduction, dtype), dtype)})"
+            place = f"a.accumulators[tick % 3 * num_accumulators + {slot}]"
+            lines.append(f"{place} = bits_of_scalar({start});")
+        return lines
 
 
 def scalar_reductions(steps: list[Step]) -> list[tuple[str, Reduction, Any]]:

@@ -85,7 +85,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     head = [
         "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "
         "loop.size};",
-        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
+        "Far<Vertex, true> waiting = "
+        "make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
         "waiting.begin();",
     ]
     finish = kernel.decide(
@@ -175,7 +176,8 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
         f"const auto degree = {degree_functor(kernel)};",
-        "Far<Vertex, true> kept = make_waiting(a, loop, place, cells, loop.far + 1, loop.lists + 1, 0);",
+        "Far<Vertex, true> kept = "
+        "make_waiting(a, loop, place, cells, loop.far + 1, loop.lists + 1, 0);",
         "kept.begin();",
         "const auto priority = [&](i64 v) -> double {",
         *(f"    {line}" for line in out.lines),

@@ -11,9 +11,8 @@ import numpy as np
 
 from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.edges import directions_of, render_edge_sweep
-from weft.backends.cuda.kernel import Kernel, Options
+from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
-from weft.backends.cuda.site import Traits
 from weft.backends.cuda.text import c_type, identifier, stored_type
 from weft.backends.cuda.vertices import (
     fill_hoisted,
@@ -92,7 +91,8 @@ def headers_of(options: Options) -> dict[str, str]:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options,
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: DeviceTraits,
+    options: Options,
     closed: frozenset[str] = frozenset(),
 ) -> Rendered:  # fmt: skip
     """Render the kernels of a program."""
@@ -136,7 +136,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return c_type(binding[2])
     if kind in ("field", "next", "inbox", "old", "old_next", "snapshot", "old_snapshot", "frozen"):
         return f"{stored_type(kernel.types[binding[1]][0])}*"
-    if kind in ("hidden", "gathered"):
+    if kind in ("hidden", "gathered", "messages"):
         return f"{stored_type(binding[2])}*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"
@@ -145,9 +145,9 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"const {stored_type(columns[binding[1]])}*"
     if kind in ("edge_state", "edge_next"):
         return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
-    if kind == "offsets":
+    if kind in ("offsets", "sorted_offsets"):
         return "const i64*"
-    if kind in ("arcs", "edges", "edge_ids", "reverse"):
+    if kind in ("arcs", "edges", "edge_ids", "reverse", "sorted_arcs"):
         return "const Arc*"
     if kind in ("targets", "owners", "degree", "arc_source", "arc_target"):
         return "const Vertex*"
@@ -350,9 +350,8 @@ def _conversions(kernel: Kernel) -> None:
                 f"    if (t.loop.dense == 0 && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
             )
         if map_:
-            lines.append(
-                f"    if (t.loop.dense == 0 && t.loop.mapped == 0) {{ {phases['CLEAR_MAP']} return; }}"
-            )
+            wanted = "t.loop.dense == 0 && t.loop.mapped == 0"
+            lines.append(f"    if ({wanted}) {{ {phases['CLEAR_MAP']} return; }}")
         if clean:
             lines.append(f"    if (t.loop.clean == 0) {{ {phases['CLEAR_NEXT']} return; }}")
         if reverse:
@@ -392,7 +391,9 @@ def _queue_taking(kernel: Kernel) -> None:
         )
         when = "true" if options.compaction == "ballot" else "t.loop.overflow != 0"
         lines.append(f"if ({when}) {{ {count} return; }}")
-    if options.compaction == "batch" and kernel.thens:
+    lines.append("settle_queue(t);")
+    takes = {"take_queue": lines}
+    if kernel.batches and kernel.thens:
         degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
         if kernel.counts_edges:
             kernel.args.use("offsets", "out")
@@ -406,13 +407,15 @@ def _queue_taking(kernel: Kernel) -> None:
         start = kernel.phase(
             "filter", body, ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"]
         )
-        lines.append(f"{start} return;")
-    lines.append("settle_queue(t);")
-    kernel.decisions.append(
-        "    static WEFT_DEVICE void take_queue(Turn& t, i64 number, bool once) {\n"
-        "        t.loop.following = number;\n"
-        "        t.loop.once = once;\n" + "".join(f"        {line}\n" for line in lines) + "    }"
-    )
+        takes["take_batch"] = [start]
+    for name, lines in takes.items():
+        kernel.decisions.append(
+            f"    static WEFT_DEVICE void {name}(Turn& t, i64 number, bool once) {{\n"
+            "        t.loop.following = number;\n"
+            "        t.loop.once = once;\n"
+            + "".join(f"        {line}\n" for line in lines)
+            + "    }"
+        )
     kernel.decide("settle_queue", ["queue_taken(t.loop);", "follow(t);"])
     kernel.decisions.append(
         "    static WEFT_DEVICE void take_map(Turn& t, bool once) { map_taken(t.loop, once); }"
@@ -542,14 +545,16 @@ def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
     if swaps:
         head = (
             "        Args turned = given;\n"
-            f"        if (loop.swapped != 0) {{\n{swaps.replace('        ', '            ')}        }}\n"
+            "        if (loop.swapped != 0) {\n"
+            f"{swaps.replace('        ', '            ')}        }}\n"
             "        const Args& a = turned;\n"
         )
     body = "".join(f"        {line}\n" for line in phase.body)
     return (
         f"    static WEFT_DEVICE void phase_{phase.name}(const Args& given, const Loop& loop,\n"
         f"            const Scalars& scalars, const Place& place, u64* cells) {{\n"
-        f"{head}        static_cast<void>(scalars);\n        static_cast<void>(cells);\n{body}    }}\n"
+        f"{head}        static_cast<void>(scalars);\n        static_cast<void>(cells);\n"
+        f"{body}    }}\n"
     )
 
 

@@ -160,12 +160,14 @@ def deliver(
         key_type = c_type(*kinds[0])
         key = kernel.args.use(*arrays[0])
         test = f"{held[0]} {sign} {key_type}(at_load({key}, v))"
-        with out.block(f"if ({test})"):
-            with out.block(f"with_lock({kernel.args.use('locks')}, v, [&]", "});"):
-                with out.block(f"if ({test})"):
-                    for binding, (dtype, shape), text in zip(arrays, kinds, held, strict=True):
-                        array = kernel.args.use(*binding)
-                        out.line(f"leave<{c_type(dtype, shape)}>({array}, v, {text});")
+        with (
+            out.block(f"if ({test})"),
+            out.block(f"with_lock({kernel.args.use('locks')}, v, [&]", "});"),
+            out.block(f"if ({test})"),
+        ):
+            for binding, (dtype, shape), text in zip(arrays, kinds, held, strict=True):
+                array = kernel.args.use(*binding)
+                out.line(f"leave<{c_type(dtype, shape)}>({array}, v, {text});")
         return
     (dtype, shape), text, array = kinds[0], messages[0], kernel.args.use(*arrays[0])
     text = renderer.hold(text, dtype, shape)
@@ -321,8 +323,9 @@ def settle(kernel: Kernel, out: Emitter, sweep: Sweep, fresh: dict[str, str]) ->
 class Pulled:
     """The messages of one pulled row: what gathers them, and what becomes of the result."""
 
-    def __init__(self, kernel: Kernel, sweep: Sweep, site: Site) -> None:
+    def __init__(self, kernel: Kernel, sweep: Sweep, site: Site, *, direct: bool = False) -> None:
         self.kernel, self.sweep, self.site = kernel, sweep, site
+        self.direct = direct or sweep.direct_pull  # nobody else reads what is written
         self.step = sweep.steps[0]
         self.groups: list[tuple[Reduction, tuple[str, ...], range, Accumulator]] = []
         scratch = kernel.emitter()
@@ -350,7 +353,7 @@ class Pulled:
         Returns for each part that starts so the member of the row that holds the value, with its
         type, name and text.
         """
-        found = []
+        found: list[tuple[str, str, tuple[str, str, str]]] = []
         for reduction, names, _, accumulator in self.groups:
             if reduction.name in ("argmin", "argmax"):
                 whole = names if self.step.active is not None else names[:1]
@@ -448,7 +451,7 @@ class Pulled:
                 for name, part in zip(names, accumulator.parts, strict=True):
                     write(kernel, out, ("field", name), name, part, "leave")
             emit(kernel, out)
-        elif sweep.mode == "online" or sweep.direct_pull:
+        elif sweep.mode == "online" or self.direct:
             settle(kernel, out, sweep, self._combined(out, renderer))
         else:
             out.line("touched.append(v);")

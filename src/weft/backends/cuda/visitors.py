@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
@@ -61,8 +62,8 @@ class Visitor:
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"{extra}"
-            f"    WEFT_DEVICE bool open(i64 {vertex}) {{\n{indent(self.open) or '        return true;'}"
-            f"{'' if self.open else chr(10)}    }}\n"
+            f"    WEFT_DEVICE bool open(i64 {vertex}) {{\n"
+            f"{indent(self.open or ['return true;'])}    }}\n"
             f"    WEFT_DEVICE Row load(i64 {vertex}) {{\n{indent(self.load)}"
             f"        return Row{{{row}}};\n    }}\n"
             f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
@@ -73,8 +74,8 @@ class Visitor:
             f"        return false;\n    }}\n"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
-            f"    WEFT_DEVICE void close(const Row& row, i64 {vertex}, Partial partial, bool whole) "
-            f"{{\n{indent(self.close)}    }}\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {vertex}, Partial partial, "
+            f"bool whole) {{\n{indent(self.close)}    }}\n"
             f"}};\n"
         )
 
@@ -124,7 +125,9 @@ def hoist_row(
     """Compute what a row's arcs share when the row is loaded; return how arcs name it."""
     values = row_values(step, row, live)
     inner = {id(v) for v in values}
-    leaving = {id(a) for value in step.body.body if id(value) not in inner for a in value.args}
+    outside = [value for value in step.body.walk() if id(value) not in inner]
+    leaving = {id(a) for value in outside for a in value.args}
+    leaving |= {id(r) for value in outside for block in value.blocks for r in block.results}
     leaving |= {id(r) for r in step.body.results}
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set(), vertex=site.index[row])
@@ -199,8 +202,13 @@ def _renderers(kernel: Kernel, out: Emitter, sweep: Sweep, site: Site) -> list[B
     ]
 
 
-def push_visitor(kernel: Kernel, sweep: Sweep, name: str, *, by_arcs: bool = False) -> Visitor:
-    """Return the visitor of a push; with `by_arcs`, of a frontier of arcs."""
+def push_visitor(
+    kernel: Kernel, sweep: Sweep, name: str, *, by_arcs: bool = False, update: Any = push_update
+) -> Visitor:
+    """Return the visitor of a push; with `by_arcs`, of a frontier of arcs.
+
+    `update` renders what becomes of the messages of one arc.
+    """
     visitor = Visitor(name, vertex="u", far="v")
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
@@ -219,10 +227,10 @@ def push_visitor(kernel: Kernel, sweep: Sweep, name: str, *, by_arcs: bool = Fal
     renderers = _renderers(kernel, out, sweep, site)
     renderers[0].known.update(known)
 
-    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
-        push_update(kernel, out, sweep, number, step, renderer, messages)
+    def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        update(kernel, out, sweep, number, step, renderer, messages)
 
-    render_functions(kernel, out, sweep, site, renderers, update)
+    render_functions(kernel, out, sweep, site, renderers, send)
     visitor.take = out.lines
     return visitor
 
@@ -259,6 +267,12 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:
     render_functions(kernel, out, sweep, site, renderers, update, accepted=True)
     pulled.end_slot(out, renderers[0])
     visitor.take = out.lines
+    start_rows(kernel, visitor, pulled, rows)
+    return visitor
+
+
+def start_rows(kernel: Kernel, visitor: Visitor, pulled: Pulled, rows: str) -> None:
+    """Add what a row's messages start from, how parts of it meet, and what becomes of them."""
     visitor.partial = pulled.members()
     for part, name, present in pulled.begin():
         visitor.begin.append(f"{part} = row.{name};")
@@ -269,4 +283,3 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:
     close = kernel.emitter()
     pulled.close(close, rows)
     visitor.close = close.lines
-    return visitor

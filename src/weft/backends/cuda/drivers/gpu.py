@@ -112,9 +112,7 @@ class GpuKernel:
             if cluster > 1:
                 from cuda.core import LaunchConfig
 
-                config = LaunchConfig(
-                    grid=1, cluster=cluster, block=block, shmem_size=shared_bytes
-                )
+                config = LaunchConfig(grid=1, cluster=cluster, block=block, shmem_size=shared_bytes)
                 self._occupancy[key] = _clusters(occupancy, config) * cluster
             else:
                 per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))

@@ -35,6 +35,31 @@ struct ByteRows {
     WEFT_DEVICE i64 row(i64 i) const { return holds(i) ? i : -1; }
 };
 
+// The arcs into each vertex in the order of their slots: a format whose targets are arcs.
+template <class Arc>
+struct ArcsInto {
+    const i64* offsets;
+    const Arc* arcs;
+    WEFT_DEVICE i64 begin(i64 row) const { return load_constant(offsets + row); }
+    WEFT_DEVICE i64 end(i64 row) const { return load_constant(offsets + row + 1); }
+    WEFT_DEVICE i64 target(i64 slot, i64) const {
+        return static_cast<i64>(load_constant(arcs + slot));
+    }
+    WEFT_DEVICE bool valid(i64) const { return true; }
+};
+
+// By one thread, one after another: where the order can be seen.
+template <class Each>
+WEFT_DEVICE void each_in_order(const Place& place, i64 size, const Each& each) {
+    if (place.block != 0 || thread_id() != 0) return;
+    for (i64 i = 0; i < size; ++i) each(i);
+}
+template <class Format, class Rows, class Visitor>
+WEFT_DEVICE void walk_in_order(const Place& place, const Format& format, const Rows& rows,
+                               Visitor& visitor) {
+    each_in_order(place, rows.size(), [&](i64 i) { walk_row(format, rows.row(i), visitor); });
+}
+
 struct OutDegree {
     const i64* offsets;
     WEFT_DEVICE i64 operator()(i64 v) const {

@@ -214,7 +214,9 @@ WEFT_DEVICE void turn_alone(const typename Program::Args& a, u32 blocks) {
     using HeldLoop = Held<typename Program::Scalars>;
     WEFT_SHARED(HeldLoop, held, 1);
     load_held(a, held);
-    if (held->loop.status != RUNNING) return;
+    const bool running = held->loop.status == RUNNING;
+    sync_block();  // all have looked before the first thread goes on
+    if (!running) return;
     if (thread_id() == 0) step_forward<Program>(a, held, blocks);
     sync_block();
     report_held(a, held);

@@ -1,0 +1,78 @@
+"""Pushed messages that meet without atomics: kept by arc, then combined by target in slot order.
+
+In the first phase every arc that sends leaves its message at its own place, with a stamp. In the
+second one thread per vertex goes over the arcs into it, as a pull would.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cuda.blocks import BlockRenderer
+from weft.backends.cuda.kernel import Kernel, Options
+from weft.backends.cuda.text import Emitter, c_type, size_of
+from weft.backends.cuda.updates import Pulled
+from weft.backends.cuda.visitors import Visitor, start_rows
+from weft.ir.ops import Step
+from weft.ir.plan import Sweep
+
+
+def sorts_messages(sweep: Sweep, options: Options) -> bool:
+    """Whether the messages of a sweep, if it is pushed, are kept and combined afterwards."""
+    return options.combine == "sort" and sweep.mode == "deferred" and len(sweep.steps) == 1
+
+
+def allow_sorted_pushes(sweeps: list[Sweep], options: Options) -> list[str]:
+    """Let deterministic runs push what is combined in order; return what was decided."""
+    decided = []
+    for sweep in sweeps:
+        if sweep.kind == "edge" and sorts_messages(sweep, options):
+            decided.append("sorted_messages")
+            if sweep.in_order:
+                sweep.in_order, sweep.push_refused = False, ""
+    return decided
+
+
+def _places(kernel: Kernel, step: Step) -> list[tuple[str, str]]:
+    """Return the arrays of the messages by arc, with the types of their values."""
+    return [
+        (kernel.args.use("messages", k, dtype, size_of(shape)), c_type(dtype, shape))
+        for k, (dtype, shape) in enumerate(kernel.types[name] for name in step.into)
+    ]
+
+
+def keep_message(
+    kernel: Kernel, out: Emitter, sweep: Sweep, number: int, step: Step, renderer: BlockRenderer,
+    messages: list[str],
+) -> None:  # fmt: skip
+    """Render what becomes of the message of one arc: it waits at the place of the arc."""
+    arc = renderer.variable(renderer.scope.site.arc(), "i64", "arc")
+    for (array, kind), text in zip(_places(kernel, step), messages, strict=True):
+        out.line(f"put<{kind}>({array}, {arc}, {text});")
+    out.line(f"{kernel.args.use('stamp', 'arcs')}[{arc}] = u32(loop.epoch);")
+
+
+def arcs_into(kernel: Kernel) -> str:
+    """Return the construction of the list of the arcs into each vertex."""
+    use = kernel.args.use
+    if kernel.traits.keep == "both":
+        return f"ArcsInto<Arc>{{{use('offsets', 'in')}, {use('arcs', 'in')}}}"
+    return f"ArcsInto<Arc>{{{use('sorted_offsets')}, {use('sorted_arcs')}}}"
+
+
+def sorted_visitor(kernel: Kernel, sweep: Sweep, name: str) -> Visitor:
+    """Return the visitor that combines the kept messages of a vertex and writes it."""
+    step = sweep.steps[0]
+    visitor = Visitor(name, vertex="v", far="arc", collects=True, exits=sweep.early_exit)
+    site = kernel.site("in", "s")
+    pulled = Pulled(kernel, sweep, site, direct=True)
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step, set())
+    out.line(f"if ({kernel.args.use('stamp', 'arcs')}[arc] != u32(loop.epoch)) return false;")
+    messages = [
+        renderer.variable(f"fetch<{kind}>({array}, arc)", kind, "m")
+        for array, kind in _places(kernel, step)
+    ]
+    pulled.take(out, renderer, messages)
+    pulled.end_slot(out, renderer)
+    visitor.take = out.lines
+    start_rows(kernel, visitor, pulled, "whole")
+    return visitor

@@ -1,0 +1,186 @@
+"""Small cases under NVIDIA's compute-sanitizer: ``python tests/cuda/sanitize.py``.
+
+Runs algorithms × settings of `fuse` under memcheck, racecheck and synccheck, one process per tool
+and setting. Each case has a time limit; a process that passes it is ended, and the cases after it
+go on in another one. Arrays are allocated one by one, so that memcheck sees the end of each.
+
+``--tool none --device emulated`` runs the cases without the sanitizer, to try the script itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ("memcheck", "racecheck", "synccheck")
+FUSES = ("none", "direction", "all")
+BEGIN, END = "@begin ", "@end "
+SANITIZER_SAYS = "========= "
+# Lines of the sanitizer that are no fault.
+HARMLESS = ("COMPUTE-SANITIZER", "ERROR SUMMARY: 0", "RACECHECK SUMMARY: 0", "Copyright")
+
+
+def cases() -> dict:
+    """Name -> function of a graph and a configuration; graphs have a few hundred vertices."""
+    import weft
+
+    return {
+        "bfs": lambda g, c: weft.bfs(g, 1, config=c).level,
+        "bfs push": lambda g, c: weft.bfs(g, 1, config=_with(c, direction="push")).level,
+        "bfs pull": lambda g, c: weft.bfs(g, 1, config=_with(c, direction="pull")).level,
+        "sssp": lambda g, c: weft.sssp(g, 1, config=c).dist,
+        "sssp unordered": lambda g, c: weft.sssp(g, 1, config=_with(c, ordering=False)).dist,
+        "pagerank": lambda g, c: weft.pagerank(
+            g, tol=0, max_iter=3, on_unconverged="return", config=c
+        ),
+        "components": lambda g, c: weft.connected_components(g, config=c),
+        "cores": lambda g, c: weft.core_number(g, config=c),
+        "triangles": lambda g, c: weft.triangle_count(g, config=c),
+        "clustering": lambda g, c: weft.clustering(g, config=c),
+        "betweenness": lambda g, c: weft.betweenness(g, [1, 2], config=c),
+        "label propagation": lambda g, c: weft.label_propagation(g, 2, config=c),
+    }
+
+
+def _with(config, **options):
+    from dataclasses import replace
+
+    return replace(config, **options)
+
+
+def run_cases(device: str, fuse: str, names: list[str]) -> None:
+    """In the process that is watched: run cases and compare them with the CPU."""
+    import numpy as np
+
+    import weft
+
+    if device.startswith("cuda"):
+        import cupy
+
+        cupy.cuda.set_allocator(None)
+    known = cases()
+    config = weft.Config(fuse=fuse)
+    host = [
+        weft.generators.rmat(7, 6, seed=1, weights="int"),
+        weft.generators.road(8, 0.7, seed=1, weights="int"),
+    ]
+    for name in names:
+        print(BEGIN + name, flush=True)
+        wrong = 0
+        for g in host:
+            want = known[name](g, weft.Config())
+            got = known[name](g.to(device), config)
+            got = got.get() if hasattr(got, "get") else got
+            wrong += not np.allclose(got, want, rtol=1e-9)
+        print(END + ("wrong result" if wrong else "ok"), flush=True)
+
+
+class Watched:
+    """The watched process and its lines."""
+
+    def __init__(self, tool: str, device: str, fuse: str, names: list[str]) -> None:
+        own = [sys.executable, str(Path(__file__)), "--run", ",".join(names), "--fuse", fuse]
+        own += ["--device", device]
+        if tool != "none":
+            own = ["compute-sanitizer", "--tool", tool, "--print-limit", "20", *own]
+        path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+        self.process = subprocess.Popen(
+            own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+        self.lines: queue.Queue[str | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+
+def watch(tool: str, device: str, fuse: str, names: list[str], limit: float, log) -> dict:
+    """Run all cases under one tool; returns what became of each."""
+    results: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        watched = Watched(tool, device, fuse, waiting)
+        at, faults, last = waiting[0], 0, ""
+        deadline = time.monotonic() + limit + 30  # imports and the first compilation
+        while True:
+            try:
+                line = watched.lines.get(timeout=max(0.1, deadline - time.monotonic()))
+            except queue.Empty:
+                watched.process.kill()
+                watched.process.wait()
+                results[at] = "time limit"
+                break
+            if line is None:
+                status = watched.process.wait()
+                if at in results:
+                    if faults:  # what came after the last case
+                        results[at] = f"{faults} faults"
+                else:
+                    results[at] = f"{faults} faults" if faults else f"status {status}: {last}"[:60]
+                break
+            log.write(line + "\n")
+            if line.startswith(BEGIN):
+                at, faults = line[len(BEGIN) :], 0
+                deadline = time.monotonic() + limit
+            elif line.startswith(END):
+                results[at] = f"{faults} faults" if faults else line[len(END) :]
+            elif line.startswith(SANITIZER_SAYS):
+                text = line[len(SANITIZER_SAYS) :]
+                # A fault is a line of its own; the indented ones tell more about it.
+                harmless = not text.strip() or text.startswith(("    ", *HARMLESS))
+                faults += not harmless and "SUMMARY" not in text
+            elif line.strip():
+                last = line.strip()
+        waiting = [name for name in names if name not in results]
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", default=",".join(TOOLS), help="tools, between commas, or none")
+    parser.add_argument("--fuse", default=",".join(FUSES), help="settings, between commas")
+    parser.add_argument("--cases", help="names, between commas; all if not given")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds per case")
+    parser.add_argument("--budget", type=float, default=540.0, help="seconds in all")
+    parser.add_argument("--log", type=Path, default=Path("sanitize.log"), help="all output")
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.run is not None:
+        run_cases(options.device, options.fuse, options.run.split(","))
+        return 0
+    sys.path.insert(0, str(ROOT / "src"))
+    tools = options.tool.split(",")
+    if tools != ["none"] and shutil.which("compute-sanitizer") is None:
+        raise SystemExit("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit.")
+    names = options.cases.split(",") if options.cases else list(cases())
+    fuses = options.fuse.split(",")
+    began, table = time.monotonic(), {}
+    with options.log.open("w", encoding="utf-8") as log:
+        for tool in tools:
+            for fuse in fuses:
+                if time.monotonic() - began > options.budget:
+                    table[tool, fuse] = dict.fromkeys(names, "not run")
+                    continue
+                print(f"[{time.monotonic() - began:5.0f} s] {tool}, fuse={fuse}", flush=True)
+                table[tool, fuse] = watch(tool, options.device, fuse, names, options.limit, log)
+    width = max(map(len, names))
+    print(" " * width, *(f"{tool[:5]}/{fuse}".rjust(16) for tool, fuse in table))
+    for name in names:
+        print(name.ljust(width), *(found[name][:16].rjust(16) for found in table.values()))
+    return int(any(result != "ok" for found in table.values() for result in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
