@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import queue
 import subprocess
 import sys
-import threading
 import time
 from datetime import date
 from pathlib import Path
@@ -25,10 +22,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import gpu_graphs, gpu_report, gpu_startup
+from benchmarks.gpu_lines import ROOT, Lines, SilentError
 from benchmarks.gpu_tasks import TASKS, Row
 from benchmarks.gpu_worker import MARK, SPOILED
 
-ROOT = Path(__file__).resolve().parents[1]
 TASK_SECONDS = 60.0
 BUDGET_SECONDS = 460.0
 # A worker that does not answer its own alarm for so long hangs and is killed.
@@ -55,38 +52,20 @@ class Progress:
         print(f"[{self.elapsed:6.1f} s] {text}", flush=True)
 
 
-class Worker:
+class Worker(Lines):
     """A process of `benchmarks/gpu_worker.py`, and its events."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-        self.process = subprocess.Popen(
-            [sys.executable, str(ROOT / "benchmarks" / "gpu_worker.py"), json.dumps(order)],
-            stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": path},
-        )  # fmt: skip
-        self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
+        super().__init__(ROOT / "benchmarks" / "gpu_worker.py", json.dumps(order))
 
     def next_event(self, seconds: float) -> dict[str, Any] | None:
-        """The next event, None when there are no more. Raises `queue.Empty` when time is up."""
+        """The next event, None when there are no more; other lines are passed on."""
         deadline = time.perf_counter() + seconds
-        while True:
-            line = self.lines.get(timeout=max(0.01, deadline - time.perf_counter()))
-            if line is None:
-                return None
+        while (line := self.next(deadline - time.perf_counter())) is not None:
             if line.startswith(MARK):
                 return json.loads(line[len(MARK) :])
-            print(line, end="", flush=True)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
+            print(line, flush=True)
+        return None
 
 
 def measure_graph(
@@ -131,7 +110,7 @@ def _measure_once(
                 found["rows"].append(row)
                 waiting.remove(row["task"])
                 progress.say(_row_text(row))
-    except queue.Empty:
+    except SilentError:
         worker.kill()
         progress.say(f"{name}: {at} did not answer in time; its process was ended")
         return _lost(found, name, waiting, at, "did not answer in time")

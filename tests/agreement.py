@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 import weft
-from oracle import Interpreted, run_interpreted
+from oracle import Interpreted, run_interpreted, run_on
+from weft.backends.cuda import execute as cuda
+from weft.engine.run import Registries
 
 # One kernel serves any number of threads.
 THREADS = (weft.Config(threads=1), weft.Config(threads=3))
@@ -35,6 +37,11 @@ def on_device(name: str) -> Iterator[None]:
         yield
     finally:
         _device.pop()
+
+
+def placed(g: weft.Graph) -> weft.Graph:
+    """Return a graph on the device that runs are made on."""
+    return g.to(_device[-1])
 
 
 def distinct(configs: Sequence[weft.Config]) -> list[weft.Config]:
@@ -85,7 +92,7 @@ def run(
     **options: Any,
 ) -> Result:
     """Run functions on fresh state, through the public API."""
-    g = g.to(_device[-1])
+    g = placed(g)
     state = g.state(**fields)
     held = None if edges is None else g.edge_state(**edges)
     given = {"edge_state": held, "config": config, **options}
@@ -115,6 +122,21 @@ def interpreted(
     return run_interpreted(
         g, functions, g.state(**fields), members, mode=mode, edge_state=held, arcs=arcs, **options
     )
+
+
+def emulated(
+    g: weft.Graph, functions: Any, fields: dict[str, Any], frontier: Any = None, *,
+    edges: dict[str, Any] | None = None, choices: dict[str, Any] | None = None, **options: Any,
+) -> Interpreted:  # fmt: skip
+    """Run functions as CUDA on the host; `choices` are options of the backend, also hidden ones."""
+    held = None if edges is None else g.edge_state(**edges)
+    state, place = g.state(**fields), g.to("emulated")
+    chosen = {"registries": Registries, **(choices or {})}
+    done = run_on(
+        cuda.execute, place, functions, state, frontier, edge_state=held, options=chosen, **options
+    )
+    done.outcome.frontier = np.sort(done.outcome.frontier)
+    return done
 
 
 def compare(result: Result, want: Interpreted, *, steps: bool = True) -> None:

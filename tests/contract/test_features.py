@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import weft
+from agreement import placed
 from oracle import run_interpreted
 from weft.backends.cpu import execute
 from weft.errors import FaultError
@@ -46,6 +47,7 @@ def compare(
 
     state, held = make()
     want = run_interpreted(g, functions, state, frontier, mode=mode, edge_state=held, **options)
+    g = placed(g)
     for direction in directions:
         state, held = make()
         config = weft.Config(direction=direction)
@@ -186,7 +188,7 @@ def test_a_singular_matrix_is_a_fault_at_its_vertex(op):
         else:
             v.a = weft.inverse(v.a)
 
-    g = graph()
+    g = placed(graph())
     for bad in (np.zeros((2, 2)), np.ones((2, 2)), np.full((2, 2), np.nan)):
         a = np.tile(np.eye(2), (N, 1, 1))
         a[17] = bad
@@ -201,7 +203,7 @@ def test_an_index_out_of_range_is_a_fault_at_its_vertex(place):
         v.y = v.x[v.where]
         v.z = v.m[v.where]
 
-    g = graph()
+    g = placed(graph())
     where = np.zeros(N, int)
     where[5] = place
     state = g.state(x=np.ones((N, 3)), m=np.ones((N, 3, 2)), where=where, y=np.ones(N),
@@ -222,7 +224,7 @@ def refit(v, ridge):
 
 
 def test_alternating_least_squares():
-    g = graph(directed=False)
+    g = placed(graph(directed=False))
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(N, 3))
     state = g.state(factor=factor, ridge=weft.scalar(0.5))
@@ -494,7 +496,7 @@ def test_threads_have_scratch_of_their_own(monkeypatch):
 
 
 def test_long_rows_of_float32_vectors_keep_their_precision():
-    g = weft.generators.star(60_000)
+    g = placed(weft.generators.star(60_000))
 
     @weft.vertex
     def gather(v):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from agreement import placed
 from oracle import run_interpreted
 
 G = weft.generators.rmat(6, 4, seed=1, directed=True, weights="int")
@@ -86,13 +87,14 @@ def test_programs_with_second_buffers(name):
     functions = PROGRAMS[name]
     directions = ["auto"] if isinstance(functions, weft.program.Fold) else ["auto", "push", "pull"]
 
-    def make():
-        return G.state(x=np.arange(N), total=np.ones(N, int))
+    def make(g):
+        return g.state(x=np.arange(N), total=np.ones(N, int))
 
-    want = run_interpreted(G, functions, make(), max_iter=4)
+    want = run_interpreted(G, functions, make(G), max_iter=4)
+    g = placed(G)
     for direction in directions:
-        state = make()
-        run = G.iterate(functions, state, max_iter=4, direction=direction)
+        state = make(g)
+        run = g.iterate(functions, state, max_iter=4, direction=direction)
         np.testing.assert_array_equal(state.total, want.total)
         np.testing.assert_array_equal(state.x, want.x)
         assert run.frontier.tolist() == want.frontier
@@ -106,7 +108,7 @@ def test_messages_that_change_nothing_bit_for_bit(direction):
     def send(u, v, e):
         return u.c, u.d + u.b * 0
 
-    g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2])
+    g = placed(weft.Graph.from_edges([0, 0, 1], [1, 2, 2]))
     state = g.state(a=np.full(3, -0.0), b=np.full(3, np.nan), c=np.full(3, -0.0), d=np.zeros(3))
     assert g.run(send, state, direction=direction).tolist() == []
     assert np.signbit(state.a).all() and np.isnan(state.b).all()

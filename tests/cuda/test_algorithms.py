@@ -62,11 +62,13 @@ def test_awkward_graphs(device, host, oracle, name, graph):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_random_graphs(device, host, oracle, sized, name):
+    module = oracle(name)
+
     @given(st.data())
     @settings(max_examples=sized(20, 4))
     def test(data):
         g = data.draw(graphs(min_vertices=1, index_dtype=None, weights=None))
-        check(oracle(name), name, g, host(CALLS[name](g.to(device))))
+        check(module, name, g, host(CALLS[name](g.to(device))))
 
     test()
 

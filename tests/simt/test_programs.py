@@ -37,7 +37,11 @@ DRAWN = {
     "combine": ["atomic", "sort"],
     "block_size": [32, 64, 96],
     "bin_size": [1, 64],
-    "width": ["auto", "grid"],
+    "width": ["auto", "block", "grid"],
+    # Where rows go to warps, blocks and all blocks: so low that small graphs have some of each.
+    "warp_degree": [2, 32],
+    "block_degree": [3, 1024],
+    "grid_degree": [5, 1 << 16],
 }
 
 

@@ -284,14 +284,31 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
     rows, slot, w = out.fresh("rows"), out.fresh("s"), out.fresh("w")
     accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
     out.line(f"RowPair {rows} = shorter_first({offsets}, {a}, {b});")
-    with out.block(f"for (i64 {slot} = {rows}.begin; {slot} < {rows}.end; ++{slot})"):
+    lanes = renderer.scope.lanes
+    first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
+    with out.block(
+        f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {lanes})"
+    ):
         out.line(f"if (!is_common({targets}, {rows}, {slot})) continue;")
         out.line(f"const i64 {w} = i64(load_constant({targets} + {slot}));")
         site = renderer.scope.site
         nested = renderer.inner(replace(site, index={**site.index, "w": w}))
+        nested.scope.lanes = 1  # each lane has a neighbour of its own
         accumulator.renderer = nested
         accumulator.take(nested.block(value.blocks[0]))
+    if lanes > 1:
+        _meet(renderer, value, accumulator.parts[0], lanes)
     return accumulator.parts[0]
+
+
+def _meet(renderer: BlockRenderer, value: Value, part: str, lanes: int) -> None:
+    """Combine what the lanes of a group found; all of them get the whole."""
+    out = renderer.out
+    with out.block(f"for (u32 stride = 1; stride < {lanes}; stride *= 2)"):
+        other = renderer.variable(
+            f"shuffle_any(Group<{lanes}>::mask(), {part}, lane_id() ^ stride)", value.dtype, "other"
+        )
+        out.line(f"{part} = {renderer.combined(value.attr, part, other, value.dtype)};")
 
 
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:

@@ -242,7 +242,7 @@ class Binder:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
 
     def _schedule(self, direction: str, name: str) -> Any:
-        side = self.options.push if direction == "push" else self.options.pull
+        side = self.options.side(direction)
         for known, dtype, size in side.schedule.workspace(self.n, self.arcs):
             if known == name:
                 kind = self._index() if dtype == "vertex" else np.dtype(dtype)

@@ -52,6 +52,7 @@ class Scope:
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
         keys_base: str = "keys_base",
+        lanes: int = 1,
     ) -> None:
         self.load = load
         self.site = site
@@ -59,6 +60,7 @@ class Scope:
         self.function = function
         self.vertex = vertex
         self.gather = gather
+        self.lanes = lanes  # threads that run the block together, with the same values
         self.keys_base = keys_base  # where the messages of `weft.mode` are kept
 
     def at(self, site: Any) -> Scope:
@@ -70,6 +72,7 @@ class Scope:
             vertex=self.vertex,
             site=site,
             keys_base=self.keys_base,
+            lanes=self.lanes,
         )
 
 
@@ -341,7 +344,8 @@ class BlockRenderer:
             loaded_text = cast_loaded(text, value.dtype)
             self.known[id(value)] = self.variable(loaded_text, type_of(value))
         else:
-            self.out.line(f"{text};")
+            one = f"if (Group<{self.scope.lanes}>::lane() == 0) " if self.scope.lanes > 1 else ""
+            self.out.line(f"{one}{text};")
 
     # -- effects
 

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft.backends.cuda.costs import common_lanes, default_schedule, shape_of
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of
@@ -38,10 +39,12 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
     deterministic = bool(get("deterministic"))
     format_ = registries.format(get("format") or "csr")
     schedule = get("schedule")
-    push_name = schedule or os.environ.get("WEFT_PUSH") or "twc"
-    pull_name = schedule or os.environ.get("WEFT_PULL") or "twc"
+    shape = shape_of(request.topology)
+    push_name = schedule or os.environ.get("WEFT_PUSH") or default_schedule(shape, "push")
+    pull_name = schedule or os.environ.get("WEFT_PULL") or default_schedule(shape, "pull")
+    gather_name = schedule or os.environ.get("WEFT_GATHER") or default_schedule(shape, "gather")
     if deterministic:
-        push_name = pull_name = "vertex"
+        push_name = pull_name = gather_name = "vertex"
     push = Side(
         registries.schedule(push_name), format_,
         _input(registries.schedule(push_name), get("frontier_in"), "queue", "push"),
@@ -52,12 +55,14 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         _input(registries.schedule(pull_name), get("frontier_in"), "bitmap", "pull"),
         get("frontier_out") or "bitmap",
     )  # fmt: skip
+    gather = replace(pull, schedule=registries.schedule(gather_name))
     if "bytemap" in (get("frontier_in"), get("frontier_out")):  # the maps of a run are of one kind
-        push, pull = (replace(side, **_by_bytes(side)) for side in (push, pull))
+        push, pull, gather = (replace(side, **_by_bytes(side)) for side in (push, pull, gather))
     return Options(
         directions=directions_of(request),
         push=push,
         pull=pull,
+        gather=gather,
         rule=rule_of(request.options),
         compaction="ballot" if deterministic else get("compaction") or "online",
         dedup="exact" if deterministic else get("dedup") or "exact",
@@ -68,6 +73,7 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         kept_old=kept,
         arcs=request.arcs,
         fuse=get("fuse") or "all",
+        lanes=1 if deterministic else common_lanes(shape),
     )
 
 
@@ -98,8 +104,9 @@ def launching(
     bin_size = int(get("bin_size") or 64) * block // 16
     index_bytes = request.topology.index_dtype.itemsize
     schedule_bytes = max(
-        side.schedule.shared_bytes(block, 1, rendered.partial_bytes, rendered.row_bytes)
-        for side in (options.push, options.pull)
+        side.schedule.shared_bytes(block, lanes, rendered.partial_bytes, rendered.row_bytes)
+        for side in options.sides
+        for lanes in (1, options.lanes)
     )
     schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
     output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
@@ -116,16 +123,16 @@ def launching(
     knobs = {
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
         "items": int(get("items_per_thread") or 8),
-        "warp_degree": 32,
-        "block_degree": 1024,
-        "grid_degree": 1 << 16,
+        "warp_degree": int(get("warp_degree") or 32),
+        "block_degree": int(get("block_degree") or 1024),
+        "grid_degree": int(get("grid_degree") or 1 << 16),
         "bin_size": bin_size,
         "output_at": schedule_bytes,
         "touched_at": schedule_bytes + output_bytes,
         "narrow_size": narrow,
         "narrow_edges": narrow * 16,
-        "few": 1 << 13,
-        "many": 1 << 20,
+        "few": 1 << 20,
+        "many": 1 << 23,
     }
     if os.environ.get("WEFT_KNOBS"):  # EXPERIMENT
         w, b, g_, l = (int(x) for x in os.environ["WEFT_KNOBS"].split(","))

@@ -165,7 +165,7 @@ def run_facts(
     else:
         facts |= {"registers": "not known", "clock": "counts of the emulation"}
     for name in options.directions:
-        facts[name] = _side_text(options.push if name == "push" else options.pull)
+        facts[name] = _side_text(options.side(name))
     facts |= {"compaction": options.compaction, "dedup": options.dedup, "fuse": how.fuse}
     return {**facts, "launches": launches}
 

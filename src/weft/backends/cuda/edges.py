@@ -7,6 +7,8 @@ from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, 
 from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, buffered_edges, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
+from weft.ir.facts import uses
+from weft.ir.ops import LIVE_WRITE
 from weft.ir.plan import Sweep
 
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
@@ -117,9 +119,28 @@ def _memory(kernel: Kernel, side: Side, name: str) -> str:
     return f"{{{uses}}}"
 
 
-def sweep_call(kernel: Kernel, side: Side, name: str, part: int) -> str:
+def side_of(sweep: Sweep, direction: str) -> str:
+    """Return the side that serves a direction of a sweep."""
+    return "gather" if direction == "pull" and not sweep.early_exit else direction
+
+
+def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
+    """Return how many threads take one arc of a sweep together."""
+    # The lanes of a group must see the same: nothing that others write meanwhile.
+    if "common" not in sweep.facts.ops or len(sweep.steps) > 1 or sweep.mode in ("once", "online"):
+        return 1
+    if any(v.op == "at_load" for v in sweep.steps[0].body.walk()):
+        return 1
+    for step in sweep.steps:
+        used = uses(step.body)
+        if any(v.op in LIVE_WRITE and used.get(id(v)) for v in step.body.walk()):
+            return 1  # every lane would have to know what one of them got
+    return kernel.options.lanes
+
+
+def sweep_call(kernel: Kernel, side: Side, name: str, part: int, lanes: int = 1) -> str:
     """Return the call of one phase of a schedule with `rows` and `visitor`."""
-    struct = f"{side.schedule.struct}<{side.format.struct}<Vertex>, 1>"
+    struct = f"{side.schedule.struct}<{side.format.struct}<Vertex>, {lanes}>"
     memory = f"typename {struct}::Memory{_memory(kernel, side, name)}"
     return (
         f"{struct}::template run<{part}>(place, knobs_of(a), {memory.replace('typename ', '')}, "
@@ -187,6 +208,8 @@ def visitor_phase(
     if touched:
         lines.append("touched.end();")
     lines.append("count_looked(visitor.looked, cells);")
+    kernel.row_bytes = max(kernel.row_bytes, visitor.row_bytes)
+    kernel.partial_bytes = max(kernel.partial_bytes, visitor.partial_bytes)
     kernel.pieces.append("template <class Format, class Out>\n" + visitor.text())
     return lines
 
@@ -201,7 +224,8 @@ def degree_functor(kernel: Kernel) -> str:
 def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
     """Add the phases of one direction; return the statement that starts them."""
     options = kernel.options
-    side = options.push if direction == "push" else options.pull
+    chosen = side_of(sweep, direction)
+    side = options.side(chosen)
     way = "out" if direction == "push" else "in"
     rows = side.schedule.rows
     name = f"{direction}_{k}"
@@ -217,6 +241,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     batch = is_batch(kernel, kind, direction)
     repeats = direction == "push" and sweep.relaxes
     output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch)
+    lanes = kernel.lanes = lanes_of(kernel, sweep) if direction == "push" else 1
     if direction == "push":
         visitor = push_visitor(kernel, sweep, f"Push{k}")
         members: dict[str, str] = {}
@@ -234,7 +259,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         pieces = len(kernel.pieces)
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=IN_ORDER if serial else sweep_call(kernel, side, direction, part),
+            call=IN_ORDER if serial else sweep_call(kernel, side, chosen, part, lanes),
             format_=format_of(kernel, side, way), members=members, batch=batch,
         )  # fmt: skip
         if kind in ("bitmap", "bytemap") and part == count - 1:

@@ -36,7 +36,7 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
     direction, groups = value.attr
     if direction == "both" or any(r.name == "mode" for r, _, _ in groups):
         return None
-    if kernel.options.pull.schedule.rows != "whole":
+    if kernel.options.gather.schedule.rows != "whole":
         for (reduction, count, _), kinds in zip(groups, _kinds(value), strict=True):
             wide = any(dtype.itemsize > 8 for dtype, _ in kinds)
             if wide or (reduction.name == "user" and count > 1):
@@ -85,7 +85,7 @@ def gather_phases(
     kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value, totals: list[str], finish: str
 ) -> str:
     """Add the phases of a gather whose arcs a schedule hands out."""
-    side = kernel.options.pull
+    side = kernel.options.gather
     rows = side.schedule.rows
     way = gather.attr[0]
     step = sweep.steps[0]
@@ -134,7 +134,7 @@ def gather_phases(
         pieces = len(kernel.pieces)
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=sweep_call(kernel, side, "pull", part), format_=format_of(kernel, side, way),
+            call=sweep_call(kernel, side, "gather", part), format_=format_of(kernel, side, way),
             publish=rows != "split",
         )  # fmt: skip
         if part > 0:
@@ -250,7 +250,7 @@ def _gather_commit(
             parts.append(name)
         _ = reduction
     functions(kernel, out, sweep, {id(gather): parts})
-    split = kernel.options.pull.schedule.rows == "split"
+    split = kernel.options.gather.schedule.rows == "split"
     which = "entered_vertex(a, loop, i)" if split else f"{kernel.args.use('touched')}[i]"
     body = [
         f"using Out = {output_of(kernel, kind, exact=False)};",
@@ -279,7 +279,7 @@ def _keep_scalars(kernel: Kernel, sweep: Sweep) -> list[str]:
 
 def _add_scalars(kernel: Kernel, sweep: Sweep, totals: list[str]) -> list[str]:
     """After the second: combine with what the first one found."""
-    if kernel.options.pull.schedule.rows != "mixed":
+    if kernel.options.gather.schedule.rows != "mixed":
         return totals
     lines: list[str] = []
     reduced = scalar_reductions(sweep.steps)

@@ -45,7 +45,8 @@ class Options:
 
     directions: tuple[str, ...]
     push: Side
-    pull: Side
+    pull: Side  # where the first message decides
+    gather: Side  # where all messages of a row are combined
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
@@ -56,7 +57,17 @@ class Options:
     kept_old: frozenset[str] = frozenset()
     arcs: bool = False  # the first frontier holds arcs
     fuse: str = "all"
+    lanes: int = 1  # threads that look for common neighbours together
     reuse: bool = False  # a pull tests what accept says of u instead of the frontier
+
+    def side(self, name: str) -> Side:
+        """Return a side by its name: push, pull or gather."""
+        return {"push": self.push, "pull": self.pull, "gather": self.gather}[name]
+
+    @property
+    def sides(self) -> tuple[Side, Side, Side]:
+        """Return all sides."""
+        return self.push, self.pull, self.gather
 
     @property
     def map_kind(self) -> str:
@@ -99,6 +110,9 @@ class Kernel:
     batches: bool = False  # a sweep puts its output into a batch
     starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
+    lanes: int = 1  # threads that take one arc together, in the sweep being rendered
+    row_bytes: int = 1  # of the largest visitor
+    partial_bytes: int = 1
     first: str = ""  # the statement that begins the loop
     extra_fixed: dict[str, str] = field(default_factory=dict)
     names: int = 0
@@ -179,6 +193,7 @@ class Kernel:
             vertex=vertex,
             gather=lambda value, renderer: render_gather(value, renderer, site, deterministic),
             site=site,
+            lanes=self.lanes,
         )
         return BlockRenderer(out, self.args, scope)
 

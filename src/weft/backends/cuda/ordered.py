@@ -48,6 +48,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
             "    return;",
             "}",
             "if (t.loop.far_size == 0) { t.loop.status = EMPTY; return; }",
+            "if (t.loop.far_size > t.a.narrow_size) t.loop.narrow = 0;",
             *_raise_threshold(kernel, sweep),
             "t.loop.epoch += 1;",
             "begin_output(t);",
@@ -93,7 +94,7 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         "finish_relax",
         [
             "t.loop.far_size += i64(t.cells[FAR]);",
-            "t.loop.processed += t.loop.entered;",
+            "t.loop.processed += t.loop.looked;",
             "keep_counts(t);",
             "record(t, 0, 0);",
             "t.loop.step += 1;",

@@ -61,8 +61,8 @@ class Rendered:
     accumulators: int
     identities: list[tuple[Reduction, Any]] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
-    partial_bytes: int = 64  # of the largest visitor, at most
-    row_bytes: int = 64
+    partial_bytes: int = 1  # of the largest visitor, at most
+    row_bytes: int = 1
     fuse: str = "all"
 
     @property
@@ -85,7 +85,7 @@ def headers_of(options: Options) -> dict[str, str]:
     frontiers = Path(__file__).parents[2] / "frontiers"
     for name in FRONTIERS:
         texts[f"{name}.cuh"] = (frontiers / f"{name}.cuh").read_text(encoding="utf-8")
-    for side in (options.push, options.pull):
+    for side in options.sides:
         texts |= side.schedule.headers | side.format.headers
     return texts
 
@@ -125,7 +125,9 @@ def render(
         max(1, len(kernel.slots)),
         [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
         {**FIXED, **kernel.extra_fixed},
-        fuse=options.fuse,
+        kernel.partial_bytes,
+        kernel.row_bytes,
+        options.fuse,
     )
 
 
@@ -162,7 +164,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
     if kind in ("trail", "trail_ends"):
         return "i64*"
     if kind == "schedule":
-        side = kernel.options.push if binding[1] == "push" else kernel.options.pull
+        side = kernel.options.side(binding[1])
         (dtype,) = [d for name, d, _ in side.schedule.workspace(1, 1) if name == binding[2]]
         return f"{c_type(np.dtype(dtype)) if dtype != 'vertex' else 'Vertex'}*"
     if kind == "spread":
@@ -435,7 +437,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     )
     args = "".join(f"    {kind} {name};\n" for name, kind in parameters.items())
     files = [f"{name}.cuh" for name in (*RUNTIME[:-1], *FRONTIERS, RUNTIME[-1])]
-    for side in (options.push, options.pull):
+    for side in options.sides:
         files += [*side.format.headers, *side.schedule.headers]
     included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
     swaps = ""

@@ -15,6 +15,7 @@ _TYPES = {
     "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
     "uint16": "u16", "uint32": "u32", "uint64": "u64", "float32": "float", "float64": "double",
 }  # fmt: skip
+WORD = 8
 _KEYWORDS = frozenset({
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
     "case", "catch", "char", "char16_t", "char32_t", "class", "compl", "const", "const_cast",
@@ -43,6 +44,14 @@ def stored_type(dtype: np.dtype[Any]) -> str:
 def size_of(shape: Shape) -> int:
     """Return the number of features."""
     return int(np.prod(shape)) if shape else 1
+
+
+def bytes_of_type(text: str) -> int:
+    """Return the most bytes that a member of a C++ type takes in a struct."""
+    found = re.fullmatch(r"Vec<(\w+), (\d+)>", text)
+    name, count = found.groups() if found else (text, "1")
+    (dtype,) = [known for known, called in _TYPES.items() if called == name]
+    return -(-np.dtype(dtype).itemsize * int(count) // WORD) * WORD
 
 
 def identifier(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type
+from weft.backends.cuda.text import Emitter, bytes_of_type, c_type
 from weft.backends.cuda.updates import Pulled, push_update
 from weft.ir.facts import is_pure
 from weft.ir.ops import ELEMENTWISE, Step, Value
@@ -37,6 +37,16 @@ class Visitor:
     collects: bool = False
     extra: list[str] = field(default_factory=list)  # functions of its own
 
+    @property
+    def row_bytes(self) -> int:
+        """The most bytes that what a row's arcs share takes in shared memory."""
+        return sum(bytes_of_type(kind) for kind, _, _ in self.row)
+
+    @property
+    def partial_bytes(self) -> int:
+        """The most bytes that a partial result takes in shared memory."""
+        return sum(bytes_of_type(kind) for kind, _, _ in self.partial)
+
     def text(self) -> str:
         """Return the class."""
 
@@ -59,6 +69,8 @@ class Visitor:
             f"    u64 looked = 0;\n"
             f"    struct Row {{ {struct(self.row, False)} }};\n"
             f"    struct Partial {{ {struct(self.partial, False)} }};\n"
+            f"    static_assert(sizeof(Row) <= {max(1, self.row_bytes)} && "
+            f'sizeof(Partial) <= {max(1, self.partial_bytes)}, "as the host counted");\n'
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"{extra}"
@@ -157,6 +169,8 @@ def render_functions(
                 stack.enter_context(out.block(f"if ({test})"))
             renderer.prepare(step.body)
             renderer.run(step.body.body)
+            if kernel.lanes > 1:  # all lanes of a group have the values; one of them acts
+                stack.enter_context(out.block(f"if (Group<{kernel.lanes}>::lane() == 0)"))
             kernel.take_scalars(out, renderer, sweep, number)
             messages = [renderer.operand(r) for r in step.body.results]
             messages = _store_edges(kernel, out, sweep, step, site, renderer, messages)

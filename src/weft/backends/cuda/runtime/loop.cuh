@@ -147,7 +147,9 @@ WEFT_DEVICE double next_above(double x) {
 // Nothing was near: go on from the least priority that waits.
 WEFT_DEVICE void start_from_least(Loop& loop) {
     if (!(loop.delta > 0)) {
-        const double mean = loop.total / static_cast<double>(loop.far_size) - loop.least;
+        // A sixteenth of what lies ahead: the window soon widens if that is too little work.
+        const double mean =
+            (loop.total / static_cast<double>(loop.far_size) - loop.least) / 16;
         double delta = mean > 0 && mean < infinity<double>() ? mean : 0;
         const double small = loop.least < infinity<double>() ? real::fabs(loop.least) * 1e-6 : 0;
         delta = delta > small ? delta : small;
@@ -198,7 +200,7 @@ WEFT_DEVICE void take_everything(T& t) {
     t.loop.size = t.a.n;
     t.loop.edges = t.a.arcs;
     t.loop.dense = 1;
-    t.loop.mapped = t.loop.queued = 0;
+    t.loop.mapped = t.loop.queued = t.loop.narrow = 0;
 }
 
 template <class T>

@@ -1,0 +1,162 @@
+"""Measures one configuration after another on one graph, each within a time limit."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks import gpu_checks, gpu_graphs
+from benchmarks.gpu_tasks import TASKS
+from benchmarks.gpu_timing import Clock
+
+RUNS = 3
+# Task -> the kind of its answer, by which answers are compared.
+KINDS = {"bfs": "level", "sssp": "dist", "pagerank": "rank", "components": "label", "cores": "core"}
+NAMES = {"components": "connected_components", "cores": "core_number"}
+RANK_TOLERANCE = 1e-9
+
+
+@dataclass
+class Measured:
+    """What one configuration did."""
+
+    ms: float | None = None
+    arcs: int = 0
+    launches: int | None = None
+    registers: str = ""
+    published: float | None = None
+    fault: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Bench:
+    """One graph on one device, the right answers, and a budget of seconds."""
+
+    def __init__(self, name: str, device: str, budget: float, row_limit: float) -> None:
+        self.began = time.perf_counter()
+        self.budget, self.row_limit = budget, row_limit
+        self.workload = gpu_graphs.make(name, device)
+        self.clock = Clock(device)
+        self.answers: dict[str, Any] = {}
+        signal.signal(signal.SIGALRM, _ring)
+
+    def task(self, task: str, **options: Any) -> Measured:
+        """Measure an algorithm of weft under a configuration."""
+        return self.measure(KINDS[task], lambda: self.call(task, **options))
+
+    def call(self, task: str, **options: Any) -> Any:
+        import weft
+
+        config = weft.Config(**options)
+        g, source = self.workload.graph, self.workload.source
+        if task == "bfs":
+            return weft.bfs(g, source, config=config).level
+        if task == "sssp":
+            return weft.sssp(g, source, config=config).dist
+        if task == "pagerank":
+            return weft.pagerank(
+                g, tol=0, max_iter=gpu_checks.ITERATIONS, on_unconverged="return", config=config
+            )
+        return getattr(weft, NAMES[task])(g, config=config)
+
+    def measure(
+        self, kind: str, call: Callable[[], Any], published: float | None = None
+    ) -> Measured:
+        """Time a call whose result is an answer of a kind, and compare it with the right one."""
+        measured = Measured(arcs=self.workload.arcs.m, published=published)
+        if time.perf_counter() - self.began > self.budget:
+            measured.fault = "no time left"
+            return measured
+        try:
+            answer = self.answer(kind)
+            signal.setitimer(signal.ITIMER_REAL, self.row_limit)
+            watch = Watch(self.workload.graph)
+            with watch:
+                call()
+            measured.launches, measured.registers = watch.launches, watch.registers()
+            times, result = self.clock.repeat(call, RUNS, self.row_limit / 4)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            measured.ms = times.median_ms
+            if not self.same(kind, result, answer):
+                measured.fault = "WRONG"
+        except Exception as error:
+            measured.fault = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return measured
+
+    def answer(self, kind: str) -> Any:
+        """The right answer of a kind, made once and proved."""
+        if kind not in self.answers:
+            if kind == "rank":
+                arcs = self.workload.arcs
+                self.answers[kind] = gpu_checks.power_iteration(arcs, gpu_checks.ITERATIONS)
+            else:
+                task = TASKS[next(t for t, k in KINDS.items() if k == kind)]
+                result = task.call(self.workload.graph, self.workload.source)
+                fault = task.check(self.workload, result)
+                if fault is not None:
+                    raise RuntimeError(f"the default configuration of {task.name}: {fault}")
+                self.answers[kind] = result[0] if isinstance(result, tuple) else result
+        return self.answers[kind]
+
+    def same(self, kind: str, result: Any, answer: Any) -> bool:
+        xp = self.workload.arcs.xp
+        if kind == "rank":
+            return float(xp.abs(result - answer).sum()) <= RANK_TOLERANCE
+        return bool((result == answer).all())
+
+
+class Watch:
+    """Counts launches of a graph's driver, and notes the kernels that were launched."""
+
+    def __init__(self, graph: Any) -> None:
+        self.driver: Any = None
+        self.launches: int | None = None
+        self.kernels: dict[str, Any] = {}
+        place = graph.topology.device
+        with suppress(ImportError):
+            from weft.backends.cuda.drivers import driver_of
+
+            if place.kind != "cpu":
+                self.driver = driver_of(place.kind, place.index)
+
+    def __enter__(self) -> Watch:
+        if self.driver is None:
+            return self
+        original, self.launches = self.driver.launch, 0
+
+        def launch(kernel: Any, *arguments: Any, **options: Any) -> None:
+            self.launches += 1
+            self.kernels[kernel.name] = kernel
+            original(kernel, *arguments, **options)
+
+        self.driver.launch = launch
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.driver is not None:
+            del self.driver.launch
+
+    def registers(self) -> str:
+        """``run_push 64 (16), run_pull 40 (0)``: registers and spilled bytes."""
+        parts = []
+        for name, kernel in self.kernels.items():
+            used = kernel.resources()
+            if used is not None and name != "turn":
+                parts.append(f"{name} {used.registers} ({used.spilled_bytes})")
+        return ", ".join(parts)
+
+
+class OutOfTimeError(Exception):
+    """A row has taken longer than it may."""
+
+
+def _ring(*_: object) -> None:
+    raise OutOfTimeError("the time limit of the row has passed")
