@@ -46,6 +46,18 @@ def compile_cuda():
 
 
 @pytest.fixture(scope="session")
+def compile_cubin():
+    """Return the function that compiles CUDA for a GPU, which need not be there."""
+    try:
+        from weft.backends.cuda.drivers.gpu import compile_cubin, nvrtc_version
+
+        nvrtc_version()
+    except (ImportError, RuntimeError) as error:
+        _missing(DeviceError(f"NVRTC cannot be loaded ({error}). Install weft[test]."))
+    return compile_cubin
+
+
+@pytest.fixture(scope="session")
 def run_cases():
     """Return a function that runs cases to their end and returns the outputs."""
 

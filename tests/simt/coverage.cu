@@ -78,6 +78,7 @@ template <u32 lanes, bool does_collect, bool does_exit>
 struct Counter {
     static constexpr bool collects = does_collect;
     static constexpr bool exits = does_exit;
+    static constexpr bool batches = false;
     struct Row {
         i64 row;
         u32 lane;

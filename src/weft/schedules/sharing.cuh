@@ -119,12 +119,46 @@ struct TurnFlag {
     WEFT_DEVICE void raise() const { store_volatile(word, turn); }
 };
 
+// Slots that a group takes one after another have their loads under way together.
+constexpr u32 batch = 4;
+
+// A group takes every `step`-th slot, without a way to leave the row early. What is fetched beyond
+// the end is the first slot again, and is not delivered.
+template <class Format, class Visitor>
+WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
+                              typename Visitor::Partial& partial,
+                              const typename Visitor::Row& held, i64 row, i64 slot, i64 end,
+                              i64 step) {
+    if constexpr (Visitor::batches && Format::packed) {
+        for (; slot < end; slot += batch * step) {
+            typename Visitor::Message messages[batch];
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                const i64 at = slot + k * step;
+                messages[k] = visitor.message_of(held, row, at < end ? at : slot);
+            }
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                const i64 at = slot + k * step;
+                if (at < end) visitor.deliver(partial, held, row, at, messages[k]);
+            }
+        }
+    } else {
+        for (; slot < end; slot += step) {
+            if (format.valid(slot)) visitor.take(partial, held, row, slot);
+        }
+    }
+}
+
 // A group takes every `step`-th slot.
 template <u32 lanes, class Format, class Visitor, class Flag>
 WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
                             i64 row, i64 slot, i64 end, i64 step, const Flag& flag) {
-    WEFT_UNROLL(4)
+    if constexpr (!Visitor::exits) {
+        take_batches(format, visitor, partial, held, row, slot, end, step);
+        return;
+    }
     for (; slot < end; slot += step) {
         if constexpr (Visitor::exits) {
             if (agree<lanes>(flag.raised())) return;
@@ -142,7 +176,10 @@ template <class Format, class Visitor>
 WEFT_DEVICE void take_alone(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
                             i64 row, i64 slot, i64 end) {
-    WEFT_UNROLL(4)
+    if constexpr (!Visitor::exits) {
+        take_batches(format, visitor, partial, held, row, slot, end, 1);
+        return;
+    }
     for (; slot < end; ++slot) {
         if (!format.valid(slot)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) return;
@@ -158,10 +195,7 @@ WEFT_DEVICE bool take_by_team(const Format& format, Visitor& visitor,
     const u32 step = width / lanes;
     const u32 group = lane_id() % width / lanes;
     if constexpr (!Visitor::exits) {
-        WEFT_UNROLL(4)
-        for (i64 slot = begin + group; slot < end; slot += step) {
-            if (format.valid(slot)) visitor.take(partial, held, row, slot);
-        }
+        take_batches(format, visitor, partial, held, row, begin + group, end, step);
         return false;
     } else {
         for (i64 window = begin; window < end; window += step) {

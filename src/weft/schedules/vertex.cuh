@@ -2,7 +2,7 @@
 #ifndef WEFT_SCHEDULE_VERTEX_CUH
 #define WEFT_SCHEDULE_VERTEX_CUH
 
-#include "sweep.cuh"
+#include "sharing.cuh"
 
 namespace weft {
 
@@ -15,7 +15,9 @@ struct VertexSchedule {
                                 const Format& format, const Rows& rows, Visitor& visitor) {
         const i64 stride = num_groups<lanes>(place);
         for (i64 i = first_group<lanes>(place); i < rows.size(); i += stride) {
-            walk_row(format, rows.row(i), visitor);
+            const i64 row = rows.row(i);
+            if (row < 0 || !visitor.open(row)) continue;
+            walk_alone(format, row, format.begin(row), format.end(row), visitor);
         }
     }
 };

@@ -231,7 +231,7 @@ class _Run:
             "stamps": workspace.get("stamps", n, np.uint32),
             "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
             "counts": workspace.get("counts", most, np.uint64),
-            "partials": workspace.get("partials", rendered.accumulators * most, np.uint64),
+            "partials": workspace.get("partials", 3 * rendered.accumulators * most, np.uint64),
             "most_blocks": most, **how.knobs,
             "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
         }  # fmt: skip

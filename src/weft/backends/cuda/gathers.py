@@ -14,9 +14,9 @@ from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.assignments import functions
 from weft.backends.cuda.edges import degree_functor, format_of, output_of, sweep_call, visitor_phase
 from weft.backends.cuda.expressions import literal
-from weft.backends.cuda.kernel import NOWHERE, Kernel, scalar_reductions
+from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type, identifier, size_of
+from weft.backends.cuda.text import Emitter, c_type, size_of
 from weft.backends.cuda.updates import deliver, empty
 from weft.backends.cuda.visitors import Visitor
 from weft.ir.facts import is_pure
@@ -124,8 +124,6 @@ def gather_phases(
     if rows != "whole":
         commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish)
         after = ["t.loop.touched = i64(t.cells[FAR]);", "keep_counts(t);"]
-        if rows == "mixed":
-            after += [*(_keep_scalars(kernel, sweep))]
         after.append(commit)
         numbers = [len(kernel.phases) + i for i in range(side.schedule.phases)]
     else:
@@ -141,7 +139,9 @@ def gather_phases(
             del kernel.pieces[pieces:]
         last = part == side.schedule.phases - 1
         kernel.phase(
-            f"gather_{k}_{part}", body, after if last else [f"t.loop.phase = {numbers[part + 1]};"]
+            f"gather_{k}_{part}",
+            body,
+            after if last else ["keep_counts(t);", f"t.loop.phase = {numbers[part + 1]};"],
         )
     return f"t.loop.phase = {numbers[0]};"
 
@@ -177,6 +177,13 @@ def _take_lines(
         accumulators.append(Accumulator(renderer, reduction, kinds, prefix="partial.", first=first))
         first += count
     results = renderer.block(gather.blocks[0])
+    if all(is_pure(v, set()) for v in gather.blocks[0].walk()):
+        visitor.fetch = out.lines
+        kinds = [(r.dtype, r.shape) for r in gather.blocks[0].results]
+        results = visitor.carry(results, kinds)
+        out = kernel.emitter()
+        for accumulator in accumulators:
+            accumulator.renderer = kernel.renderer(out, site, step)
     exits = [r.name for r, _, _ in gather.attr[1]] == ["any"]
     at = 0
     for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
@@ -267,27 +274,4 @@ def _gather_commit(
         *kernel.publish_scalars(sweep),
         "out.end();",
     ]
-    return kernel.phase(
-        f"gathered_{k}", body, [*_add_scalars(kernel, sweep, totals), "keep_counts(t);", finish]
-    )
-
-
-def _keep_scalars(kernel: Kernel, sweep: Sweep) -> list[str]:
-    """After the first of two phases that reduce a scalar: keep what it found."""
-    return kernel.total_scalars(sweep)
-
-
-def _add_scalars(kernel: Kernel, sweep: Sweep, totals: list[str]) -> list[str]:
-    """After the second: combine with what the first one found."""
-    if kernel.options.gather.schedule.rows != "mixed":
-        return totals
-    lines: list[str] = []
-    reduced = scalar_reductions(sweep.steps)
-    for name, _, dtype in reduced:
-        lines.append(
-            f"const {c_type(dtype)} first_{identifier(name)} = t.scalars.{identifier(name)};"
-        )
-    lines += totals
-    for name, reduction, dtype in reduced:
-        lines += kernel.join_scalar(name, reduction, dtype, f"first_{identifier(name)}")
-    return lines
+    return kernel.phase(f"gathered_{k}", body, [*totals, "keep_counts(t);", finish])

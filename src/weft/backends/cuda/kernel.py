@@ -205,7 +205,7 @@ class Kernel:
     # -- scalars
     #
     # A thread keeps a part of its own; parts meet in an accumulator, one per sweep and scalar, of
-    # which there are three in turn. In a deterministic run each block leaves its part, and they are
+    # which there are three in turn: all phases of a sweep use the same one. In a deterministic run each block leaves its part, and they are
     # combined in order.
 
     def scalar_slot(self, sweep: Sweep, name: str, reduction: Reduction, dtype: Any) -> int:
@@ -234,21 +234,29 @@ class Kernel:
                 )
                 out.line(f"parts.{identifier(name)} = {text};")
 
+    def _combining(self, reduction: Reduction, dtype: Any) -> str:
+        """Return a function of two parts of a scalar, as C++."""
+        kind, out = c_type(dtype), self.emitter()
+        renderer = self.renderer(out, self.site(), None, set(), vertex=NOWHERE)
+        combined = renderer.combined(reduction, "x", "y", dtype)
+        body = " ".join(line.strip() for line in out.lines)
+        return f"[&]({kind} x, {kind} y) -> {kind} {{ {body} return {combined}; }}"
+
+    def _partials(self, loop: str, slot: int) -> str:
+        """Return where the blocks leave their parts of a scalar, in this phase."""
+        return f"({loop}.tick % 3 * num_accumulators + {slot}) * a.most_blocks"
+
     def publish_scalars(self, sweep: Sweep) -> list[str]:
         """Return the end of a phase: every thread's parts meet in the accumulators."""
         lines: list[str] = []
         for name, reduction, dtype in scalar_reductions(sweep.steps):
-            kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
-            out = self.emitter()
-            renderer = self.renderer(out, self.site(), None, set(), vertex=NOWHERE)
-            combined = renderer.combined(reduction, "x", "y", dtype)
-            body = " ".join(line.strip() for line in out.lines)
-            combine = f"[&]({kind} x, {kind} y) -> {kind} {{ {body} return {combined}; }}"
+            slot = self.scalar_slot(sweep, name, reduction, dtype)
+            combine = self._combining(reduction, dtype)
             if self.options.deterministic:
-                place = f"a.partials + {slot} * a.most_blocks + place.block"
+                place = f"a.partials + {self._partials('loop', slot)} + place.block"
                 call = f"leave_scalar(parts.{identifier(name)}, {combine}, {place});"
             else:
-                place = f"a.accumulators + loop.tick % 3 * num_accumulators + {slot}"
+                place = f"a.accumulators + loop.epoch % 3 * num_accumulators + {slot}"
                 native = _NATIVE.get(reduction.name) if dtype.itemsize >= 4 else None
                 call = f"share_scalar(parts.{identifier(name)}, {combine}, {place}"
                 call += f", {native}());" if native else ");"
@@ -260,39 +268,28 @@ class Kernel:
         lines: list[str] = []
         for name, reduction, dtype in scalar_reductions(sweep.steps):
             kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
+            held = f"t.scalars.{identifier(name)}"
             if not self.options.deterministic:
-                place = f"t.a.accumulators + t.loop.tick % 3 * num_accumulators + {slot}"
-                lines.append(
-                    f"t.scalars.{identifier(name)} = scalar_of<{kind}>(load_relaxed({place}));"
-                )
+                place = f"t.a.accumulators + t.loop.epoch % 3 * num_accumulators + {slot}"
+                lines.append(f"{held} = scalar_of<{kind}>(load_relaxed({place}));")
                 continue
-            part = f"scalar_of<{kind}>(t.a.partials[{slot} * t.a.most_blocks + b])"
-            joined = self.join_scalar(name, reduction, dtype, part)
+            part = f"scalar_of<{kind}>(a.partials[{self._partials('t.loop', slot)} + b])"
             lines += [
-                f"t.scalars.{identifier(name)} = {literal(identity_of(reduction, dtype), dtype)};",
+                f"{held} = {literal(identity_of(reduction, dtype), dtype)};",
                 "for (u32 b = 0; b < t.blocks; ++b) {",
-                *(f"    {line}" for line in joined),
+                "    const Args& a = t.a;",
+                f"    const auto combine = {self._combining(reduction, dtype)};",
+                f"    {held} = combine({held}, {part});",
                 "}",
             ]
         return lines
-
-    def join_scalar(self, name: str, reduction: Reduction, dtype: Any, part: str) -> list[str]:
-        """Return the decision that combines a scalar with one more part."""
-        kind, held = c_type(dtype), f"t.scalars.{identifier(name)}"
-        out = self.emitter()
-        renderer = self.renderer(out, self.site(), None, set(), vertex=NOWHERE)
-        combined = renderer.combined(reduction, "x", "y", dtype)
-        lines = ["const Args& a = t.a;", "static_cast<void>(a);"]
-        lines += [f"const {kind} x = {held};", f"const {kind} y = {part};"]
-        return ["{", *(f"    {line}" for line in [*lines, *out.lines]),
-                f"    {held} = {combined};", "}"]  # fmt: skip
 
     def clear_scalars(self) -> list[str]:
         """Return what sets the accumulators of a coming phase to the identities."""
         lines = []
         for slot, reduction, dtype in self.slots.values():
             start = f"static_cast<{c_type(dtype)}>({literal(identity_of(reduction, dtype), dtype)})"
-            place = f"a.accumulators[tick % 3 * num_accumulators + {slot}]"
+            place = f"a.accumulators[(loop.epoch + 1) % 3 * num_accumulators + {slot}]"
             lines.append(f"{place} = bits_of_scalar({start});")
         return lines
 

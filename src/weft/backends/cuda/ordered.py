@@ -70,9 +70,10 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())
     renderer.known.update(known)
+    ahead, seen = step.accept is None and not step.conditional, ""
 
     def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
-        improve(kernel, out, step, renderer, messages)
+        improve(kernel, out, step, renderer, messages, seen=seen)
         with out.block("if (hit)"):
             fresh = dict(zip(step.into, messages, strict=False))
             out.line(f"const double rank = {_priority(kernel, out, step, site, fresh)};")
@@ -81,7 +82,19 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
             with out.block("else"):
                 out.line("waiting.append(v);")
 
-    render_functions(kernel, out, sweep, site, [renderer], update)
+    if ahead:
+        messages = renderer.block(step.body)
+        visitor.fetch = out.lines
+        kinds = [(r.dtype, r.shape) for r in step.body.results]
+        messages = visitor.carry(messages, kinds)
+        if step.reductions[0].selecting:  # what a message is compared with comes along with it
+            pairs, seen = kernel.pairs[step.into[0]], "message.seen"
+            visitor.message.append(("u64", "seen", f"load_relaxed({pairs} + v)"))
+        out = kernel.emitter()
+        renderer = kernel.renderer(out, site, step, set())
+        update(0, step, renderer, messages)
+    else:
+        render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
     head = [
         "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "

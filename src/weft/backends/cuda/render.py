@@ -459,8 +459,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     )
     cleared = kernel.clear_scalars()
     if "spread" in kernel.args.bindings:
-        cleared.append("a.spread[tick % 3 * 2] = infinity<double>();")
-        cleared.append("a.spread[tick % 3 * 2 + 1] = 0;")
+        cleared.append("a.spread[(loop.tick + 1) % 3 * 2] = infinity<double>();")
+        cleared.append("a.spread[(loop.tick + 1) % 3 * 2 + 1] = 0;")
     clears = "".join(f"        {line}\n" for line in cleared)
     names = ", ".join(parameters)
     listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())
@@ -512,11 +512,11 @@ struct Program {{
         }}
     }}
 
-    // Set the accumulators of a coming phase to the identities; by the threads of one block.
-    static WEFT_DEVICE void clear(const Args& a, i64 tick) {{
+    // Set what a coming phase accumulates in to the identities; by the threads of one block.
+    static WEFT_DEVICE void clear(const Args& a, const Loop& loop) {{
         if (thread_id() != 0) return;
         static_cast<void>(a);
-        static_cast<void>(tick);
+        static_cast<void>(loop);
 {clears}    }}
 
 {chr(10).join(kernel.decisions)}

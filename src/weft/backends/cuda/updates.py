@@ -80,9 +80,10 @@ def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> Non
 
 
 def improve(
-    kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, messages: list[str]
-) -> None:
-    """Update v in place; sets `hit` where it changed."""
+    kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, messages: list[str],
+    seen: str = "",
+) -> None:  # fmt: skip
+    """Update v in place; sets `hit` where it changed. `seen` is the pair of v, if it was loaded."""
     reduction = step.reductions[0]
     if reduction.selecting:
         least = "true" if reduction.name == "argmin" else "false"
@@ -90,7 +91,8 @@ def improve(
         kinds = [kind_of(kernel, name) for name in step.into]
         messages[0] = renderer.variable(messages[0], kinds[0], "m")
         pair = f"{kinds[0]}({messages[0]}), {kinds[1]}({messages[1]})"
-        out.line(f"const bool hit = swap_pair<{least}>({array}, v, {pair});")
+        seen = seen or f"load_relaxed({array} + v)"
+        out.line(f"const bool hit = swap_pair<{least}>({array}, v, {pair}, {seen});")
         return
     out.line("bool hit = false;")
     for reduction, (name,), positions in groups_of(step):
@@ -314,7 +316,9 @@ def settle(kernel: Kernel, out: Emitter, sweep: Sweep, fresh: dict[str, str]) ->
             with out.block(f"if ({tests[name]})"):
                 present = at_v(kernel, ("field", name), name)
                 write(kernel, out, ("old", name), name, present)
-        write(kernel, out, ("field", name), name, operand)
+        # In place, others read it meanwhile.
+        how = "leave" if sweep.mode == "online" else "put"
+        write(kernel, out, ("field", name), name, operand, how)
 
 
 # -- a pulled row

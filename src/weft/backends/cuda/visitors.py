@@ -9,7 +9,7 @@ from typing import Any
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, bytes_of_type, c_type
+from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, stored_type
 from weft.backends.cuda.updates import Pulled, push_update
 from weft.ir.facts import is_pure
 from weft.ir.ops import ELEMENTWISE, Step, Value
@@ -27,6 +27,8 @@ class Visitor:
     load: list[str] = field(default_factory=list)
     begin: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    fetch: list[str] = field(default_factory=list)  # loads alone: may be made ahead
+    message: list[tuple[str, str, str]] = field(default_factory=list)  # what they are kept in
     take: list[str] = field(default_factory=list)
     merge: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
@@ -47,6 +49,15 @@ class Visitor:
         """The most bytes that a partial result takes in shared memory."""
         return sum(bytes_of_type(kind) for kind, _, _ in self.partial)
 
+    def carry(self, texts: list[str], kinds: list[tuple[Any, Any]]) -> list[str]:
+        """Keep values that were fetched in the message; return how they are named afterwards."""
+        names = []
+        for text, (dtype, shape) in zip(texts, kinds, strict=True):
+            name = f"m{len(self.message)}"
+            self.message.append((c_type(dtype, shape), name, text))
+            names.append(f"message.{name}")
+        return names
+
     def text(self) -> str:
         """Return the class."""
 
@@ -61,6 +72,7 @@ class Visitor:
         extra = "".join(f"    {line}\n" for line in self.extra)
         start = ", ".join(text for _, _, text in self.partial)
         vertex = self.vertex
+        fetched = ", ".join([self.far, *(text for _, _, text in self.message)])
         return (
             f"struct {self.name} {{\n"
             f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
@@ -81,9 +93,18 @@ class Visitor:
             f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
             f"        Partial partial{{{start}}};\n{indent(self.begin)}"
             f"        return partial;\n    }}\n"
-            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {vertex}, i64 s) {{\n"
-            f"        const i64 {self.far} = format.target(s, {vertex});\n{indent(self.take)}"
+            f"    static constexpr bool batches = {str(bool(self.message)).lower()};\n"
+            f"    struct Message {{ i64 {self.far}; {struct(self.message, False)} }};\n"
+            f"    WEFT_DEVICE Message message_of(const Row& row, i64 {vertex}, i64 s) {{\n"
+            f"        const i64 {self.far} = format.target(s, {vertex});\n{indent(self.fetch)}"
+            f"        return Message{{{fetched}}};\n    }}\n"
+            f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {vertex}, i64 s,\n"
+            f"                             const Message& message) {{\n"
+            f"        const i64 {self.far} = message.{self.far};\n"
+            f"        static_cast<void>({self.far});\n{indent(self.take)}"
             f"        return false;\n    }}\n"
+            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {vertex}, i64 s) {{\n"
+            f"        return deliver(partial, row, {vertex}, s, message_of(row, {vertex}, s));\n    }}\n"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
             f"    WEFT_DEVICE void close(const Row& row, i64 {vertex}, Partial partial, "
@@ -236,7 +257,10 @@ def push_visitor(
     if sweep.mode == "once":
         claim = claim_field(sweep.steps[0])
         dtype, _ = kernel.types[claim]
-        out.line(f"const auto held = at_load({kernel.args.use('field', claim)}, v);")
+        # Looked at ahead: whoever finds it open still has to win the swap.
+        array = kernel.args.use("field", claim)
+        visitor.message.append((stored_type(dtype), "held", f"at_load({array}, v)"))
+        out.line("const auto held = message.held;")
         site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
     renderers = _renderers(kernel, out, sweep, site)
     renderers[0].known.update(known)

@@ -102,7 +102,7 @@ WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Progra
     const u64* before = a.counters + (loop.tick + 2) % 3 * CELLS;
     if (block_id() == 0) {
         open_phase(a, loop);
-        Program::clear(a, loop.tick + 1);
+        Program::clear(a, loop);
     }
     const Place place{block_id(), blocks, cells + SCHEDULE, before + SCHEDULE, shared};
     Program::run(a, loop, held->scalars, place, cells);
@@ -169,6 +169,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     WEFT_SHARED(unsigned char, shared);
     load_held(a, held);
     bool ran = false;
+    bool loaded = true;  // others may be reading the loop still
     const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
     sync_block();  // everybody has looked
     if (begins) {  // each block for itself
@@ -180,11 +181,14 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
         ran = true;
         const bool narrow = held->loop.narrow != 0;
         const u32 blocks = narrow ? cluster_size() : grid_size();
+        // Every block has read what the last phase counted before a cluster goes on alone.
+        if (narrow) sync_grid(a.barrier);
         if (block_id() < blocks) {
             do {
                 run_phase<Program>(a, held, blocks, shared);
                 if (narrow) sync_cluster();
                 else sync_grid(a.barrier);
+                loaded = false;
                 if (thread_id() == 0) step_forward<Program>(a, held, blocks);
                 sync_block();
             } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
@@ -193,8 +197,10 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
             if (block_id() == 0) store_held(a, held);
             sync_grid(a.barrier);
             load_held(a, held);
+            loaded = true;
         }
     }
+    if (ran && loaded) sync_grid(a.barrier);
     if (ran && block_id() == 0) report_held(a, held);
 }
 

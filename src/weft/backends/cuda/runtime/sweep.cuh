@@ -30,6 +30,9 @@
 //   Row load(i64 row);
 //   Partial empty(const Row&);
 //   bool take(Partial&, const Row&, i64 row, i64 slot);   one arc; true: no more of this row
+//   static constexpr bool batches;               whether take comes in two parts as well:
+//   Message message_of(const Row&, i64 row, i64 slot);          loads, without any effect
+//   bool deliver(Partial&, const Row&, i64 row, i64 slot, const Message&);
 //   void merge(Partial& into, const Partial& other);      commutative and associative
 //   void close(const Row&, i64 row, const Partial&, bool whole);
 //

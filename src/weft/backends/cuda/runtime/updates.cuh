@@ -128,10 +128,9 @@ template <class Key, class Payload>
 WEFT_DEVICE u64 pair_of(Key key, Payload payload) {
     return static_cast<u64>(half_of(key)) << 32 | half_of(payload);
 }
-// Swap the pair in if its key is less (or more); true if that was done.
+// Swap the pair in if its key is less (or more) than the one seen; true if that was done.
 template <bool least_wins, class Key, class Payload>
-WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload) {
-    u64 seen = load_relaxed(pairs + v);
+WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen) {
     const u64 fresh = pair_of(key, payload);
     while (least_wins ? key < key_of<Key>(seen) : key > key_of<Key>(seen)) {
         const u64 before = atomic_cas(pairs + v, seen, fresh);
@@ -213,6 +212,19 @@ struct AtomicMax {
     }
 };
 
+// One more part into a word, by any thread.
+template <class T, class Combine>
+WEFT_DEVICE void join_scalar(T part, Combine combine, u64* word) {
+    u64 seen = load_relaxed(word);
+    while (true) {
+        const u64 fresh = bits_of_scalar(combine(scalar_of<T>(seen), part));
+        if (fresh == seen) return;
+        const u64 before = atomic_cas(word, seen, fresh);
+        if (before == seen) return;
+        seen = before;
+    }
+}
+
 // The parts of all threads meet in one word: in the block first, then by one atomic each, or by
 // compare-and-swap where there is none.
 template <class T, class Combine, class Native>
@@ -223,15 +235,7 @@ WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word, Native native)
 template <class T, class Combine>
 WEFT_DEVICE void share_scalar(T part, Combine combine, u64* word) {
     part = combine_block(part, combine);
-    if (thread_id() != 0) return;
-    u64 seen = load_relaxed(word);
-    while (true) {
-        const u64 fresh = bits_of_scalar(combine(scalar_of<T>(seen), part));
-        if (fresh == seen) return;
-        const u64 before = atomic_cas(word, seen, fresh);
-        if (before == seen) return;
-        seen = before;
-    }
+    if (thread_id() == 0) join_scalar(part, combine, word);
 }
 
 // The parts of a block's threads in a fixed order, left in the block's own word.

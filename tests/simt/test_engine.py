@@ -1,0 +1,100 @@
+"""Every algorithm as CUDA in the emulation, on awkward graphs, against independent answers."""
+
+from importlib import import_module
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import weft
+from graphs import AWKWARD
+from networks import multigraph
+from weft import acc
+
+# One schedule for all graphs: what is chosen by their degrees would only be compiled more often.
+CONFIG = weft.Config(schedule="warp")
+CALLS = {
+    "bfs": lambda g, c: weft.bfs(g, 0, config=c),
+    "sssp": lambda g, c: weft.sssp(g, 0, config=c),
+    "pagerank": lambda g, c: weft.pagerank(g, tol=1e-8, max_iter=200, config=c),
+    "connected_components": lambda g, c: weft.connected_components(g, config=c),
+    "core_number": lambda g, c: weft.core_number(g, config=c),
+    "triangles": lambda g, c: weft.triangle_count(g, config=c),
+    "clustering": lambda g, c: weft.clustering(g, config=c),
+    "betweenness": lambda g, c: weft.betweenness(g, config=c),
+    "label_propagation": lambda g, c: weft.label_propagation(g, 5, config=c),
+}
+LARGE = 100  # vertices: too many for a search from each of them
+
+
+def hub():
+    """Rows for a thread, a warp and a block: 1500 vertices around one, a path among them."""
+    n = 1500
+    src = np.concatenate([np.zeros(n - 1, int), np.arange(1, 60)])
+    dst = np.concatenate([np.arange(1, n), np.arange(2, 61)])
+    return weft.Graph.from_edges(src, dst, directed=False)
+
+
+def check(name, g, found, **options):
+    """Judge a result by the checks of the algorithm's own tests."""
+    module = import_module(f"algorithms.test_{name}")
+    if name in ("bfs", "sssp"):
+        module.check(g, 0, found, **options)
+    elif name == "triangles":
+        assert found == module.expected_count(g)
+    elif name == "label_propagation":
+        assert found.tolist() == module.expected_labels(g, 5)
+    else:
+        module.check(g, found)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_awkward_graphs(name):
+    for called, make in AWKWARD.items():
+        g = make()
+        if g.num_vertices == 0 and name in ("bfs", "sssp"):
+            continue
+        if g.num_vertices > LARGE and name == "betweenness":
+            continue
+        options = {"negative": True} if name == "sssp" and called == "weights negative" else {}
+        try:
+            check(name, g, CALLS[name](g.to("emulated"), CONFIG), **options)
+        except AssertionError as error:
+            raise AssertionError(f"{called}: {error}") from None
+
+
+@pytest.mark.parametrize("name", ["bfs", "connected_components", "core_number", "pagerank"])
+def test_a_hub_by_the_schedule_that_is_chosen(name):
+    g = hub()
+    check(name, g, CALLS[name](g.to("emulated"), None))
+
+
+def test_deterministic_parents_lie_over_the_smallest_edge():
+    g = weft.generators.rmat(6, 6, seed=5, directed=True)
+    src, dst, _ = g.to_edges()
+    for direction in ("auto", "pull"):
+        config = weft.Config(deterministic=True, direction=direction)
+        level, parent = weft.bfs(g.to("emulated"), 0, config=config)
+        for v in np.flatnonzero(level > 0):
+            assert parent[v] == min(src[(dst == v) & (level[src] == level[v] - 1)])
+
+
+def test_programs_of_active_compute_combine():
+    g = weft.generators.rmat(6, 4, seed=8, weights="int")
+    place, graph = g.to("emulated"), multigraph(g)
+    hops = nx.single_source_shortest_path_length(graph, 0)
+    assert acc.bfs(place, 0).tolist() == [hops.get(v, -1) for v in range(g.num_vertices)]
+    paths = nx.single_source_dijkstra_path_length(graph, 0)
+    assert acc.sssp(place, 0)[list(paths)].tolist() == list(paths.values())
+    check("connected_components", g, acc.components(place))
+    want = weft.pagerank(place, tol=1e-10)
+    assert np.abs(acc.pagerank(place) - want).sum() < 1e-3
+
+
+@pytest.mark.parametrize("keep", ["out", "in"])
+def test_one_direction_stored(keep):
+    src, dst, _ = AWKWARD["social"]().to_edges()
+    whole = weft.Graph.from_edges(src, dst, num_vertices=256)
+    g = weft.Graph.from_edges(src, dst, num_vertices=256, keep=keep, index_dtype=np.int64)
+    check("bfs", whole, weft.bfs(g.to("emulated"), 0, config=CONFIG))
+    check("core_number", whole, weft.core_number(g.to("emulated"), config=CONFIG))

@@ -1,0 +1,38 @@
+"""Generated CUDA compiles for every architecture with NVRTC; no GPU is needed."""
+
+import pytest
+
+from oracle import make_request
+from simt.test_configs import PROGRAMS, G
+from weft.backends.cuda.execute import compile_program
+from weft.engine.run import Registries
+
+# One program each, and what makes its code different from that of the others.
+CASES = [
+    ("search", {}),
+    ("search", {"schedule": "edge", "format": "coo", "fuse": "direction"}),
+    ("paths", {"schedule": "twc"}),
+    ("ranks", {"schedule": "merge"}),
+    ("ranks", {"deterministic": True}),
+    ("components", {"schedule": "twce", "fuse": "none"}),
+    ("cores", {"schedule": "row", "frontier_out": "bytemap", "compaction": "batch"}),
+    ("fold", {"schedule": "strict", "compaction": "jit"}),
+    ("minima", {"schedule": "block", "combine": "sort", "dedup": "history"}),
+]
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(("name", "choices"), CASES)
+def test_generated_code_compiles(compile_cubin, name, choices, architecture):
+    functions, fields, frontier, options = PROGRAMS[name]
+    options = {"mode": "iterate", **options}
+    edges = options.pop("edges", None)
+    request, _ = make_request(
+        G.to("emulated"), functions, G.state(**fields), frontier,
+        edge_state=None if edges is None else G.edge_state(**edges),
+        options={"registries": Registries, **choices}, **options,
+    )  # fmt: skip
+    rendered = compile_program(request)[0].rendered
+    code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, architecture)
+    assert code.startswith(b"\x7fELF")
