@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,9 +39,9 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
     format_ = registries.format(get("format") or "csr")
     schedule = get("schedule")
     shape = shape_of(request.topology)
-    push_name = schedule or os.environ.get("WEFT_PUSH") or default_schedule(shape, "push")
-    pull_name = schedule or os.environ.get("WEFT_PULL") or default_schedule(shape, "pull")
-    gather_name = schedule or os.environ.get("WEFT_GATHER") or default_schedule(shape, "gather")
+    push_name = schedule or default_schedule(shape, "push")
+    pull_name = schedule or default_schedule(shape, "pull")
+    gather_name = schedule or default_schedule(shape, "gather")
     if deterministic:
         push_name = pull_name = gather_name = "vertex"
     push = Side(
@@ -74,6 +73,7 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
         arcs=request.arcs,
         fuse=get("fuse") or "all",
         lanes=1 if deterministic else common_lanes(shape),
+        large_blocks=int(get("block_size") or 0) > BLOCK,
     )
 
 
@@ -134,15 +134,6 @@ def launching(
         "few": 1 << 20,
         "many": 1 << 23,
     }
-    if os.environ.get("WEFT_KNOBS"):  # EXPERIMENT
-        w, b, g_, l = (int(x) for x in os.environ["WEFT_KNOBS"].split(","))
-        knobs |= {"warp_degree": w, "block_degree": b, "grid_degree": g_, "row_lanes": l}
-    if os.environ.get("WEFT_NARROW"):
-        x, y = (int(x) for x in os.environ["WEFT_NARROW"].split(","))
-        knobs |= {"narrow_size": x, "narrow_edges": y}
-    if os.environ.get("WEFT_FEW"):
-        x, y = (int(x) for x in os.environ["WEFT_FEW"].split(","))
-        knobs |= {"few": x, "many": y}
     return Launching(grid, block, shared, cluster, fuse, knobs)
 
 

@@ -58,6 +58,7 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     fuse: str = "all"
     lanes: int = 1  # threads that look for common neighbours together
+    large_blocks: bool = False  # of more than 256 threads
     reuse: bool = False  # a pull tests what accept says of u instead of the frontier
 
     def side(self, name: str) -> Side:
@@ -205,8 +206,8 @@ class Kernel:
     # -- scalars
     #
     # A thread keeps a part of its own; parts meet in an accumulator, one per sweep and scalar, of
-    # which there are three in turn: all phases of a sweep use the same one. In a deterministic run each block leaves its part, and they are
-    # combined in order.
+    # which there are three in turn: all phases of a sweep use the same one. In a deterministic run
+    # each block leaves its part, and they are combined in order.
 
     def scalar_slot(self, sweep: Sweep, name: str, reduction: Reduction, dtype: Any) -> int:
         """Return the position of the accumulator of a scalar that a sweep reduces into."""

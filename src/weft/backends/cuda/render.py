@@ -469,11 +469,12 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         "run_push": _mask(kernel, "pull"),
         "run_pull": _mask(kernel, "push"),
     }
+    bounds = _bounds(kernel, sweeps)
     calls = {name: f"drive<Program>(a, {mask});" for name, mask in masks.items()}
     calls["run_one"] = "run_alone<Program>(a);"
     calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
-        f'extern "C" __global__ void WEFT_BOUNDS {name}({listed}) {{\n'
+        f'extern "C" __global__ void {bounds} {name}({listed}) {{\n'
         f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
         for name in (*KERNELS[options.fuse], "turn")
     )
@@ -540,6 +541,17 @@ struct Program {{
 
 {mains}
 """
+
+
+def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
+    """Return the bounds of a kernel's registers.
+
+    Gathers want many warps, which hide the latency of their loads; the others want registers.
+    """
+    if kernel.options.large_blocks:
+        return "WEFT_BOUNDS(1024, 1)"
+    gathers = any(sweep.facts.gathers for sweep in sweeps)
+    return f"WEFT_BOUNDS(256, {6 if gathers else 4})"
 
 
 def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:

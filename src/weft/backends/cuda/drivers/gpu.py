@@ -26,11 +26,7 @@ CACHE_FORMAT = 1
 
 def compile_options(architecture: str) -> dict[str, Any]:
     """Return the options of NVRTC: no contraction into fused multiply-adds, exact division."""
-    extra = {}
-    if os.environ.get("WEFT_REGS"):  # EXPERIMENT
-        extra = {"max_register_count": int(os.environ["WEFT_REGS"]), "define_macro": "WEFT_BOUNDS="}
     return {
-        **extra,
         "arch": architecture,
         "std": "c++17",
         "fma": False,

@@ -247,10 +247,8 @@ WEFT_DEVICE void spin_hard(Done done) {
     }
 }
 
-// The registers of a kernel are bounded, so that blocks of any size can be launched.
-#ifndef WEFT_BOUNDS
-#define WEFT_BOUNDS __launch_bounds__(1024)
-#endif
+// At most so many threads in a block, and at least so many blocks at once: that bounds registers.
+#define WEFT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 
 // Clusters of blocks with one shared memory (sm_90 on); elsewhere a cluster is one block.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -164,7 +164,7 @@ inline const char* name_of(WarpOp op) {
 
 std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
 inline std::string format(const char* text, ...) {
-    static char line[512];
+    char line[512];
     va_list values;
     va_start(values, text);
     std::vsnprintf(line, sizeof line, text, values);

@@ -340,7 +340,7 @@ template <class Done>
 void spin_hard(Done done WEFT_HERE) {
     spin_wait(done WEFT_PASS);
 }
-#define WEFT_BOUNDS
+#define WEFT_BOUNDS(threads, blocks)
 
 inline u32 cluster_rank() { return simt::here.cluster_rank; }
 inline u32 cluster_size() { return simt::here.cluster_size; }
