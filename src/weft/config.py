@@ -216,8 +216,11 @@ def _check_delta(delta: object) -> None:
 def check_config(config: object) -> Config:
     """Return a Config, the default one for None."""
     if config is None:
-        return Config()
+        return _DEFAULT
     if not isinstance(config, Config):
         names = listed(f.name for f in fields(Config))
         raise ConfigError(f"config={config!r} is not a weft.Config. Its fields are {names}.")
     return config
+
+
+_DEFAULT = Config()

@@ -275,3 +275,11 @@ SANITIZED = [
 def test_sanitizers_find_nothing(name, chosen, sanitizer):
     for seed in range(2):
         check(name, {"block_size": 64, **chosen, "driver": driver(sanitizer, seed)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize("k", range(COUNT))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sanitizers_find_nothing_under_any_choice(name, k, sanitizer):
+    check(name, {**choices(k), "driver": driver(sanitizer, k)})

@@ -286,11 +286,18 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
     out.line(f"RowPair {rows} = shorter_first({offsets}, {a}, {b});")
     lanes = renderer.scope.lanes
     first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
-    with out.block(
-        f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {lanes})"
-    ):
-        out.line(f"if (!is_common({targets}, {rows}, {slot})) continue;")
-        out.line(f"const i64 {w} = i64(load_constant({targets} + {slot}));")
+    found = out.fresh("found")
+    step = f"{lanes} * searches" if lanes > 1 else "searches"
+    with ExitStack() as stack:
+        stack.enter_context(
+            out.block(
+                f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {step})"
+            )
+        )
+        out.line(f"u32 {found} = common_slots({targets}, {rows}, {slot}, {lanes});")
+        stack.enter_context(out.block(f"for (; {found} != 0; {found} &= {found} - 1)"))
+        place = f"{slot} + (ffs({found}) - 1) * {lanes}"
+        out.line(f"const i64 {w} = i64(load_constant({targets} + {place}));")
         site = renderer.scope.site
         nested = renderer.inner(replace(site, index={**site.index, "w": w}))
         nested.scope.lanes = 1  # each lane has a neighbour of its own

@@ -4,7 +4,8 @@ A vertex that was improved goes to the near queue if its priority is below the t
 the far list. When no near work is left the threshold rises by `delta` and the far list is split
 anew; where that brings nothing near, it rises above the least priority that waits. `delta` is
 steered by load: doubled after a window with too little work for the device, halved after one with
-a lot. A priority of NaN is never held back.
+a lot. With buckets, windows are the multiples of a fixed `delta` instead. A priority of NaN is
+never held back.
 """
 
 from __future__ import annotations
@@ -148,12 +149,14 @@ def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[
 
 
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
-    """Return the statements that raise the threshold, steered by load."""
+    """Return the statements that raise the threshold: steered by load, or by whole buckets."""
     lines = [
         "if (t.loop.processed < t.a.few) t.loop.delta *= 2;",
         "else if (t.loop.processed > t.a.many) t.loop.delta /= 2;",
         "double raised = t.loop.threshold + t.loop.delta;",
     ]
+    if kernel.options.buckets:
+        lines = ["double raised = end_of_bucket(t.loop);"]
     chosen = kernel.program.next_threshold
     if chosen is not None:
         out = kernel.emitter()

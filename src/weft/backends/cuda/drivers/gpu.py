@@ -20,6 +20,8 @@ from weft.errors import DeviceError
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
 NAP_S = 0.00005
+UNASKED_SHARED_BYTES = 48 * 1024
+RESERVED_SHARED_BYTES = 1024  # of each block, for the system
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
 CACHE_FORMAT = 1
 
@@ -84,11 +86,12 @@ def inline_headers(source: str, headers: Mapping[str, str]) -> str:
 class GpuKernel:
     """A kernel on a GPU."""
 
-    def __init__(self, name: str, handle: Any, multiprocessors: int) -> None:
+    def __init__(self, name: str, handle: Any, multiprocessors: int, shared_bytes: int) -> None:
         self.name = name
         self.handle = handle
         self.address = int(handle.handle)
         self._multiprocessors = multiprocessors
+        self._shared_bytes = shared_bytes  # of a multiprocessor
         self._occupancy: dict[tuple[int, int, int], int] = {}
 
     def resources(self) -> Resources:
@@ -104,6 +107,7 @@ class GpuKernel:
         """Return how many blocks the device holds at once, in whole clusters."""
         key = (block, shared_bytes, cluster)
         if key not in self._occupancy:
+            self._ask_for_shared(shared_bytes)
             occupancy = self.handle.occupancy
             if cluster > 1:
                 from cuda.core import LaunchConfig
@@ -113,7 +117,29 @@ class GpuKernel:
             else:
                 per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))
                 self._occupancy[key] = per * self._multiprocessors
+            self._split_memory(-(-self._occupancy[key] // self._multiprocessors), shared_bytes)
         return self._occupancy[key]
+
+    def _ask_for_shared(self, shared_bytes: int) -> None:
+        """Allow blocks with more shared memory than every device offers unasked."""
+        if shared_bytes > UNASKED_SHARED_BYTES:
+            self._set("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", shared_bytes)
+
+    def _split_memory(self, blocks: int, shared_bytes: int) -> None:
+        """Give the blocks of a multiprocessor the shared memory they need, and the rest to L1."""
+        static = int(self.handle.attributes.shared_size_bytes)
+        needed = blocks * (shared_bytes + static + RESERVED_SHARED_BYTES)
+        percent = min(100, -(-100 * needed // self._shared_bytes))
+        self._set("CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", percent)
+
+    def _set(self, attribute: str, value: int) -> None:
+        from cuda.bindings import driver
+
+        kind = getattr(driver.CUfunction_attribute, attribute)
+        (error, device) = driver.cuCtxGetDevice()
+        (error,) = driver.cuKernelSetAttribute(kind, value, driver.CUkernel(self.address), device)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise DeviceError(f"{attribute} of {self.name!r} could not be {value}: {error.name}.")
 
 
 def _clusters(occupancy: Any, config: Any) -> int:
@@ -125,18 +151,19 @@ def _clusters(occupancy: Any, config: Any) -> int:
 class GpuModule:
     """Machine code that is loaded."""
 
-    def __init__(self, code: bytes, multiprocessors: int) -> None:
+    def __init__(self, code: bytes, multiprocessors: int, shared_bytes: int) -> None:
         from cuda.core import ObjectCode
 
         self._object = ObjectCode.from_cubin(code)
         self._multiprocessors = multiprocessors
+        self._shared_bytes = shared_bytes
         self._kernels: dict[str, GpuKernel] = {}
 
     def kernel(self, name: str) -> GpuKernel:
         """Return a kernel by name."""
         if name not in self._kernels:
             handle = self._object.get_kernel(name)
-            self._kernels[name] = GpuKernel(name, handle, self._multiprocessors)
+            self._kernels[name] = GpuKernel(name, handle, self._multiprocessors, self._shared_bytes)
         return self._kernels[name]
 
 
@@ -153,6 +180,7 @@ class GpuDriver:
         cupy.cuda.Device(index).use()
         properties = self.device.properties
         major, minor = self.device.compute_capability
+        self._shared_bytes = int(properties.max_shared_memory_per_multiprocessor)
         self.limits = Limits(
             str(self.device.name),
             int(properties.multiprocessor_count),
@@ -180,7 +208,7 @@ class GpuDriver:
         except OSError:
             code = compile_cubin(source, kernels, headers, self.limits.architecture)
             _write(path, code)
-        return GpuModule(code, self.limits.multiprocessors)
+        return GpuModule(code, self.limits.multiprocessors, self._shared_bytes)
 
     def launch(
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,

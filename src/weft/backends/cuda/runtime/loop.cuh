@@ -144,6 +144,14 @@ WEFT_DEVICE double next_above(double x) {
     return same_bits<double>(x > 0 ? bits + 1 : bits - 1);
 }
 
+// Where the bucket ends that comes next: the one after the threshold, or that of the least priority.
+WEFT_DEVICE double end_of_bucket(const Loop& loop) {
+    const double width = loop.delta;
+    const bool known = loop.floor > -infinity<double>() && loop.floor < infinity<double>();
+    if (!(width > 0) || !known) return loop.threshold + width;
+    return (real::floor(loop.floor / width) + 1) * width;
+}
+
 // Nothing was near: go on from the least priority that waits.
 WEFT_DEVICE void start_from_least(Loop& loop) {
     if (!(loop.delta > 0)) {

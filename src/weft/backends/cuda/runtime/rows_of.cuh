@@ -44,19 +44,43 @@ WEFT_DEVICE RowPair shorter_first(const Offset* offsets, i64 a, i64 b) {
     if (pair.end - pair.begin <= pair.high - pair.low) return pair;
     return {pair.low, pair.high, pair.begin, pair.end};
 }
-// Whether the target of a slot of the shorter row is also in the longer one; of parallel arcs only
-// the first is. Slots are asked for in ascending order.
+// Searches that run side by side, so that their loads are under way together.
+constexpr u32 searches = 4;
+
+// Which of the slots `slot`, slot + step, ... of the shorter row have targets that are in the longer
+// one too, a bit for each; of parallel arcs only the first counts. A thread asks in ascending order.
 template <class Vertex>
-WEFT_DEVICE bool is_common(const Vertex* targets, RowPair& pair, i64 slot) {
-    const Vertex target = load_constant(targets + slot);
-    if (slot > pair.begin && load_constant(targets + slot - 1) == target) return false;
-    i64 high = pair.high;
-    while (pair.low < high) {
-        const i64 middle = pair.low + (high - pair.low) / 2;
-        if (load_constant(targets + middle) < target) pair.low = middle + 1;
-        else high = middle;
+WEFT_DEVICE u32 common_slots(const Vertex* targets, RowPair& pair, i64 slot, i64 step) {
+    Vertex wanted[searches];
+    i64 low[searches];
+    u32 found = 0;
+    WEFT_UNROLL(searches)
+    for (u32 k = 0; k < searches; ++k) {
+        const i64 at = slot + k * step < pair.end ? slot + k * step : slot;
+        wanted[k] = load_constant(targets + at);
+        low[k] = pair.low;
+        const bool again = at > pair.begin && load_constant(targets + at - 1) == wanted[k];
+        if (slot + k * step < pair.end && !again) found |= 1u << k;
     }
-    return pair.low < pair.high && load_constant(targets + pair.low) == target;
+    if (pair.low == pair.high) return 0;
+    i64 left = pair.high - pair.low;
+    while (left > 1) {
+        const i64 half = left / 2;
+        WEFT_UNROLL(searches)
+        for (u32 k = 0; k < searches; ++k) {
+            if (load_constant(targets + low[k] + half - 1) < wanted[k]) low[k] += half;
+        }
+        left -= half;
+    }
+    WEFT_UNROLL(searches)
+    for (u32 k = 0; k < searches; ++k) {
+        if (load_constant(targets + low[k]) < wanted[k]) ++low[k];
+        if (low[k] == pair.high || load_constant(targets + low[k]) != wanted[k]) {
+            found &= ~(1u << k);
+        }
+    }
+    pair.low = low[0];
+    return found;
 }
 
 // NaN comes after every number.

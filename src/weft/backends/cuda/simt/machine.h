@@ -164,11 +164,13 @@ inline const char* name_of(WarpOp op) {
 
 std::string format(const char* text, ...) __attribute__((format(printf, 1, 2)));
 inline std::string format(const char* text, ...) {
-    char line[512];
+    // On the heap: stacks and statics are reused by other fibres, which ThreadSanitizer would see.
+    std::string line(512, '\0');
     va_list values;
     va_start(values, text);
-    std::vsnprintf(line, sizeof line, text, values);
+    std::vsnprintf(&line[0], line.size(), text, values);
     va_end(values);
+    line.resize(line.find('\0'));
     return line;
 }
 
