@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from weft.backends.planning import directions_of
 from weft.backends.rules import rule_of
 from weft.errors import ConfigError
 from weft.ir.request import Request
+from weft.topology import Topology
 
 BLOCK = 256
 EMULATED_BLOCK = 64
@@ -31,8 +33,21 @@ class Launching:
     knobs: dict[str, Any] = field(default_factory=dict)
 
 
+_chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
+_PASSING = frozenset({"report", "registries", "driver"})  # options that shape no code
+
+
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
+    known = _chosen.setdefault(request.topology, {})
+    asked = tuple(value for name, value in request.options.items() if name not in _PASSING)
+    key = (*asked, kept, request.arcs)
+    if key not in known:
+        known[key] = _choose_options(request, kept)
+    return known[key]
+
+
+def _choose_options(request: Request, kept: frozenset[str]) -> Options:
     get = request.options.get
     registries: Any = get("registries")
     deterministic = bool(get("deterministic"))

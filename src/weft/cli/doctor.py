@@ -1,23 +1,10 @@
-"""The command line: `weft doctor`, or `python -m weft doctor`."""
+"""`weft doctor`: what is installed, which devices there are, what to install for the rest."""
 
 from __future__ import annotations
 
 import typer
 
-app = typer.Typer(
-    name="weft",
-    help="Programmable graph processing.",
-    no_args_is_help=True,
-    add_completion=False,
-)
 
-
-@app.callback()
-def main() -> None:
-    """Programmable graph processing on CPUs and GPUs."""
-
-
-@app.command()
 def doctor() -> None:
     """Tell what weft finds on this machine, and what to install for the rest.
 

@@ -1,0 +1,79 @@
+"""The command line: `weft run`, `info`, `convert`, `generate` and `doctor`; also `python -m weft`."""
+
+from __future__ import annotations
+
+import typer
+
+from weft.cli.commands import Commands
+from weft.cli.convert import convert
+from weft.cli.doctor import doctor
+from weft.cli.generate import Kinds
+from weft.cli.info import info
+from weft.cli.run import Algorithms
+
+app = typer.Typer(
+    name="weft",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def main() -> None:
+    """Graph processing on CPUs and GPUs.
+
+    Start with "weft generate rmat 12 -o social.weft", "weft info social.weft" and "weft run
+    pagerank social.weft". Every command explains itself with --help.
+
+    Exit codes: 0 if all went well, 1 if something failed (a file, an option's value, a device), 2
+    if the command line itself is wrong. Results go to standard output, everything else to standard
+    error.
+    """
+
+
+def _group(name: str, cls: type[Commands], text: str, metavar: str) -> None:
+    group = typer.Typer(
+        name=name,
+        cls=cls,
+        help=text,
+        subcommand_metavar=metavar,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    group.callback()(lambda: None)
+    app.add_typer(group)
+
+
+_group(
+    "run",
+    Algorithms,
+    """Run an algorithm on the graph in a file.
+
+    Prints a summary and the vertices with the largest values; -o writes the values of all vertices,
+    --report a page with the summary, the profile and the configuration. "weft run bfs --help" lists
+    the options of bfs.
+
+    Examples: "weft run pagerank web.txt.gz --top 20", "weft run sssp roads.gr --source 5 -o
+    distances.csv", "weft run connected_components social.mtx --json".
+    """,
+    "ALGORITHM FILE [OPTIONS]...",
+)
+app.command()(info)
+app.command()(convert)
+_group(
+    "generate",
+    Kinds,
+    """Generate a graph and write it to a file.
+
+    The same numbers and the same seed give the same graph everywhere. "weft generate rmat --help"
+    lists the options of rmat.
+
+    Examples: "weft generate rmat 16 -o social.weft", "weft generate road 500 --keep 0.7 --weights
+    int -o road.gr.gz".
+    """,
+    "KIND [NUMBERS]... [OPTIONS]...",
+)
+app.command()(doctor)
