@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from weft.estimating import estimate_memory
     from weft.explaining import explain
     from weft.graph import Graph
+    from weft.io import read, write
     from weft.ir.functions import (
         acos,
         asin,
@@ -118,6 +119,7 @@ _HOMES = {
     "weft.ir.types": "vertex_id",
     "weft.program": "edge fold vertex",
     "weft.graph": "Graph",
+    "weft.io": "read write",
     "weft.config": "Config",
     "weft.engine.state": "State full scalar",
     "weft.engine.frontier": "Frontier",

@@ -17,6 +17,28 @@ class GraphError(WeftError, ValueError):
     """A graph was described with unusable input."""
 
 
+class FileFormatError(GraphError):
+    """A file does not hold what its format promises; the message says where and what.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    line, byte : int or None
+        Where in it: the line (from 1) of a text file, the byte (from 0) of a binary one.
+    """
+
+    def __init__(
+        self, path: object, message: str, *, line: int | None = None, byte: int | None = None
+    ) -> None:
+        place = f", line {line}" if line is not None else f", byte {byte}" if byte is not None else ""
+        super().__init__(f"{path}{place}: {message}")
+        self.path, self.line, self.byte = str(path), line, byte
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled, (type(self), str(self), self.path, self.line, self.byte)
+
+
 class ConfigError(WeftError, ValueError):
     """An option has a value that is not possible, or not possible here."""
 
@@ -62,6 +84,15 @@ class DeviceMemoryError(WeftError, MemoryError):
 
 class VerifyError(WeftError, AssertionError):
     """The IR broke one of its own rules: a defect of weft, not of the user's program."""
+
+
+def _unpickled(
+    kind: type[FileFormatError], text: str, path: str, line: int | None, byte: int | None
+) -> FileFormatError:
+    """Return the error as it was before it was pickled."""
+    error = kind.__new__(kind, text)
+    error.path, error.line, error.byte = path, line, byte
+    return error
 
 
 def listed(names: Iterable[object]) -> str:

@@ -1,6 +1,8 @@
-"""The command line: `weft run`, `info`, `convert`, `generate` and `doctor`; also `python -m weft`."""
+"""The command line: `weft run`, `info`, `convert`, `generate`, `doctor`; or `python -m weft`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import typer
 
@@ -11,9 +13,19 @@ from weft.cli.generate import Kinds
 from weft.cli.info import info
 from weft.cli.run import Algorithms
 
+
+class TopLevel(Commands):
+    """The commands of weft, in the order in which one needs them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return ["run", "info", "convert", "generate", "doctor"]
+
+
 app = typer.Typer(
     name="weft",
-    cls=Commands,
+    cls=TopLevel,
+    context_settings={"max_content_width": 100},
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

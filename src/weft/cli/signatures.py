@@ -17,9 +17,10 @@ NUMBERS = (bool, int, float)
 
 
 def first_sentence(function: Callable[..., Any]) -> str:
-    """Return the first paragraph of a function's docstring, on one line."""
+    """Return the first paragraph of a function's docstring on one line, without "Return"."""
     text = inspect.getdoc(function) or ""
-    return plain(" ".join(text.split("\n\n")[0].split()))
+    told = plain(" ".join(text.split("\n\n")[0].split())).removeprefix("Return ")
+    return told[:1].upper() + told[1:].replace(" ...", " …")  # click cuts at a full stop
 
 
 def described(function: Callable[..., Any]) -> dict[str, str]:
@@ -76,7 +77,7 @@ def parameters(
         explained = helps.get(name, "")
         flag = "--" + name.replace("_", "-")
         if required and arguments:
-            mark: Any = typer.Argument(help=explained, show_default=False)
+            mark: Any = typer.Argument(help=explained, show_default=False, metavar=name.upper())
         elif kind is bool:
             mark = typer.Option(f"{flag}/--no-{flag[2:]}", help=explained)
         elif kind is str and not isinstance(parameter.default, str):

@@ -1,0 +1,29 @@
+"""`weft convert`: a graph from one file format into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli.files import File, Undirected, read_graph, write_graph
+
+
+def convert(
+    source: File,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="File to write; its suffix says the format.", show_default=False
+        ),
+    ],
+    undirected: Undirected = False,
+) -> None:
+    """Write the graph in one file to another, in the format that its suffix says.
+
+    Example: "weft convert soc-LiveJournal1.txt.gz lj.weft".
+    """
+    g = read_graph(source, undirected)
+    write_graph(g, target)
+    typer.echo(f"{target}: {g.num_vertices:,} vertices, {g.num_edges:,} edges", err=True)

@@ -1,0 +1,56 @@
+"""Graphs from and to files, and the choices about them that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weft.cli.progress import working
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="File with a graph; its suffix says the format, with or without .gz, .bz2 or .xz: "
+        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .parquet.",
+        show_default=False,
+        metavar="FILE",
+    ),
+]
+Undirected = Annotated[
+    bool,
+    typer.Option(
+        "--undirected",
+        help="Take every edge to run both ways; edges between the same two vertices become one.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON rather than a table.")]
+
+
+def read_graph(path: Path, undirected: bool = False) -> Any:
+    """Return the graph in a file."""
+    import weft
+
+    with working(f"Reading {path}"):
+        g = weft.read(path)
+        return g.to_undirected() if undirected and g.directed else g
+
+
+def write_graph(g: Any, path: Path) -> None:
+    """Write a graph to a file."""
+    import weft
+
+    with working(f"Writing {path}"):
+        weft.write(g, path)
+
+
+def graph_facts(g: Any) -> dict[str, object]:
+    """Return what is known of a graph without a computation."""
+    return {
+        "vertices": g.num_vertices,
+        "edges": g.num_edges,
+        "directed": g.directed,
+        "weighted": g.weighted,
+        "device": g.device,
+    }

@@ -1,0 +1,236 @@
+"""`weft run`: an algorithm on the graph in a file, one command for each algorithm."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weft.cli.commands import MadeOnDemand
+from weft.cli.files import File, Json, Undirected, graph_facts, read_graph
+from weft.cli.progress import working
+from weft.cli.results import (
+    Result,
+    check_output,
+    jsonable,
+    result_of,
+    summary,
+    top,
+    write_result,
+)
+from weft.cli.show import print_result
+from weft.cli.signatures import (
+    first_sentence,
+    own_parameters,
+    pairs,
+    parameters,
+    with_signature,
+)
+from weft.cli.vertices import personalization_of, sources_of, vertex_of
+
+PACKAGE = "weft.algorithms."
+VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
+    "source": vertex_of,
+    "sources": sources_of,
+    "personalization": personalization_of,
+}
+HELPS = {
+    "sources": "The vertices that paths start from: a number takes a sample of that size, a list "
+    "such as 3,17,4 (or 3, with a comma) these. All by default.",
+    "personalization": "Where jumps go to, such as 3=1,17=0.5; everywhere alike by default.",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that was found out by one run, for the table, the JSON and the page."""
+
+    algorithm: str
+    file: str
+    graph: dict[str, object]
+    options: dict[str, Any]
+    config: dict[str, Any]
+    ms: float
+    result: Result
+    profile: Any = None
+    shown: int = 10
+    summary: dict[str, Any] = field(default_factory=dict)
+    top: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
+        told = {
+            "algorithm": self.algorithm,
+            "file": self.file,
+            "graph": self.graph,
+            "options": self.options,
+            "config": self.config,
+            "ms": self.ms,
+            "summary": self.summary,
+            "top": self.top,
+        }
+        if self.profile is not None:
+            told["profile"] = json.loads(self.profile.to_json())
+        return dict(jsonable(told))
+
+
+class Algorithms(MadeOnDemand):
+    """The algorithms of weft as commands."""
+
+    kind = "an algorithm"
+
+    def names(self) -> list[str]:
+        """Return the names of the algorithms."""
+        import weft
+
+        homes = weft._HOME.items()
+        return sorted(name for name, module in homes if module.startswith(PACKAGE))
+
+    def make(self, name: str) -> Callable[..., None]:
+        """Return the command that runs one algorithm."""
+        import weft
+
+        function = getattr(weft, name)
+        made = parameters(
+            function, skip=("g", "config"), text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS
+        )
+
+        def command(**given: Any) -> None:
+            own = {p.name for p in made}
+            options = {k: v for k, v in given.items() if k in own and v is not None}
+            execute(name, function, options, **{k: v for k, v in given.items() if k not in own})
+
+        shared = [
+            p for p in own_parameters(execute) if p.name not in ("name", "function", "options")
+        ]
+        return with_signature(command, [*shared, *made], first_sentence(function))
+
+
+def execute(
+    name: str,
+    function: Callable[..., Any],
+    options: dict[str, Any],
+    file: File,
+    top_count: Annotated[
+        int,
+        typer.Option(
+            "--top",
+            min=0,
+            metavar="N",
+            help="Show the N vertices with the largest values (groups: the N largest).",
+        ),
+    ] = 10,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the values of all vertices: .csv, .parquet, .npy or .npz.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            help="Write an HTML page: summary, distribution, profile, configuration.",
+            show_default=False,
+        ),
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Tell what every superstep did.")
+    ] = False,
+    undirected: Undirected = False,
+    device: Annotated[
+        str, typer.Option("--device", help="Where to run: cpu, cuda, cuda:1, ... or emulated.")
+    ] = "cpu",
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config",
+            metavar="KEY=VALUE",
+            help="How to run it, a field of weft.Config such as direction=pull or threads=4; may be "
+            "given several times.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Run an algorithm; print, and write, what was asked for."""
+    import weft
+
+    for path in (output, report):
+        if path is not None:
+            check_output(path if path is output else path.with_suffix(".csv"))
+    settings = config_of(config or [])
+    g = read_graph(file, undirected)
+    options = {
+        key: VERTEX_OPTIONS[key](g, value) if key in VERTEX_OPTIONS else value
+        for key, value in options.items()
+    }
+    g = g.to(device)
+    with working(f"Running {name}"), weft.profile() as recorded:
+        start = time.perf_counter()
+        result = result_of(name, function(g, **options, config=settings), g)
+        ms = (time.perf_counter() - start) * 1e3
+    told = Report(
+        algorithm=name,
+        file=str(file),
+        graph=graph_facts(g),
+        options=all_options(function, options),
+        config=settings.given(),
+        ms=ms,
+        result=result,
+        profile=recorded if profile or report is not None else None,
+        summary=summary(result),
+        top=top(result, top_count),
+    )
+    if output is not None:
+        with working(f"Writing {output}"):
+            write_result(result, output)
+    if report is not None:
+        from weft.cli.report import page
+
+        report.write_text(page(told), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(told.as_dict(), indent=2))
+    else:
+        print_result(told, with_profile=profile)
+    for path in (output, report):
+        if path is not None:
+            typer.echo(f"wrote {path}", err=True)
+
+
+def config_of(items: list[str]) -> Any:
+    """Return the configuration that a command line asks for."""
+    from dataclasses import fields
+
+    from weft.config import Config
+    from weft.errors import ConfigError, unknown
+
+    given = pairs(items, "--config")
+    known = [f.name for f in fields(Config)]
+    for key in given:
+        if key not in known:
+            raise ConfigError(unknown("--config key", key, known))
+    if isinstance(given.get("passes_off"), str):
+        given["passes_off"] = frozenset(given["passes_off"].split(","))
+    return Config(**given)
+
+
+def all_options(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an algorithm, given or by default."""
+    known = inspect.signature(function).parameters
+    told = {}
+    for name, parameter in known.items():
+        if name in ("g", "config"):
+            continue
+        value = given.get(name, parameter.default)
+        told[name] = getattr(value, "__name__", value) if isinstance(value, type) else value
+    return told

@@ -1,0 +1,293 @@
+"""`read` and `write`, and the registry of file formats that they choose from by suffix."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from weft.adjacency import Array
+from weft.edgelist import Duplicates, SelfLoops, check_count
+from weft.errors import ConfigError, GraphError, nearest
+from weft.graph import Graph
+from weft.io.compression import COMPRESSIONS, Source, replacing
+from weft.topology import Keep
+
+# More ids than this, and more than _SPARSEST per edge, are taken for keys or for damage.
+_PLAUSIBLE_VERTICES: Final = 1 << 24
+_SPARSEST: Final = 64
+
+_formats: dict[str, Format] = {}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller of `read` asked for; see there."""
+
+    directed: bool | None = None
+    num_vertices: int | None = None
+    duplicates: Duplicates = "keep"
+    self_loops: SelfLoops = "keep"
+    keep: Keep = "both"
+    columns: Sequence[str] | None = None
+    verify: bool | None = None
+
+
+# Options of every format that lists edges; the graph is built after reading.
+BUILDING: Final = ("directed", "num_vertices", "duplicates", "self_loops", "keep")
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in messages.
+    suffixes : tuple of str
+        The endings of its files, in lower case, with the dot.
+    read : callable
+        ``read(source, options)`` returns the graph.
+    write : callable
+        ``write(graph, file, suffix)`` writes to a binary file.
+    takes : tuple of str
+        The options of `read` that mean something to it.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Source, Options], Graph]
+    write: Callable[[Graph, IO[bytes], str], None]
+    takes: tuple[str, ...] = BUILDING
+
+
+def register(format: Format) -> Format:
+    """Make a format known by its suffixes."""
+    for suffix in format.suffixes:
+        _formats[suffix] = format
+    return format
+
+
+@functools.cache
+def _discover() -> None:
+    """Import every module of `weft.io.formats`, so that each registers itself."""
+    package = importlib.import_module("weft.io.formats")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"weft.io.formats.{module.name}")
+
+
+def formats() -> dict[str, Format]:
+    """Return the known formats by suffix."""
+    _discover()
+    return dict(_formats)
+
+
+def known_suffixes() -> tuple[str, ...]:
+    """Return the suffixes that `read` and `write` know, without those of compressions."""
+    return tuple(sorted(formats()))
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    directed: bool | None = None,
+    num_vertices: int | None = None,
+    duplicates: Duplicates = "keep",
+    self_loops: SelfLoops = "keep",
+    keep: Keep = "both",
+    columns: Sequence[str] | None = None,
+    verify: bool | None = None,
+) -> Graph:
+    """Read a graph from a file; the suffix of its name tells the format.
+
+    ========================= ============================================================
+    `.txt .el .wel .csv .tsv` edge lists: two ids and perhaps a weight per line
+    `.mtx`                    MatrixMarket, coordinate; isolated vertices are kept
+    `.gr`                     DIMACS shortest paths (`p sp`) and PACE treewidth (`p tw`)
+    `.graph` `.metis`         METIS, with weights of vertices and edges
+    `.parquet`                Parquet, if PyArrow is installed; with all edge columns
+    `.weft`                   weft's own: memory-mapped, with all columns
+    ========================= ============================================================
+
+    A further `.gz`, `.xz` or `.bz2` means that the file is compressed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    directed : bool, optional
+        Whether edges run one way. By default what the file says: MatrixMarket by its symmetry,
+        DIMACS and METIS by their definition, edge lists by a comment "Undirected graph"; otherwise
+        True. With False every edge listed runs both ways; with True an undirected one becomes two.
+    num_vertices : int, optional
+        At least so many vertices; needed where ids are far larger than there are edges.
+    duplicates, self_loops, keep
+        As in `Graph.from_edges`.
+    columns : sequence of str, optional
+        Names of the columns of an edge list, `"src"`, `"dst"` and `"weight"` among them; others
+        are passed over.
+    verify : bool, optional
+        Whether the checksums of a `.weft` file are compared. By default those of small files are;
+        use True for a file that somebody else wrote.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        If the suffix is unknown. Its subclass `FileFormatError`, with the line or byte, if the file
+        does not hold what its format promises.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, weft
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "roads.txt")
+    >>> _ = file.write_text("# from to metres\\n0 1 120\\n1 2 80\\n")
+    >>> weft.read(file)
+    Graph(3 vertices, 2 edges, directed, weighted, 56 B)
+    >>> weft.read(file, directed=False).out_degree
+    array([1, 2, 1], dtype=int32)
+    """
+    source, format = _find(path)
+    options = Options(directed, num_vertices, duplicates, self_loops, keep, columns, verify)
+    for field in dataclasses.fields(Options):
+        if getattr(options, field.name) != field.default and field.name not in format.takes:
+            takes = ", ".join(f"{name}=" for name in format.takes)
+            raise ConfigError(
+                f"{field.name}={getattr(options, field.name)!r} means nothing for {format.name} "
+                f"files. Expected one of {takes}; leave it out."
+            )
+    if num_vertices is not None:
+        check_count("num_vertices", num_vertices)
+    return format.read(source, options)
+
+
+def write(g: Graph, path: str | os.PathLike[str]) -> None:
+    """Write a graph to a file; the suffix of its name tells the format (see `read`).
+
+    The file appears when it is complete: an error leaves what was there before.
+
+    `.weft` holds everything, `.parquet` all edge columns. Text holds the structure and the weights:
+    integers come back as int64, the others as float64, each with the same value. METIS also holds
+    the vertex columns `weight` and `size`.
+
+    Parameters
+    ----------
+    g : Graph
+        On any device.
+    path : str or path
+        The file, which is replaced if it exists.
+
+    Raises
+    ------
+    GraphError
+        If the suffix is unknown, or the format cannot hold the graph.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, weft
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "g.mtx.gz")
+    >>> weft.write(weft.Graph.from_edges([0, 1], [1, 2], num_vertices=5), file)
+    >>> weft.read(file).num_vertices
+    5
+    """
+    source, format = _find(path)
+    if not isinstance(g, Graph):
+        raise GraphError(
+            f"g is a {type(g).__name__}. Expected a weft.Graph; build one with Graph.from_..."
+        )
+    with replacing(source.path, source.compression) as file:
+        format.write(g.to("cpu"), file, source.suffix)
+
+
+def _find(path: str | os.PathLike[str]) -> tuple[Source, Format]:
+    """Return the file and the format that its name asks for."""
+    file = Path(path)
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    suffix = suffixes[-1] if suffixes else ""
+    format = formats().get(suffix)
+    if format is None:
+        got = f"{file.name!r} ends with {suffix!r}" if suffix else f"{file.name!r} has no suffix"
+        raise GraphError(
+            f"The format of a file is told by its suffix; {got}. Expected one of "
+            f"{', '.join(known_suffixes())}, and perhaps {', '.join(COMPRESSIONS)} after it."
+            + nearest(suffix, known_suffixes())
+        )
+    return Source(file, suffix, compression), format
+
+
+@dataclass
+class Listing:
+    """The edges that a file lists, before they become a graph.
+
+    Parameters
+    ----------
+    src, dst : ndarray of int64
+    weight : ndarray or None
+    num_vertices : int
+        As the file says, or one more than the largest id.
+    directed : bool
+        What the file says about itself.
+    line : int or None
+        The line to name if there are implausibly many vertices.
+    """
+
+    src: Array
+    dst: Array
+    weight: Array | None
+    num_vertices: int
+    directed: bool
+    line: int | None = None
+
+
+def build(source: Source, listing: Listing, options: Options) -> Graph:
+    """Return the graph of the edges in a file, as the options ask."""
+    src, dst, weight = listing.src, listing.dst, listing.weight
+    count = listing.num_vertices
+    if options.num_vertices is None:
+        if count > _PLAUSIBLE_VERTICES and count > _SPARSEST * src.size:
+            raise source.error(
+                f"this makes {count} vertices, but there are only {src.size} edges. Expected ids "
+                "that count from 0 or 1; renumber them, or pass num_vertices= to insist.",
+                line=listing.line,
+            )
+    elif options.num_vertices < count:
+        raise source.error(
+            f"this makes {count} vertices, but num_vertices={options.num_vertices} was passed. "
+            f"Expected {count} or more; leave it out or raise it.",
+            line=listing.line,
+        )
+    else:
+        count = options.num_vertices
+    directed = listing.directed if options.directed is None else bool(options.directed)
+    if directed and not listing.directed:
+        src, dst, weight = both_ways(src, dst, weight)
+    return Graph.from_edges(
+        src,
+        dst,
+        weight,
+        num_vertices=count,
+        directed=directed,
+        duplicates=options.duplicates,
+        self_loops=options.self_loops,
+        keep=options.keep,
+    )
+
+
+def both_ways(src: Array, dst: Array, weight: Array | None) -> tuple[Array, Array, Any]:
+    """Return every edge in both directions, self-loops once."""
+    import numpy as np
+
+    proper = src != dst
+    turned = None if weight is None else np.concatenate((weight, weight[proper]))
+    return np.concatenate((src, dst[proper])), np.concatenate((dst, src[proper])), turned

@@ -1,0 +1,299 @@
+"""Compiled: rows of numbers from the bytes of a text file.
+
+The kernels know only what is regular. At anything else they stop in front of the line, and
+`weft.io.text` reads that line itself: it takes what is correct but rare, and words the error.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from weft.io.decimals import nearest_double
+
+DONE: Final = 0  # the end of the data
+FULL: Final = 1  # one more row than there is room for
+ODD: Final = 2  # a line that is not regular
+NOT_INTEGER: Final = 3  # a weight that needs float64
+
+_NEWLINE, _SPACE, _TAB, _RETURN = 10, 32, 9, 13
+_PLUS, _MINUS, _POINT, _ZERO = 43, 45, 46, 48
+_E_SMALL, _E_LARGE = 101, 69
+_LIMIT = 922337203685477579  # ten times this and a digit up to 9 may pass 2**63
+_SIGN = np.uint64(1 << 63)
+_TEN = np.uint64(10)
+
+
+class Layout(NamedTuple):
+    """How the lines of a file are made; bytes as numbers, -1 for none.
+
+    Parameters
+    ----------
+    separator
+        What stands between two fields, besides blanks; -1 if only blanks do.
+    comment, other_comment
+        What a line begins with that is passed over.
+    prefix
+        What every other line begins with.
+    num_fields
+        How many fields a line has.
+    src, dst, weight
+        Which fields these are; -1 for no weight.
+    low, high
+        The least and the largest id; `low` is taken off each.
+    """
+
+    separator: int
+    comment: int
+    other_comment: int
+    prefix: int
+    num_fields: int
+    src: int
+    dst: int
+    weight: int
+    low: int
+    high: int
+
+
+@njit(cache=True)
+def count_lines(data, begin):
+    """Return how many lines there are from a position on."""
+    lines = 1
+    for position in range(begin, data.size):
+        lines += data[position] == _NEWLINE
+    return lines
+
+
+@njit(cache=True, inline="always")
+def _skip_blanks(data, at):
+    while at < data.size and (data[at] == _SPACE or data[at] == _TAB or data[at] == _RETURN):
+        at += 1
+    return at
+
+
+@njit(cache=True, inline="always")
+def _skip_line(data, at):
+    while at < data.size and data[at] != _NEWLINE:
+        at += 1
+    return at
+
+
+@njit(cache=True, inline="always")
+def _ends_field(data, at, separator):
+    if at >= data.size:
+        return True
+    c = data[at]
+    return c == _SPACE or c == _NEWLINE or c == _TAB or c == _RETURN or c == separator
+
+
+@njit(cache=True)
+def _natural(data, at):
+    """Return the integer from 0 on that begins here (-1: there is none) and where it ends."""
+    value, begin = 0, at
+    while at < data.size:
+        digit = np.int64(data[at]) - _ZERO
+        if digit < 0 or digit > 9:
+            break
+        if value >= _LIMIT:
+            return -1, at
+        value = value * 10 + digit
+        at += 1
+    return (value if at > begin else -1), at
+
+
+@njit(cache=True)
+def _integer(data, at):
+    """Return whether an integer begins here, its value, and where it ends."""
+    negative = at < data.size and data[at] == _MINUS
+    value, end = _natural(data, at + 1 if negative else at)
+    return value >= 0, (-value if negative else value), end
+
+
+@njit(cache=True)
+def _decimal(data, at):
+    """Return whether a decimal number begins here, the bits of its double, and where it ends."""
+    sign = np.uint64(0)
+    if at < data.size and (data[at] == _MINUS or data[at] == _PLUS):
+        if data[at] == _MINUS:
+            sign = _SIGN
+        at += 1
+    digits, kept, power, seen_point = 0, 0, 0, False
+    w, cut = np.uint64(0), False
+    while at < data.size:
+        c = np.int64(data[at])
+        if c == _POINT and not seen_point:
+            seen_point = True
+        elif _ZERO <= c <= _ZERO + 9:
+            digits += 1
+            if kept < 19:
+                w = w * _TEN + np.uint64(c - _ZERO)
+                kept += w != 0
+                power -= seen_point
+            else:
+                cut = cut or c != _ZERO
+                power += not seen_point
+        else:
+            break
+        at += 1
+    if digits == 0:
+        return False, sign, at
+    if at < data.size and (data[at] == _E_SMALL or data[at] == _E_LARGE):
+        at += 1
+        negative = at < data.size and data[at] == _MINUS
+        if at < data.size and (data[at] == _MINUS or data[at] == _PLUS):
+            at += 1
+        exponent, at = _natural(data, at)
+        if exponent < 0 or exponent > 100000:
+            return False, sign, at
+        power += -exponent if negative else exponent
+    bits = nearest_double(w, power)
+    # Digits were cut off: the number lies between w and w + 1.
+    if cut and nearest_double(w + np.uint64(1), power) != bits:
+        return False, sign, at
+    return True, sign | bits, at
+
+
+@njit(cache=True, nogil=True)
+def scan_rows(data, layout, as_float, cursor, src, dst, weight):
+    """Read lines of two ids and perhaps a weight into arrays, from a cursor on.
+
+    Parameters
+    ----------
+    data : uint8 array
+    layout : Layout
+    as_float : bool
+        Whether `weight` takes the bits of doubles, rather than integers.
+    cursor : int64 array
+        Position, line (from 1) and row; left at the line that was not read.
+    src, dst, weight : int64 arrays
+
+    Returns
+    -------
+    int
+        `DONE`, `FULL`, `ODD` or `NOT_INTEGER`.
+    """
+    at, line, row = cursor[0], cursor[1], cursor[2]
+    separator, status = layout.separator, DONE
+    while at < data.size:
+        cursor[0], cursor[1], cursor[2] = at, line, row
+        at = _skip_blanks(data, at)
+        if at >= data.size:
+            break
+        c = data[at]
+        if c == _NEWLINE or c == layout.comment or c == layout.other_comment:
+            at = _skip_line(data, at) + 1
+            line += 1
+            continue
+        if row == src.size:
+            return FULL
+        if layout.prefix >= 0:
+            if c != layout.prefix or not _ends_field(data, at + 1, -1):
+                return ODD
+            at = _skip_blanks(data, at + 1)
+        for field in range(layout.num_fields):
+            if field > 0:
+                at = _skip_blanks(data, at)
+                if separator >= 0:
+                    if at >= data.size or data[at] != separator:
+                        return ODD
+                    at = _skip_blanks(data, at + 1)
+            if field == layout.src or field == layout.dst:
+                value, at = _natural(data, at)
+                if value < layout.low or value > layout.high:
+                    return ODD
+                if field == layout.src:
+                    src[row] = value - layout.low
+                else:
+                    dst[row] = value - layout.low
+            elif field == layout.weight:
+                if as_float:
+                    fine, bits, at = _decimal(data, at)
+                    if not fine:
+                        return ODD
+                    weight[row] = np.int64(bits)
+                else:
+                    fine, value, at = _integer(data, at)
+                    if not fine or not _ends_field(data, at, separator):
+                        return NOT_INTEGER
+                    weight[row] = value
+            else:
+                begin = at
+                while not _ends_field(data, at, separator):
+                    at += 1
+                if at == begin:
+                    return ODD
+            if not _ends_field(data, at, separator):
+                return ODD
+        at = _skip_blanks(data, at)
+        if at < data.size and data[at] != _NEWLINE:
+            return ODD
+        at += 1
+        line += 1
+        row += 1
+    cursor[0], cursor[1], cursor[2] = data.size, line, row
+    return status
+
+
+@njit(cache=True, nogil=True)
+def scan_adjacency(data, cursor, num_vertex_numbers, weighted, numbers, degree, dst, weight):
+    """Read METIS lines: numbers of a vertex, then its neighbours (from 1), each with a weight.
+
+    Parameters
+    ----------
+    data : uint8 array
+    cursor : int64 array
+        Position, line, vertex and arc; left at the line that was not read.
+    num_vertex_numbers : int
+        How many numbers come first.
+    weighted : bool
+        Whether a weight follows each neighbour.
+    numbers, degree : int64 arrays
+        Of the vertices; `numbers` has `num_vertex_numbers` each.
+    dst, weight : int64 arrays
+        Of the arcs.
+
+    Returns
+    -------
+    int
+        `DONE`, `FULL` (a neighbour more than there is room for) or `ODD`.
+    """
+    at, line, row, arc = cursor[0], cursor[1], cursor[2], cursor[3]
+    while at < data.size and row < degree.size:
+        cursor[0], cursor[1], cursor[2], cursor[3] = at, line, row, arc
+        at = _skip_blanks(data, at)
+        if at < data.size and data[at] == 37:
+            at = _skip_line(data, at) + 1
+            line += 1
+            continue
+        position, first = 0, arc
+        awaits_weight = False
+        while at < data.size and data[at] != _NEWLINE:
+            value, at = _natural(data, at)
+            if value < 0 or not _ends_field(data, at, -1):
+                return ODD
+            if position < num_vertex_numbers:
+                numbers[row * num_vertex_numbers + position] = value
+                position += 1
+            elif awaits_weight:
+                weight[arc] = value
+                awaits_weight = False
+                arc += 1
+            else:
+                if value < 1 or value > degree.size:
+                    return ODD
+                if arc == dst.size:
+                    return FULL
+                dst[arc] = value - 1
+                awaits_weight = weighted
+                arc += not weighted
+            at = _skip_blanks(data, at)
+        if awaits_weight or position < num_vertex_numbers:
+            return ODD
+        degree[row] = arc - first
+        at += 1
+        line += 1
+        row += 1
+    cursor[0], cursor[1], cursor[2], cursor[3] = min(at, data.size), line, row, arc
+    return DONE
