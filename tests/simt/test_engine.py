@@ -98,3 +98,23 @@ def test_one_direction_stored(keep):
     g = weft.Graph.from_edges(src, dst, num_vertices=256, keep=keep, index_dtype=np.int64)
     check("bfs", whole, weft.bfs(g.to("emulated"), 0, config=CONFIG))
     check("core_number", whole, weft.core_number(g.to("emulated"), config=CONFIG))
+
+
+@weft.vertex(on="all", order_free=True)
+def bump(v):
+    v.bumped.at(v.id).add(1)
+
+
+@weft.edge
+def close(u, v, e):
+    weft.reduce("shared", weft.common(u, v, lambda w: 1, weft.sum), weft.sum)
+    return False
+
+
+def test_groups_that_look_for_common_neighbours_are_of_their_step_alone():
+    g = weft.generators.complete(40)  # each arc is taken by a whole warp
+    for steps in ([bump, close], [close, bump]):
+        state = g.to("emulated").state(bumped=np.zeros(40, np.int32), shared=weft.scalar(0))
+        g.to("emulated").run(steps, state)
+        assert state.bumped.tolist() == [1] * 40
+        assert state.shared == 40 * 39 * 38

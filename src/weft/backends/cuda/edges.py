@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.backends.cuda.kernel import Kernel, Side
 from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, sorts_messages
 from weft.backends.cuda.updates import commit_lines, push_update
@@ -141,11 +143,8 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
 def sweep_call(kernel: Kernel, side: Side, name: str, part: int, lanes: int = 1) -> str:
     """Return the call of one phase of a schedule with `rows` and `visitor`."""
     struct = f"{side.schedule.struct}<{side.format.struct}<Vertex>, {lanes}>"
-    memory = f"typename {struct}::Memory{_memory(kernel, side, name)}"
-    return (
-        f"{struct}::template run<{part}>(place, knobs_of(a), {memory.replace('typename ', '')}, "
-        f"format, rows, visitor);"
-    )
+    memory = f"{struct}::Memory{_memory(kernel, side, name)}"
+    return f"{struct}::template run<{part}>(place, knobs_of(a), {memory}, format, rows, visitor);"
 
 
 def _inputs(kernel: Kernel, direction: str, side: Side) -> list[str]:
@@ -214,6 +213,26 @@ def visitor_phase(
     return lines
 
 
+def add_parts(
+    kernel: Kernel, name: str, count: int, body_of: Callable[[int], list[str]], after: list[str],
+    turn: str = "both", between: tuple[str, ...] = (),
+) -> str:  # fmt: skip
+    """Add the phases of a schedule, one after another; return the statement that starts them.
+
+    All of them use the visitor that the first one brings.
+    """
+    first = len(kernel.phases)
+    for part in range(count):
+        pieces = len(kernel.pieces)
+        body = body_of(part)
+        if part > 0:
+            del kernel.pieces[pieces:]
+        last = part == count - 1
+        following = after if last else [*between, f"t.loop.phase = {first + part + 1};"]
+        kernel.phase(f"{name}_{part}" if count > 1 else name, body, following, turn)
+    return f"t.loop.phase = {first};"
+
+
 def degree_functor(kernel: Kernel) -> str:
     """Return what tells the out-degree of a vertex of the next frontier."""
     if kernel.counts_edges and kernel.traits.keep != "in":
@@ -250,13 +269,13 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         members = {
             "frontier": "const ByteRows" if options.map_kind == "bytemap" else "const BitRows"
         }
+    kernel.lanes = 1
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
     serial = sweep.in_order and direction == "push"
     count = 1 if serial else side.schedule.phases
-    numbers = [len(kernel.phases) + i for i in range(count)]
     head = _inputs(kernel, direction, side)
-    for part in range(count):
-        pieces = len(kernel.pieces)
+
+    def body_of(part: int) -> list[str]:
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
             call=IN_ORDER if serial else sweep_call(kernel, side, chosen, part, lanes),
@@ -264,12 +283,9 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         )  # fmt: skip
         if kind in ("bitmap", "bytemap") and part == count - 1:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
-        if part > 0:
-            del kernel.pieces[pieces:]
-        last = part == count - 1
-        after = [finish] if last else [f"t.loop.phase = {numbers[part + 1]};"]
-        kernel.phase(f"{name}_{part}" if count > 1 else name, body, after, direction)
-    start = f"t.loop.phase = {numbers[0]};"
+        return body
+
+    start = add_parts(kernel, name, count, body_of, [finish], direction)
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
     maps = maps or "Dedup::bitmask" in output
     return kernel.ready(
@@ -355,22 +371,17 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     visitor = push_visitor(kernel, sweep, f"Push{k}", update=keep_message)
     chain = _sorted_phase(kernel, sweep, k, "push", then)
     finish = _finish(kernel, sweep, k, "push", "counter", False, then, chain)
-    count = side.schedule.phases
-    numbers = [len(kernel.phases) + i for i in range(count)]
-    for part in range(count):
-        pieces = len(kernel.pieces)
-        body = visitor_phase(
+
+    def body_of(part: int) -> list[str]:
+        return visitor_phase(
             kernel, sweep, visitor, output=output_of(kernel, "counter", exact=False),
             touched=False, head=_inputs(kernel, "push", side),
             call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
         )  # fmt: skip
-        if part > 0:
-            del kernel.pieces[pieces:]
-        last = part == count - 1
-        after = [finish] if last else [f"t.loop.phase = {numbers[part + 1]};"]
-        kernel.phase(f"push_{k}_{part}" if count > 1 else f"push_{k}", body, after, "push")
+
+    start = add_parts(kernel, f"push_{k}", side.schedule.phases, body_of, [finish], "push")
     return kernel.ready(
-        f"t.loop.phase = {numbers[0]};",
+        start,
         queue=side.frontier_in == "queue",
         map_=side.frontier_in in ("bitmap", "bytemap"),
         clean=side.frontier_out != "queue" and not kernel.discards,

@@ -12,7 +12,14 @@ from typing import Any
 
 from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.assignments import functions
-from weft.backends.cuda.edges import degree_functor, format_of, output_of, sweep_call, visitor_phase
+from weft.backends.cuda.edges import (
+    add_parts,
+    degree_functor,
+    format_of,
+    output_of,
+    sweep_call,
+    visitor_phase,
+)
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.site import Site
@@ -120,30 +127,24 @@ def gather_phases(
     touched = rows != "whole"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
     head = ["const auto rows = entered_rows(a, loop);"]
-    numbers = [len(kernel.phases) + i for i in range(side.schedule.phases)]
     if rows != "whole":
         commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish)
         after = ["t.loop.touched = i64(t.cells[FAR]);", "keep_counts(t);"]
         after.append(commit)
-        numbers = [len(kernel.phases) + i for i in range(side.schedule.phases)]
     else:
         after = [*totals, "keep_counts(t);", finish]
-    for part in range(side.schedule.phases):
-        pieces = len(kernel.pieces)
-        body = visitor_phase(
+
+    def body_of(part: int) -> list[str]:
+        return visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
             call=sweep_call(kernel, side, "gather", part), format_=format_of(kernel, side, way),
             publish=rows != "split",
         )  # fmt: skip
-        if part > 0:
-            del kernel.pieces[pieces:]
-        last = part == side.schedule.phases - 1
-        kernel.phase(
-            f"gather_{k}_{part}",
-            body,
-            after if last else ["keep_counts(t);", f"t.loop.phase = {numbers[part + 1]};"],
-        )
-    return f"t.loop.phase = {numbers[0]};"
+
+    name = f"gather_{k}"
+    return add_parts(
+        kernel, name, side.schedule.phases, body_of, after, between=("keep_counts(t);",)
+    )
 
 
 def _row_of_gather(

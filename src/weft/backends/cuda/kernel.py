@@ -59,7 +59,6 @@ class Options:
     fuse: str = "all"
     lanes: int = 1  # threads that look for common neighbours together
     large_blocks: bool = False  # of more than 256 threads
-    reuse: bool = False  # a pull tests what accept says of u instead of the frontier
 
     def side(self, name: str) -> Side:
         """Return a side by its name: push, pull or gather."""

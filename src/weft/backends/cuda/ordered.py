@@ -11,7 +11,13 @@ never held back.
 from __future__ import annotations
 
 from weft.backends.cuda.blocks import BlockRenderer
-from weft.backends.cuda.edges import degree_functor, format_of, sweep_call, visitor_phase
+from weft.backends.cuda.edges import (
+    add_parts,
+    degree_functor,
+    format_of,
+    sweep_call,
+    visitor_phase,
+)
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
@@ -117,23 +123,16 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
             "begin_step(t);",
         ],
     )
-    count = side.schedule.phases
-    first = len(kernel.phases)
-    for part in range(count):
-        pieces = len(kernel.pieces)
+
+    def body_of(part: int) -> list[str]:
         body = visitor_phase(
             kernel, sweep, visitor, output=NEAR, touched=False, head=head,
             call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
             members={"waiting": "Far<Vertex, true>"},
         )  # fmt: skip
-        body.append("waiting.end();")
-        if part > 0:
-            del kernel.pieces[pieces:]
-        last = part == count - 1
-        kernel.phase(
-            f"relax_{part}", body, [finish] if last else [f"t.loop.phase = {first + part + 1};"]
-        )
-    return f"t.loop.phase = {first};"
+        return [*body, "waiting.end();"]
+
+    return add_parts(kernel, "relax", side.schedule.phases, body_of, [finish])
 
 
 def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:

@@ -54,9 +54,6 @@ struct Loop {
     i64 overflow;    // a queue or a bin was too small
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
-    i64 class_1;     // entries of the queue by degree class, after the first
-    i64 class_2;
-    i64 class_3;
     i64 lists;       // far lists made so far
     double threshold;
     double raised;
