@@ -103,6 +103,7 @@ def test_one_direction_stored(keep):
 @weft.vertex(on="all", order_free=True)
 def bump(v):
     v.bumped.at(v.id).add(1)
+    return v.id >= 0
 
 
 @weft.edge
