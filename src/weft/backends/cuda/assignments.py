@@ -119,7 +119,7 @@ def _store(
     kernel: Kernel, out: Emitter, sweep: Sweep, renderer: BlockRenderer, site: Site, step: Step
 ) -> None:
     """Write the assigned fields; later functions of the sweep see them at v."""
-    for name, (value, operand) in renderer.stores.items():
+    for name, (_, operand) in renderer.stores.items():
         if name in kernel.options.kept_old:
             _keep_old(kernel, out, sweep, name, operand, site)
         binding = ("next" if name in sweep.buffered else "field", name)
@@ -127,7 +127,6 @@ def _store(
         write(kernel, out, binding, name, operand, how)
         if step is not sweep.last:
             site.known[("field", "v", name)] = operand
-        _ = value
 
 
 def _keep_old(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
-from weft.backends.cuda.render import FIXED, Rendered, render
+from weft.backends.cuda.render import Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes
 from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
 from weft.errors import FaultError
@@ -84,8 +84,6 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
 def _make(
     request: Request, options: Options, arc_type: str, off: frozenset[str], fired: list[str]
 ) -> Compiled:
-    from dataclasses import replace
-
     program, topology = request.program, request.topology
     fired += run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
@@ -380,6 +378,3 @@ def _typed(value: Any, kind: str) -> Any:
 def _host(array: Any) -> Any:
     """Return an array of the device on the host."""
     return array.get() if hasattr(array, "get") else np.asarray(array)
-
-
-__all__ = ["FIXED", "Compiled", "compile_program", "execute"]

@@ -246,9 +246,7 @@ def _gather_commit(
     """Add the phase that runs the function where rows were split."""
     out = kernel.emitter()
     parts = []
-    for (reduction, _, _), kinds, arrays in zip(
-        gather.attr[1], _kinds(gather), inboxes, strict=True
-    ):
+    for kinds, arrays in zip(_kinds(gather), inboxes, strict=True):
         for binding, (dtype, shape) in zip(arrays, kinds, strict=True):
             array = kernel.args.use(*binding)
             kind_text = c_type(dtype, shape)
@@ -256,7 +254,6 @@ def _gather_commit(
             out.line(f"const {kind_text} {name} = fetch<{kind_text}>({array}, v);")
             empty(kernel, out, binding, dtype, shape, literal(binding[-1], dtype))
             parts.append(name)
-        _ = reduction
     functions(kernel, out, sweep, {id(gather): parts})
     split = kernel.options.gather.schedule.rows == "split"
     which = "entered_vertex(a, loop, i)" if split else f"{kernel.args.use('touched')}[i]"

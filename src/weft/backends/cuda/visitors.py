@@ -6,13 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.backends.cuda.blocks import BlockRenderer
+from weft.backends.cuda.blocks import BlockRenderer, is_movable
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, stored_type
 from weft.backends.cuda.updates import Pulled, push_update
-from weft.ir.facts import is_pure
-from weft.ir.ops import ELEMENTWISE, Step, Value
+from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
 
 
@@ -129,11 +128,6 @@ def overlay_pairs(kernel: Kernel, site: Site) -> None:
             site.known[("field", who, name)] = f"key_of<{kind}>({word})"
 
 
-def _is_movable(value: Value, live: set[str]) -> bool:
-    """Whether a value may be computed once per row instead of once per arc."""
-    return (value.op in ELEMENTWISE or value.op == "load") and is_pure(value, live)
-
-
 def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
     """Return the values of a function that depend on the row's vertex alone."""
     inside: dict[int, Value] = {}
@@ -142,12 +136,10 @@ def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
             alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
                 len(value.attr) > 1 and value.attr[1] == row
             )
-            if alone and _is_movable(value, live):
+            if alone and is_movable(value, live):
                 inside[id(value)] = value
         elif value.op in ("const", "constant") or (
-            _is_movable(value, live)
-            and not value.shape
-            and all(id(a) in inside for a in value.args)
+            is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
         ):
             inside[id(value)] = value
     return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
