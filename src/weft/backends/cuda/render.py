@@ -31,8 +31,8 @@ RUNTIME = (
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
-# The kernels that hold phases, by the way in which they are fused.
-KERNELS = {"all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one",)}
+# The kernels of a program, by the way in which its phases are fused.
+KERNELS = {"all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn")}
 
 # Parameters that every kernel has, with their types.
 FIXED = {
@@ -68,7 +68,7 @@ class Rendered:
     @property
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels."""
-        return (*KERNELS[self.fuse], "turn")
+        return KERNELS[self.fuse]
 
 
 def read_header(package: str, name: str) -> str:
@@ -476,7 +476,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     mains = "\n".join(
         f'extern "C" __global__ void {bounds} {name}({listed}) {{\n'
         f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
-        for name in (*KERNELS[options.fuse], "turn")
+        for name in KERNELS[options.fuse]
     )
     index = c_type(program.signature.index_dtype)
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
