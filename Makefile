@@ -1,6 +1,7 @@
 # Needs Python >= 3.11 and make; everything else is installed into .venv.
 #   make demo    the main job: PageRank and BFS on two generated graphs
 #   make test    lint, types and the whole test suite
+#   make docs    the documentation, into build/site
 #   make bench   the CPU benchmark against its peers (ARGS="..." is handed on)
 #   make clean   remove what was built;  make distclean  the environment too
 
@@ -10,7 +11,7 @@ ARGS   ?=
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types bench clean distclean
+.PHONY: demo test lint types docs bench clean distclean
 
 demo: $(VENV)/.with-viz
 	$(BIN)/python -m weft.demo $(ARGS)
@@ -24,6 +25,12 @@ lint: $(VENV)/.with-dev
 
 types: $(VENV)/.with-dev
 	$(BIN)/mypy
+
+# A link or a reference that leads nowhere is an error. The search needs a server.
+docs: $(VENV)/.with-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Wrote build/site/index.html; to read it with the search:"
+	@echo "  $(BIN)/python -m http.server --directory build/site"
 
 bench: $(VENV)/.with-bench
 	$(BIN)/python benchmarks/cpu.py $(ARGS)

@@ -47,7 +47,7 @@ class Columns(MutableMapping[str, Array]):
         return read_only(self.storage(name))
 
     def __setitem__(self, name: str, values: ArrayLike) -> None:
-        self._check_name(name)
+        self.check_name(name)
         checked = self._checked(name, values)
         with self._device.current():
             # What came to a GPU from elsewhere was copied on the way.
@@ -122,17 +122,27 @@ class Columns(MutableMapping[str, Array]):
         self.__dict__.update(state)
         self._moved, self._extents = {}, {}
 
-    def _check_name(self, name: str) -> None:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+    @classmethod
+    def can_name(cls, name: object) -> bool:
+        """Whether a column can have a name."""
+        if not isinstance(name, str) or name in cls._reserved:
+            return False
+        return name.isidentifier() and not name.startswith("_")
+
+    @classmethod
+    def check_name(cls, name: object) -> None:
+        """Raise `FieldError` unless a column can have the name."""
+        if cls.can_name(name):
+            return
+        if not isinstance(name, str) or name not in cls._reserved:
             raise FieldError(
                 f"{name!r} cannot name a column. Expected a Python identifier that does not begin "
                 "with an underscore, since functions read it as an attribute."
             )
-        if name in self._reserved:
-            raise FieldError(
-                f"{name!r} cannot name a column of the {self._item}: every {self._item} has it "
-                "already. Choose another name."
-            )
+        raise FieldError(
+            f"{name!r} cannot name a column of the {cls._item}: every {cls._item} has it "
+            "already. Choose another name."
+        )
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
         array = as_array(values)

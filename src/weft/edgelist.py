@@ -21,9 +21,6 @@ SelfLoops: TypeAlias = Literal["keep", "drop"]
 DUPLICATES: Final = ("keep", "first", "sum", "min", "max")
 SELF_LOOPS: Final = ("keep", "drop")
 
-# Beyond this many ids per edge, ids above 2**31 are taken for keys and not for positions.
-_SPARSEST: Final = 64
-
 
 def check_ends(
     src: ArrayLike, dst: ArrayLike, num_vertices: int | None, device: Device = CPU
@@ -46,16 +43,11 @@ def check_ends(
         if ids.size and (lowest := int(ids.min())) < 0:
             raise GraphError(
                 f"{name}[{int(ids.argmin())}] = {lowest} is negative. "
-                "Expected vertex ids from 0 on; renumber the vertices."
+                "Expected vertex ids from 0 on; renumber the vertices, or pass labels=True to take "
+                "the ids as labels."
             )
         largest = max(largest, int(ids.max()) if ids.size else -1)
     if num_vertices is None:
-        if largest >= 2**31 and largest > _SPARSEST * ends[0].size:
-            raise GraphError(
-                f"The largest vertex id is {largest}, but there are only {ends[0].size} edges. "
-                "Expected ids that count from 0; renumber them with "
-                "np.unique(ids, return_inverse=True), or pass num_vertices= to insist."
-            )
         return *ends, largest + 1
     count = check_count("num_vertices", num_vertices)
     if largest >= count:
@@ -192,9 +184,8 @@ def _ids(name: str, values: ArrayLike) -> Array:
         return module_of(ids).empty(0, np.int32)
     if ids.dtype.kind not in "iu":
         raise GraphError(
-            f"{name} has the dtype {ids.dtype}. Expected integers (vertex ids); "
-            "convert it with .astype(np.int64), or number names with "
-            "np.unique(names, return_inverse=True)."
+            f"{name} has the dtype {ids.dtype}. Expected integers (vertex ids) or names; "
+            "convert it with .astype(np.int64), or pass labels=True to take the ids as labels."
         )
     return ids
 

@@ -31,7 +31,8 @@ class FileFormatError(GraphError):
     def __init__(
         self, path: object, message: str, *, line: int | None = None, byte: int | None = None
     ) -> None:
-        place = f", line {line}" if line is not None else f", byte {byte}" if byte is not None else ""
+        spots = (("line", line), ("byte", byte))
+        place = "".join(f", {name} {at}" for name, at in spots if at is not None)
         super().__init__(f"{path}{place}: {message}")
         self.path, self.line, self.byte = str(path), line, byte
 

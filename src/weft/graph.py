@@ -9,10 +9,23 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from weft.adjacency import Array
 from weft.columns import EdgeColumns, VertexColumns
-from weft.devices import Device, bytes_text, device_of, open_device, parse_device, read_only
-from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight
-from weft.matrices import adjacency_matrix, matrix_entries, upper_triangle
+from weft.devices import (
+    Device,
+    as_array,
+    bytes_text,
+    device_of,
+    open_device,
+    parse_device,
+    read_only,
+    to_host,
+)
+from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_weight, native
+from weft.errors import GraphError
+from weft.interchange import Interchange
+from weft.labels import Labels, LabelsLike, label_array, labels_at, number_ends, vertex_numbers
 from weft.running import Running, scratch_bytes
+from weft.showing import columns_text, few, table_html
+from weft.subgraphs import induced, members_mask
 from weft.topology import Keep, Topology
 
 
@@ -34,11 +47,12 @@ class Edges(NamedTuple):
     weight: Array | None
 
 
-class Graph(Running):
+class Graph(Running, Interchange):
     """A directed or undirected graph with named columns on its vertices and edges.
 
-    Build one with `Graph.from_edges`, `Graph.from_scipy` or a function of `weft.generators`. The
-    structure never changes afterwards; the columns `g.vertex` and `g.edge` may.
+    Build one with `Graph.from_edges`, another `Graph.from_...`, `weft.read`, or a function of
+    `weft.generators`. The structure and the labels never change afterwards; the columns `g.vertex`
+    and `g.edge` may.
 
     Parameters
     ----------
@@ -46,6 +60,8 @@ class Graph(Running):
         The structure.
     vertex, edge : mapping of str to ndarray, optional
         Columns, in the order of the vertices and of the edge ids.
+    labels : array_like, optional
+        The label of each vertex.
 
     Examples
     --------
@@ -63,8 +79,17 @@ class Graph(Running):
         *,
         vertex: Mapping[str, Array] | None = None,
         edge: Mapping[str, Array] | None = None,
+        labels: Labels | ArrayLike | None = None,
     ) -> None:
+        if labels is not None and not isinstance(labels, Labels):
+            labels = Labels(label_array(labels)).check()
+        if labels is not None and len(labels) != topology.num_vertices:
+            raise GraphError(
+                f"There are {len(labels)} labels for {topology.num_vertices} vertices. "
+                "Expected one label per vertex."
+            )
         self._topology = topology
+        self._labels = labels
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
 
@@ -82,6 +107,7 @@ class Graph(Running):
         keep: Keep = "both",
         index_dtype: DTypeLike | None = None,
         device: str | Device | None = None,
+        labels: LabelsLike = None,
     ) -> Graph:
         """Build a graph from the two ends of every edge.
 
@@ -90,8 +116,9 @@ class Graph(Running):
 
         Parameters
         ----------
-        src, dst : array_like of int
-            The vertices that each edge leaves and enters, counted from 0.
+        src, dst : array_like
+            The vertices that each edge leaves and enters, counted from 0; or their names, which
+            become labels.
         weight : array_like, optional
             One integer, float32 or float64 per edge, kept in its dtype; becomes
             `g.edge["weight"]`.
@@ -113,6 +140,12 @@ class Graph(Running):
         device : str, optional
             Where to build the graph, see `to`; by default where the arrays lie, so that CuPy's give
             a graph on their GPU.
+        labels : array_like or bool, optional
+            The label of every vertex: `src` and `dst` hold vertex numbers, or labels from this list
+            if not all are integers. Without it, ids that are no integers, and integers too far
+            apart to be vertex numbers (above 2**24 and more than 64 per edge), become labels in
+            the order in which they first appear, in `src` and then in `dst`. True makes labels of
+            all ids, False of none.
 
         Returns
         -------
@@ -134,116 +167,59 @@ class Graph(Running):
         ...                           duplicates="min", num_vertices=4)
         >>> g.to_edges()
         Edges(src=array([0, 0], dtype=int32), dst=array([1, 2], dtype=int32), weight=array([3, 5]))
+        >>> weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"]).labels.tolist()
+        ['Ada', 'Bob', 'Eve']
         """
-        place = device_of(src, dst, weight) if device is None else open_device(device)
-        with place.current():
-            source, destination, count = check_ends(src, dst, num_vertices, place)
-            columns = {} if weight is None else {"weight": check_weight(weight, source.size, place)}
-            topology, columns = assemble(
-                source,
-                destination,
-                columns,
-                count,
-                directed=bool(directed),
-                duplicates=duplicates,
-                self_loops=self_loops,
-                keep=keep,
-                index_dtype=index_dtype,
-                device=place,
-            )
-            return cls(topology, edge=columns)
-
-    @classmethod
-    def from_scipy(
-        cls,
-        matrix: Any,
-        *,
-        directed: bool = True,
-        weighted: bool = True,
-        duplicates: Duplicates = "sum",
-        self_loops: SelfLoops = "keep",
-        keep: Keep = "both",
-        index_dtype: DTypeLike | None = None,
-        device: str | Device | None = None,
-    ) -> Graph:
-        """Build a graph from a square sparse matrix: entry (i, j) is the edge i -> j.
-
-        Parameters
-        ----------
-        matrix : scipy.sparse matrix or array
-            Stored entries are edges, zeros among them too.
-        directed : bool
-            If False, the matrix must be symmetric; its upper triangle is taken.
-        weighted : bool
-            Whether the entries become weights. Those of a matrix of bool never do.
-        duplicates : {"keep", "first", "sum", "min", "max"}
-            What becomes of entries stored more than once; they are summed as SciPy does.
-        self_loops, keep, index_dtype, device
-            As in `from_edges`.
-
-        Returns
-        -------
-        Graph
-
-        Raises
-        ------
-        GraphError
-            If the matrix is not sparse, square and, for `directed=False`, symmetric.
-
-        Examples
-        --------
-        >>> import scipy.sparse
-        >>> import weft
-        >>> weft.Graph.from_scipy(scipy.sparse.csr_array([[0, 2.5], [1.0, 0]])).edge["weight"]
-        array([2.5, 1. ])
-        """
-        src, dst, data, n = matrix_entries(matrix)
-        weight: Array | None = data if weighted and data.dtype.kind != "b" else None
-        if weight is None and duplicates == "sum":
-            duplicates = "first"
-        if not directed:
-            src, dst, weight = upper_triangle(src, dst, weight, n, duplicates)
-        return cls.from_edges(
-            src,
-            dst,
-            weight,
-            num_vertices=n,
-            directed=directed,
+        numbered = number_ends(src, dst, num_vertices, labels)
+        columns = {} if weight is None else {"weight": weight}
+        return cls._from_numbered(
+            numbered,
+            columns,
+            device=device_of(src, dst, weight) if device is None else device,
+            directed=bool(directed),
             duplicates=duplicates,
             self_loops=self_loops,
             keep=keep,
             index_dtype=index_dtype,
-            device=device,
         )
 
-    def to_scipy(self) -> Any:
-        """Return the adjacency matrix: entry (i, j) is the weight of the edge i -> j, or 1.0.
+    @classmethod
+    def _from_numbered(
+        cls,
+        numbered: tuple[Any, Any, int | None, Labels | None],
+        columns: Mapping[str, Any],
+        *,
+        device: str | Device | None,
+        vertex: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Graph:
+        """Build from what `number_ends` returns, edge columns in the order given, and options."""
+        src, dst, num_vertices, labels = numbered
+        place = device_of(src, dst) if device is None else open_device(device)
+        with place.current():
+            src, dst, count = check_ends(src, dst, num_vertices, place)
+            checked = {
+                name: check_weight(values, src.size, place)
+                if name == "weight"
+                else native(as_array(values), f"edge column {name!r}", place)
+                for name, values in columns.items()
+            }
+            topology, checked = assemble(src, dst, checked, count, device=place, **options)
+            g = cls(topology, edge=checked, labels=labels)
+        for name, values in (vertex or {}).items():
+            g.vertex[name] = values
+        return g
 
-        An undirected graph gives a symmetric matrix. Parallel edges stay separate entries, which
-        SciPy takes as their sum; `sum_duplicates()` of the result merges them.
-
-        Returns
-        -------
-        scipy.sparse.csr_array
-            In host memory, wherever the graph is.
-
-        Examples
-        --------
-        >>> import weft
-        >>> weft.Graph.from_edges([0, 1], [1, 2], [5, 7]).to_scipy().toarray()
-        array([[0, 5, 0],
-               [0, 0, 7],
-               [0, 0, 0]])
-        """
-        return adjacency_matrix(
-            self._topology, self._edge.storage("weight") if self.weighted else None
-        )
-
-    def to_edges(self) -> Edges:
+    def to_edges(self, *, labels: bool = False) -> Edges:
         """Return the edges in the order in which edge columns hold their values.
 
         They are sorted by source and destination (by destination and source with `keep="in"`),
         parallel ones as they were given. An undirected edge comes once, its lower end first.
+
+        Parameters
+        ----------
+        labels : bool
+            Whether the ends are labels (in host memory) where the graph has labels.
 
         Returns
         -------
@@ -258,6 +234,8 @@ class Graph(Running):
         """
         with self._topology.device.current():
             src, dst = (ends.copy() for ends in self._topology.edge_endpoints())
+            if labels and self._labels is not None:
+                src, dst = (self._labels.values[to_host(ends)] for ends in (src, dst))
             return Edges(src, dst, self._edge.storage("weight").copy() if self.weighted else None)
 
     def reverse(self) -> Graph:
@@ -276,7 +254,7 @@ class Graph(Running):
         columns = {name: self._edge.storage(name) for name in self._edge}
         if topology.directed and topology.keep == "both":
             columns = {k: topology.slot_values(values, "in") for k, values in columns.items()}
-        return Graph(topology.reversed(), vertex=self._vertex_storage(), edge=columns)
+        return self._sibling(topology.reversed(), columns)
 
     def to_undirected(self, duplicates: Duplicates = "first") -> Graph:
         """Return the graph with every edge running both ways.
@@ -315,7 +293,44 @@ class Graph(Running):
                     index_dtype=topology.index_dtype,
                     device=topology.device,
                 )
-        return Graph(topology, vertex=self._vertex_storage(), edge=columns)
+        return self._sibling(topology, columns)
+
+    def subgraph(self, vertices: Any) -> Graph:
+        """Return the graph of some vertices and of all edges between them.
+
+        Vertices and edges keep their order, columns and labels; vertices are numbered anew. Where
+        there are no labels, a column remembers the old numbers.
+
+        Parameters
+        ----------
+        vertices : array_like or Frontier
+            A mask with one truth value per vertex, or vertices by number or label, in any order.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If there is no such vertex, or a mask has the wrong length.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.cycle(6)
+        >>> g.vertex["origin"] = range(6)
+        >>> part = g.subgraph([5, 3, 4])
+        >>> part.vertex["origin"], part.num_edges
+        (array([3, 4, 5]), 2)
+        """
+        mask = members_mask(self._topology, self._labels, vertices)
+        columns = {name: self._edge.storage(name) for name in self._edge}
+        topology, columns, kept = induced(self._topology, columns, mask)
+        with topology.device.current():
+            vertex = {name: values[kept] for name, values in self._vertex_storage().items()}
+        labels = None if self._labels is None else self._labels.take(kept)
+        return Graph(topology, vertex=vertex, edge=columns, labels=labels)
 
     def to(self, device: str | Device) -> Graph:
         """Return the graph on a device, with columns of its own; itself if it is there already.
@@ -356,8 +371,57 @@ class Graph(Running):
             return self
         place = open_device(device)
         return Graph(
-            self._topology.to(place), vertex=self._vertex.moved(place), edge=self._edge.moved(place)
+            self._topology.to(place),
+            vertex=self._vertex.moved(place),
+            edge=self._edge.moved(place),
+            labels=self._labels,
         )
+
+    def vertex_of(self, labels: Any) -> Any:
+        """Return the vertex that has a label, or the vertices of several.
+
+        Parameters
+        ----------
+        labels
+            One label (a tuple is one), or a list or array of labels. In a graph without labels, or
+            with labels none of which is a number, integers are vertex numbers.
+
+        Returns
+        -------
+        int or ndarray of int
+
+        Raises
+        ------
+        GraphError
+            If no vertex has the label.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"])
+        >>> g.vertex_of("Eve"), g.vertex_of(["Bob", "Ada"])
+        (2, array([1, 0]))
+        """
+        return vertex_numbers(self._labels, self.num_vertices, labels)
+
+    def label_of(self, vertices: Any) -> Any:
+        """Return the label of a vertex number, or the labels of several; None for -1.
+
+        In a graph without labels the numbers themselves are labels.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"])
+        >>> g.label_of(weft.bfs(g, "Bob").parent)
+        array([None, 'Bob', 'Bob'], dtype=object)
+        """
+        return labels_at(self._labels, self.num_vertices, vertices)
+
+    @property
+    def labels(self) -> Array | None:
+        """The label of each vertex, in host memory; None if the vertices have none."""
+        return None if self._labels is None else self._labels.values
 
     @property
     def num_vertices(self) -> int:
@@ -413,9 +477,11 @@ class Graph(Running):
     def memory_bytes(self) -> int:
         """Bytes of all arrays that the graph holds now.
 
-        Copies made for speed and the scratch memory of runs are included, states are not.
+        Copies made for speed and the scratch memory of runs are included, states are not. Labels
+        that are objects count as references.
         """
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
+        held += 0 if self._labels is None else self._labels.nbytes
         return held + scratch_bytes(self._topology)
 
     def __repr__(self) -> str:
@@ -424,6 +490,22 @@ class Graph(Running):
         kinds += [] if self.device == "cpu" else [f"on {self.device}"]
         sizes = f"{self.num_vertices} vertices, {self.num_edges} edges"
         return f"Graph({sizes}, {', '.join(kinds)}, {bytes_text(self.memory_bytes)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("vertices", f"{self.num_vertices:,}"),
+            ("edges", f"{self.num_edges:,} {'directed' if self.directed else 'undirected'}"),
+            ("labels", "" if self._labels is None else few(self._labels.values)),
+            ("vertex columns", columns_text(self._vertex)),
+            ("edge columns", columns_text(self._edge)),
+            ("device", self.device),
+            ("memory", bytes_text(self.memory_bytes)),
+        ]
+        return table_html("Graph", [row for row in rows if row[1]])
+
+    def _sibling(self, topology: Topology, edge: Mapping[str, Array]) -> Graph:
+        """Return a graph of the same vertices."""
+        return Graph(topology, vertex=self._vertex_storage(), edge=edge, labels=self._labels)
 
     def _vertex_storage(self) -> dict[str, Array]:
         return {name: self._vertex.storage(name) for name in self._vertex}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -21,6 +23,8 @@ SEEDED = {
     "erdos_renyi": lambda **k: generators.erdos_renyi(200, 0.05, **k),
     "erdos_renyi m": lambda **k: generators.erdos_renyi(200, m=500, **k),
     "powerlaw": lambda **k: generators.powerlaw(300, 6, **k),
+    "geometric": lambda **k: generators.geometric(200, 0.1, **k),
+    "delaunay": lambda **k: generators.delaunay(100, **k),
 }
 FIXED = {
     "path": lambda **k: generators.path(9, **k),
@@ -186,6 +190,47 @@ def test_powerlaw_tail():
     assert abs(np.corrcoef(directed.out_degree, directed.in_degree)[0, 1]) < 0.2
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@given(n=st.integers(0, 60), radius=st.floats(0, 2), seed=st.integers(0, 99))
+def test_geometric_joins_all_near_points(directed, n, radius, seed):
+    g = generators.geometric(n, radius, seed=seed, directed=directed, weights="length")
+    points = g.vertex["position"]
+    assert np.all((points >= 0) & (points < 1))
+    u, v = np.triu_indices(n, 1)
+    near = ((points[u] - points[v]) ** 2).sum(axis=1) <= radius * radius
+    assert pairs(g) == list(zip(u[near].tolist(), v[near].tolist(), strict=True))
+    lengths = np.hypot(*(points[u[near]] - points[v[near]]).T)
+    assert np.allclose(g.edge["weight"], lengths)
+
+
+def test_geometric_works_in_parts(monkeypatch):
+    whole = pairs(generators.geometric(400, 0.1, seed=2))
+    module = sys.modules["weft.generators.geometric"]  # the package has the function by that name
+    monkeypatch.setattr(module, "_PAIRS", 7)
+    assert pairs(generators.geometric(400, 0.1, seed=2)) == whole
+
+
+def test_geometric_mean_degree():
+    g = generators.geometric(20_000, 0.02, seed=4)
+    assert abs(g.out_degree.mean() / (20_000 * np.pi * 0.02**2) - 1) < 0.05
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 500])
+def test_delaunay_is_planar_and_connected(n):
+    g = generators.delaunay(n, seed=n, weights="length")
+    other = nx.Graph(pairs(g))
+    other.add_nodes_from(range(n))
+    assert g.num_vertices == n
+    assert n == 0 or nx.is_connected(other)
+    assert nx.check_planarity(other)[0]
+    if n >= 3:
+        # Euler: m = 3 n - 3 - h with h points on the hull.
+        from scipy.spatial import ConvexHull
+
+        assert g.num_edges == 3 * n - 3 - len(ConvexHull(g.vertex["position"]).vertices)
+    assert pairs(generators.delaunay(n, seed=n, directed=True)) == pairs(g)
+
+
 @pytest.mark.parametrize("name", SEEDED)
 def test_seeds(name):
     make = SEEDED[name]
@@ -280,6 +325,9 @@ def test_float_weights_stay_below_the_end():
         ),
         (lambda: generators.tree(10, 100), r"over 2\*\*40 vertices"),
         (lambda: generators.star(-1), "n=-1 is not possible"),
+        (lambda: generators.geometric(5, -0.1), "radius=-0.1 is not possible"),
+        (lambda: generators.geometric(5, 0.1, weights="long"), "weights='long' is not known"),
+        (lambda: generators.delaunay(-1), "n=-1 is not possible"),
     ],
 )
 def test_wrong_parameters_are_explained(call, message):

@@ -11,7 +11,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Bottom to top. An entry is a module or a package directly under src/weft.
 LAYERS = (
-    ("errors", "cachedir", "config", "devices", "device_adjacency", "adjacency", "topology"),
+    (
+        "errors",
+        "cachedir",
+        "config",
+        "devices",
+        "showing",
+        "device_adjacency",
+        "adjacency",
+        "topology",
+    ),
     ("ir",),
     ("backends",),
     ("frontiers",),
@@ -21,14 +30,20 @@ LAYERS = (
     ("program", "maps", "operators", "graphblas"),
     (
         "graph",
+        "attributes",
         "columns",
+        "datasets",
         "edgelist",
         "explaining",
+        "interchange",
         "matrices",
         "io",
         "generators",
         "labels",
         "running",
+        "subgraphs",
+        "tables",
+        "tensors",
     ),
     ("algorithms", "learning", "acc"),
     ("estimating",),

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
-HEAVY = ("numba", "llvmlite", "scipy", "matplotlib", "rich", "typer", "networkx", "cupy", "cuda")
+HEAVY = (
+    "numba", "llvmlite", "scipy", "matplotlib", "rich", "typer", "networkx", "cupy", "cuda",
+    "pandas", "pyarrow",
+)  # fmt: skip
 
 
 def test_import_loads_nothing_heavy():

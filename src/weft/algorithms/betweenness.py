@@ -62,7 +62,8 @@ def betweenness(
         parallel edges count once.
     sources
         The vertices that paths start from: all by default; a number takes a sample of that size,
-        an array of vertices these. The result is then scaled up to estimate that of all.
+        an array of vertices (labels, if the graph has them) these. The result is then scaled up to
+        estimate that of all.
     normalized
         Whether to divide by the number of pairs of other vertices, so that 1 is the most.
     seed

@@ -8,6 +8,7 @@ S. Beamer, K. Asanovic, D. Patterson: Direction-optimizing breadth-first search 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir.types import vertex_id
 from weft.program import edge
+from weft.showing import result_html
 
 Array = np.ndarray[Any, Any]
 
@@ -29,6 +31,9 @@ class BFS(NamedTuple):
     level: Array
     parent: Array
 
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
 
 @edge(into=("level", "parent"), reduce=monoids.any, accept=lambda v: v.level < 0)
 def discover(u: Any, v: Any, e: Any) -> Any:
@@ -36,7 +41,7 @@ def discover(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1, u.id
 
 
-def bfs(g: Graph, source: int, *, config: Config | None = None) -> BFS:
+def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
     """Return the level and the parent of every vertex in a breadth-first search from `source`.
 
     Parameters
@@ -44,7 +49,7 @@ def bfs(g: Graph, source: int, *, config: Config | None = None) -> BFS:
     g
         A graph; a directed one is searched along its edges.
     source
-        The vertex to start from.
+        The vertex to start from, by its label if the graph has labels.
     config
         How to run it.
 

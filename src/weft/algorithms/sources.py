@@ -14,15 +14,17 @@ Array = np.ndarray[Any, Any]
 
 
 def check_source(g: Graph, source: Any) -> int:
-    """Return a source as an int, or say that it does not exist."""
+    """Return a source, given by its label or number, as an int, or say that it does not exist."""
     if is_device_array(source) and source.ndim == 0:
         source = to_host(source)[()]
+    if g.labels is not None:
+        return _labelled(g, source)
     if isinstance(source, bool | np.bool_) or not isinstance(source, int | np.integer):
-        raise GraphError(f"source={source!r} is not a vertex. Expected an integer.")
-    n = g.num_vertices
-    if not 0 <= source < n:
-        expected = f"Expected 0 to {n - 1}." if n else "The graph has no vertices."
-        raise GraphError(f"source={source} does not exist in a graph of {n} vertices. {expected}")
+        raise GraphError(
+            f"source={source!r} is not a vertex. Expected an integer, since the graph has no "
+            "labels."
+        )
+    _check_number(int(source), g.num_vertices)
     return int(source)
 
 
@@ -38,12 +40,28 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
                 f"vertices, or None for all."
             )
         return np.sort(np.random.default_rng(seed).choice(n, int(sources), replace=False))
-    chosen = to_host(sources)
+    if g.labels is not None and not isinstance(sources, str | bytes):
+        chosen = to_host(g.vertex_of(list(sources) if isinstance(sources, tuple) else sources))
+    else:
+        chosen = to_host(sources)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
         raise GraphError(
             f"sources={sources!r} is not a list of vertices. Expected one integer at least, a "
             f"number for a sample of that size, or None for all."
         )
     for source in (int(chosen.min()), int(chosen.max())):
-        check_source(g, source)
+        _check_number(source, n)
     return np.unique(chosen)
+
+
+def _check_number(source: int, n: int) -> None:
+    if not 0 <= source < n:
+        expected = f"Expected 0 to {n - 1}." if n else "The graph has no vertices."
+        raise GraphError(f"source={source} does not exist in a graph of {n} vertices. {expected}")
+
+
+def _labelled(g: Graph, source: Any) -> int:
+    vertex = g.vertex_of(source)
+    if not isinstance(vertex, int):
+        raise GraphError(f"source={source!r} is a list. Expected one label.")
+    return vertex

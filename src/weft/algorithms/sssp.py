@@ -11,6 +11,7 @@ U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from weft.graph import Graph
 from weft.ir.functions import cast
 from weft.ir.types import vertex_id
 from weft.program import edge
+from weft.showing import result_html
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +35,9 @@ class SSSP(NamedTuple):
 
     dist: Array
     parent: Array
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
 
 @edge(into=("dist", "parent"), reduce=monoids.argmin, priority=lambda v: v.dist)
@@ -47,7 +52,7 @@ def relax_unordered(u: Any, v: Any, e: Any) -> Any:
     return u.dist + e.weight, u.id
 
 
-def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
+def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     """Return the distance and the parent of every vertex on shortest paths from `source`.
 
     Parameters
@@ -56,7 +61,7 @@ def sssp(g: Graph, source: int, *, config: Config | None = None) -> SSSP:
         A graph. Without weights every edge counts 1. Integer weights give integer distances
         (int64), floating-point weights distances of their own dtype.
     source
-        The vertex to start from.
+        The vertex to start from, by its label if the graph has labels.
     config
         How to run it.
 

@@ -10,6 +10,7 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def histogram(values: np.ndarray[Any, Any], x_label: str) -> Bars:
     if len(positive) and low >= 0 and high > SKEWED * float(np.median(positive)):
         return _growing(values, positive, x_label)
     counts, edges = np.histogram(values, bins=MAX_BARS // 2)
-    labels = [f"{a:.4g} – {b:.4g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [f"{a:.4g} – {b:.4g}" for a, b in pairwise(edges)]
     return Bars(labels, counts.tolist(), x_label)
 
 
@@ -55,13 +56,11 @@ def _growing(values: np.ndarray[Any, Any], positive: np.ndarray[Any, Any], x_lab
     step = max(1, -(-(last - first) // (MAX_BARS // 2)))
     edges = [2.0**k for k in range(first, last + step, step)]
     counts = np.histogram(positive, bins=edges)[0].tolist()
-    labels = [f"{a:.3g} – {b:.3g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [f"{a:.3g} – {b:.3g}" for a, b in pairwise(edges)]
     zeros = len(values) - len(positive)
     if zeros:
         labels, counts = ["0", *labels], [zeros, *counts]
-    return Bars(
-        labels, counts, f"{x_label} (each stretch {2**step} times as wide as the one before)"
-    )
+    return Bars(labels, counts, f"{x_label} (each stretch {2**step} × the one before)")
 
 
 def draw_bars(bars: Bars) -> str:
@@ -79,10 +78,12 @@ def draw_bars(bars: Bars) -> str:
             f'width="{slot * 0.84:.1f}" height="{height:.1f}">'
             f"<title>{html.escape(label)}: {count:,}</title></rect>"
         )
-    every = max(1, -(-len(bars.labels) // (12 if max(map(len, bars.labels)) < 6 else 6)))
+    every = max(1, -(-len(bars.labels) // 12))
     names = [
-        _text(LEFT + (i + 0.5) * slot, base + 15, bars.labels[i], "middle")
+        # A stretch is named by its lower end, under its left edge.
+        _text(LEFT + (i + 0.5 * (dash == "")) * slot, base + 15, lower, "middle")
         for i in range(0, len(bars.labels), every)
+        for lower, dash, _ in [bars.labels[i].partition(" – ")]
     ]
     lines = _grid(marks, scale, base, whole=True)
     body = f'{lines}<g class="bars">{"".join(drawn)}</g>{"".join(names)}'

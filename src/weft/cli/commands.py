@@ -1,4 +1,4 @@
-"""Groups of commands: mistakes become one message and an exit code, commands are made when named."""
+"""Groups of commands: mistakes become a message and an exit code; commands made on demand."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def plot_degrees(degrees: Mapping[str, Any], title: str, path: Path) -> None:
             "pip install 'weft[viz]'."
         ) from error
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(8, 5), layout="constrained")
     if path.suffix[1:] not in figure.canvas.get_supported_filetypes():
         raise ConfigError(
             f"a plot cannot be written to {str(path)!r}: its suffix is {path.suffix!r}. Expected "
@@ -54,7 +54,8 @@ def plot_degrees(degrees: Mapping[str, Any], title: str, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e2e8f0", linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.legend(frameon=False, loc="upper right")
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize="small")
     figure.savefig(path, dpi=150)
 
 
@@ -64,7 +65,8 @@ def _scatter(axes: Any, counts: Any, name: str, colour: str) -> None:
     Vertices without edges have no place on a logarithmic axis; the legend counts them.
     """
     at = np.flatnonzero(counts[1:]) + 1
-    zero = f" ({counts[0]:,} vertices have none)" if len(counts) and counts[0] else ""
+    zero = f" ({counts[0]:,} have 0)" if len(counts) and counts[0] else ""
     at_least = np.cumsum(counts[::-1])[::-1]
-    axes.plot(at, counts[at], ".", color=colour, alpha=0.4, markersize=4, label=f"{name}{zero}")
-    axes.plot(at, at_least[at], color=colour, linewidth=1.5, label=f"{name} of at least")
+    dots = {"color": colour, "alpha": 0.4, "markersize": 4}
+    axes.plot(at, counts[at], ".", label=f"exactly this {name}{zero}", **dots)
+    axes.plot(at, at_least[at], color=colour, linewidth=1.5, label=f"this {name} or more")

@@ -45,24 +45,18 @@ def info(
     if as_json:
         typer.echo(json.dumps(jsonable(told), indent=2))
     else:
-        flat = {}
-        for name, value in told.items():
-            parts = value.items() if isinstance(value, dict) else [("", value)]
-            flat.update({f"{name} {part}".strip(): one for part, one in parts})
-        console().print(facts_table(flat))
+        console().print(facts_table(flat(told)))
     if plot is not None:
         typer.echo(f"wrote {plot}", err=True)
 
 
 def facts(g: Any, file: Path, components: bool) -> dict[str, Any]:
     """Return everything that `weft info` tells."""
-    from weft.devices import bytes_text
-
     told: dict[str, Any] = {
         **{key: value for key, value in graph_facts(g).items() if key != "device"},
-        "labels": getattr(g, "labels", None) is not None,
-        "memory": bytes_text(g.memory_bytes),
-        "file": bytes_text(file.stat().st_size),
+        "labels": g.labels is not None,
+        "memory_bytes": g.memory_bytes,
+        "file_bytes": file.stat().st_size,
     }
     if g.weighted and g.num_edges:
         weight = np.asarray(g.edge["weight"])
@@ -84,6 +78,21 @@ def facts(g: Any, file: Path, components: bool) -> dict[str, Any]:
             sizes = np.unique(weft.connected_components(g), return_counts=True)[1]
         told["components"] = {"number": len(sizes), "largest": int(sizes.max(initial=0))}
     return told
+
+
+def flat(told: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts in one level, with sizes in units that suit them."""
+    from weft.devices import bytes_text
+
+    lines: dict[str, Any] = {}
+    for name, value in told.items():
+        if name.endswith("_bytes"):
+            lines[name.removesuffix("_bytes")] = bytes_text(value)
+        elif isinstance(value, dict):
+            lines.update({f"{name} {part}": one for part, one in value.items()})
+        else:
+            lines[name] = value
+    return lines
 
 
 def degrees(g: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
        max-width: 860px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2.2rem; }
 .soft { color: var(--soft); } .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { margin-bottom: 1rem; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .9rem .2rem 0; border-bottom: 1px solid var(--line); text-align: right; }
 th:first-child, td:first-child, .text { text-align: left; }
 th { font-weight: 600; }

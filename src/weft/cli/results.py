@@ -73,7 +73,7 @@ def result_of(algorithm: str, returned: Any, g: Any) -> Result:
         columns = {COLUMNS.get(algorithm, algorithm): to_host(returned)}
     columns = {name: np.asarray(values) for name, values in columns.items()}
     per_vertex = all(values.shape == (g.num_vertices,) for values in columns.values())
-    labels = getattr(g, "labels", None)
+    labels = g.labels
     vertices = np.arange(g.num_vertices) if labels is None else np.asarray(labels)
     return Result(algorithm, columns, vertices, per_vertex)
 
@@ -131,9 +131,10 @@ def top(result: Result, count: int) -> list[dict[str, Any]]:
         missing |= result.columns["parent"] < 0
     key[missing] = -np.inf
     count = min(count, int(len(key) - missing.sum()))
-    picked = (
-        np.argpartition(-key, count - 1)[:count] if 0 < count < len(key) else np.arange(len(key))
-    )
+    picked = np.arange(len(key))
+    if 0 < count < len(key):
+        least = np.partition(key, len(key) - count)[len(key) - count]
+        picked = np.flatnonzero(key >= least)
     picked = picked[np.lexsort((picked, -key[picked]))][:count]
     return [
         {"vertex": _item(result.vertices[v])}

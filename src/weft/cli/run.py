@@ -40,6 +40,7 @@ VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "sources": sources_of,
     "personalization": personalization_of,
 }
+LONG = "personalization"  # becomes an array, and is told as it was given
 HELPS = {
     "sources": "The vertices that paths start from: a number takes a sample of that size, a list "
     "such as 3,17,4 (or 3, with a comma) these. All by default.",
@@ -156,8 +157,8 @@ def execute(
         typer.Option(
             "--config",
             metavar="KEY=VALUE",
-            help="How to run it, a field of weft.Config such as direction=pull or threads=4; may be "
-            "given several times.",
+            help="How to run it, a field of weft.Config such as direction=pull or threads=4; may "
+            "be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -170,20 +171,20 @@ def execute(
             check_output(path if path is output else path.with_suffix(".csv"))
     settings = config_of(config or [])
     g = read_graph(file, undirected)
-    options = {
+    used = {
         key: VERTEX_OPTIONS[key](g, value) if key in VERTEX_OPTIONS else value
         for key, value in options.items()
     }
     g = g.to(device)
     with working(f"Running {name}"), weft.profile() as recorded:
         start = time.perf_counter()
-        result = result_of(name, function(g, **options, config=settings), g)
+        result = result_of(name, function(g, **used, config=settings), g)
         ms = (time.perf_counter() - start) * 1e3
     told = Report(
         algorithm=name,
         file=str(file),
         graph=graph_facts(g),
-        options=all_options(function, options),
+        options=all_options(function, used | {k: options[k] for k in options if k == LONG}),
         config=settings.given(),
         ms=ms,
         result=result,

@@ -20,18 +20,9 @@ def number(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return (
-            f"{value:,.0f}" if value == int_or_none(value) and abs(value) < 1e15 else f"{value:.6g}"
-        )
+        whole = abs(value) < 1e15 and value == int(value)
+        return f"{value:,.0f}" if whole else f"{value:.6g}"
     return str(value)
-
-
-def int_or_none(value: float) -> int | None:
-    """Return a float without a fraction as int."""
-    try:
-        return int(value) if value == int(value) else None
-    except (OverflowError, ValueError):
-        return None
 
 
 def time_text(ms: float) -> str:

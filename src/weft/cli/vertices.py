@@ -7,24 +7,29 @@ from typing import Any
 import numpy as np
 
 from weft.cli.signatures import value_of
-from weft.errors import ConfigError, GraphError, nearest
+from weft.errors import ConfigError, GraphError
+
+Array = np.ndarray[Any, Any]
 
 
-def vertex_of(g: Any, text: str) -> int:
-    """Return the vertex that a text names."""
-    labels = getattr(g, "labels", None)
-    if labels is None:
-        value = value_of(text)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise GraphError(f"{text!r} is not a vertex. Expected a number from 0 on.")
-        return value
-    names = np.asarray(labels)
-    wanted: Any = value_of(text) if names.dtype.kind in "iuf" else text
-    found = np.flatnonzero(names == wanted)
-    if found.size == 0:
-        hint = nearest(text, [str(name) for name in names[:10_000]])
-        raise GraphError(f"no vertex is called {text!r}.{hint} The first is called {names[:1]}.")
-    return int(found[0])
+def vertex_of(g: Any, text: str) -> Any:
+    """Return what an algorithm is to be told for a vertex: its label if there are, or its number.
+
+    Examples
+    --------
+    >>> import weft
+    >>> vertex_of(weft.generators.path(3), "2")
+    2
+    >>> vertex_of(weft.Graph.from_edges(["7", "Bob"], ["Bob", "Eve"]), "7")
+    '7'
+    """
+    if g.labels is not None and g.labels.dtype.kind not in "iuf":
+        return text
+    value = value_of(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        what = "a number from 0 on" if g.labels is None else "a number, as all labels are"
+        raise GraphError(f"{text!r} is not a vertex. Expected {what}.")
+    return value
 
 
 def sources_of(g: Any, text: str) -> Any:
@@ -39,16 +44,16 @@ def sources_of(g: Any, text: str) -> Any:
     return [vertex_of(g, part.strip()) for part in text.split(",") if part.strip()]
 
 
-def personalization_of(g: Any, text: str) -> dict[int, float]:
-    """Return the vertices and values of a list such as `3=1,17=0.5`."""
-    found = {}
+def personalization_of(g: Any, text: str) -> Array:
+    """Return a value for each vertex, from a list such as `3=1,17=0.5`."""
+    values = np.zeros(g.num_vertices)
     for part in text.split(","):
-        name, equals, number = part.partition("=")
+        name, equals, number = part.rpartition("=")
         value = value_of(number.strip())
-        if not equals or not isinstance(value, int | float):
+        if not equals or isinstance(value, bool) or not isinstance(value, int | float):
             raise ConfigError(
                 f"--personalization {part!r} cannot be read. Expected vertices and values such as "
                 "3=1,17=0.5."
             )
-        found[vertex_of(g, name.strip())] = float(value)
-    return found
+        values[g.vertex_of(vertex_of(g, name.strip()))] = value
+    return values

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from weft.errors import WeftError
+from weft.showing import table_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +39,7 @@ DIRECTIONS = ("push", "pull", "vertex")
 """Names of the values of a record's `direction`."""
 
 _COLOURS = {"push": "#2563eb", "pull": "#d97706", "vertex": "#64748b"}
+_HEADER = ("run", "step", "phase", "direction", "frontier", "edges", "M edges/s", "ms")
 _PRINTED_ROWS = 40
 _PRINTED_WIDTH = 100
 
@@ -250,6 +252,16 @@ class Profile:
         with console.capture() as capture:
             console.print(self.table())
         return capture.get().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        records = self.records
+        head, hidden, tail = _split(records, _PRINTED_ROWS)
+        rows = [_cells(record) for record in head]
+        rows += [(f"... {len(hidden):,} more", *[""] * 7)] if hidden else []
+        rows += [_cells(record) for record in tail]
+        title = f"Profile: {self._title(records)}, {self.total_ms:,.3f} ms"
+        numbers = (1, 2, 4, 5, 6, 7)
+        return table_html(title, rows, _HEADER, self._caption() or "", right=numbers)
 
     def __repr__(self) -> str:
         rows = sum(len(run.rows) for run in self._runs)

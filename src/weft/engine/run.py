@@ -17,6 +17,7 @@ from weft.errors import ConfigError, FieldError, TraceError, listed
 from weft.ir.facts import facts_of
 from weft.ir.ops import Program, Signature
 from weft.ir.request import Outcome, Request
+from weft.showing import table_html
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +49,15 @@ class Run:
     frontier: Frontier
     scalars: dict[str, Any]
     trail: list[Array]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("supersteps", f"{self.steps:,}"),
+            ("converged", "yes" if self.converged else "no"),
+            ("last frontier", f"{len(self.frontier):,} of {self.frontier.length:,}"),
+            *self.scalars.items(),
+        ]
+        return table_html("Run", rows)
 
 
 def signature_of(

@@ -16,6 +16,7 @@ from weft.ir.evaluate import evaluate_arrays
 from weft.ir.expr import node
 from weft.ir.ops import Signature
 from weft.ir.proxies import Vertex
+from weft.showing import fields_html
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
@@ -113,6 +114,9 @@ class State:
         parts = [f"{n}: {a.dtype}{list(a.shape[1:]) or ''}" for n, a in self.fields.items()]
         parts += [f"{n}={a[0]}" for n, a in self.scalars.items()]
         return f"State({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return fields_html("State", self.fields, {n: a[0] for n, a in self.scalars.items()})
 
 
 def _fill(field: Array, new: Array) -> None:

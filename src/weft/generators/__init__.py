@@ -5,6 +5,7 @@ Every function takes `weights=`: None, `"int"` (1 to 64), `"float"` (at least 0,
 """
 
 from weft.generators.classic import complete, cycle, path, star, tree
+from weft.generators.geometric import delaunay, geometric
 from weft.generators.kronecker import kron, rmat
 from weft.generators.lattice import grid, road
 from weft.generators.random_graphs import erdos_renyi, powerlaw
@@ -12,7 +13,9 @@ from weft.generators.random_graphs import erdos_renyi, powerlaw
 __all__ = [
     "complete",
     "cycle",
+    "delaunay",
     "erdos_renyi",
+    "geometric",
     "grid",
     "kron",
     "path",

@@ -7,13 +7,15 @@ import functools
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
+import numpy as np
+
 from weft.adjacency import Array
-from weft.edgelist import Duplicates, SelfLoops, check_count
+from weft.edgelist import Duplicates, SelfLoops, assemble, check_count
 from weft.errors import ConfigError, GraphError, nearest
 from weft.graph import Graph
 from weft.io.compression import COMPRESSIONS, Source, replacing
@@ -36,6 +38,7 @@ class Options:
     self_loops: SelfLoops = "keep"
     keep: Keep = "both"
     columns: Sequence[str] | None = None
+    labels: bool = False
     verify: bool | None = None
 
 
@@ -103,6 +106,7 @@ def read(
     self_loops: SelfLoops = "keep",
     keep: Keep = "both",
     columns: Sequence[str] | None = None,
+    labels: bool = False,
     verify: bool | None = None,
 ) -> Graph:
     """Read a graph from a file; the suffix of its name tells the format.
@@ -133,6 +137,9 @@ def read(
     columns : sequence of str, optional
         Names of the columns of an edge list, `"src"`, `"dst"` and `"weight"` among them; others
         are passed over.
+    labels : bool
+        Whether the ids of an edge list are names (text, or integers far apart), which become the
+        labels of the vertices. Without it a name is an error.
     verify : bool, optional
         Whether the checksums of a `.weft` file are compared. By default those of small files are;
         use True for a file that somebody else wrote.
@@ -158,7 +165,7 @@ def read(
     array([1, 2, 1], dtype=int32)
     """
     source, format = _find(path)
-    options = Options(directed, num_vertices, duplicates, self_loops, keep, columns, verify)
+    options = Options(directed, num_vertices, duplicates, self_loops, keep, columns, labels, verify)
     for field in dataclasses.fields(Options):
         if getattr(options, field.name) != field.default and field.name not in format.takes:
             takes = ", ".join(f"{name}=" for name in format.takes)
@@ -178,7 +185,8 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
 
     `.weft` holds everything, `.parquet` all edge columns. Text holds the structure and the weights:
     integers come back as int64, the others as float64, each with the same value. METIS also holds
-    the vertex columns `weight` and `size`.
+    the vertex columns `weight` and `size`. Labels stand in edge lists and `.weft` files; the others
+    have numbers of vertices instead.
 
     Parameters
     ----------
@@ -233,61 +241,80 @@ class Listing:
     Parameters
     ----------
     src, dst : ndarray of int64
-    weight : ndarray or None
+    columns : dict of str to ndarray
+        What each edge has, `"weight"` among it if edges have one.
     num_vertices : int
         As the file says, or one more than the largest id.
     directed : bool
         What the file says about itself.
-    line : int or None
+    line : int, callable that returns one, or None
         The line to name if there are implausibly many vertices.
+    labels : sequence or None
+        A name for each vertex.
     """
 
     src: Array
     dst: Array
-    weight: Array | None
+    columns: Mapping[str, Array]
     num_vertices: int
     directed: bool
-    line: int | None = None
+    line: int | Callable[[], int] | None = None
+    labels: Sequence[Any] | None = None
 
 
 def build(source: Source, listing: Listing, options: Options) -> Graph:
     """Return the graph of the edges in a file, as the options ask."""
-    src, dst, weight = listing.src, listing.dst, listing.weight
-    count = listing.num_vertices
-    if options.num_vertices is None:
-        if count > _PLAUSIBLE_VERTICES and count > _SPARSEST * src.size:
-            raise source.error(
-                f"this makes {count} vertices, but there are only {src.size} edges. Expected ids "
-                "that count from 0 or 1; renumber them, or pass num_vertices= to insist.",
-                line=listing.line,
-            )
-    elif options.num_vertices < count:
-        raise source.error(
-            f"this makes {count} vertices, but num_vertices={options.num_vertices} was passed. "
-            f"Expected {count} or more; leave it out or raise it.",
-            line=listing.line,
-        )
-    else:
-        count = options.num_vertices
+    count = _checked_count(source, listing, options)
+    src, dst, columns = listing.src, listing.dst, dict(listing.columns)
     directed = listing.directed if options.directed is None else bool(options.directed)
     if directed and not listing.directed:
-        src, dst, weight = both_ways(src, dst, weight)
-    return Graph.from_edges(
+        src, dst, columns = both_ways(src, dst, columns)
+    topology, columns = assemble(
         src,
         dst,
-        weight,
-        num_vertices=count,
+        columns,
+        count,
         directed=directed,
         duplicates=options.duplicates,
         self_loops=options.self_loops,
         keep=options.keep,
+        index_dtype=None,
     )
+    return Graph(topology, edge=columns, labels=listing.labels)
 
 
-def both_ways(src: Array, dst: Array, weight: Array | None) -> tuple[Array, Array, Any]:
+def _checked_count(source: Source, listing: Listing, options: Options) -> int:
+    """Return the number of vertices, if the file and the caller agree and it is plausible."""
+    count, edges, asked = listing.num_vertices, listing.src.size, options.num_vertices
+    sparse = count > _PLAUSIBLE_VERTICES and count > _SPARSEST * edges
+    if asked is None and not sparse:
+        return count
+    if asked is not None and asked >= count and listing.labels is None:
+        return asked
+    if asked is None:
+        problem = (
+            f"this makes {count} vertices, but there are only {edges} edges. Expected ids that "
+            "count from 0 or 1; renumber them, or pass num_vertices= to insist or (for an edge "
+            "list) labels=True to take them for names."
+        )
+    else:
+        problem = (
+            f"this makes {count} vertices, but num_vertices={asked} was passed. Expected {count} "
+            "or more (with labels, exactly as many as there are); leave it out."
+        )
+    line = listing.line() if callable(listing.line) else listing.line
+    raise source.error(problem, line=line, byte=0 if line is None else None)
+
+
+def weights(values: Array | None) -> dict[str, Array]:
+    """Return the columns of edges that have weights, or nothing else."""
+    return {} if values is None else {"weight": values}
+
+
+def both_ways(
+    src: Array, dst: Array, columns: Mapping[str, Array]
+) -> tuple[Array, Array, dict[str, Array]]:
     """Return every edge in both directions, self-loops once."""
-    import numpy as np
-
     proper = src != dst
-    turned = None if weight is None else np.concatenate((weight, weight[proper]))
+    turned = {name: np.concatenate((values, values[proper])) for name, values in columns.items()}
     return np.concatenate((src, dst[proper])), np.concatenate((dst, src[proper])), turned

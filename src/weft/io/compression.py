@@ -87,7 +87,8 @@ class Source:
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            start = self.path.open("rb").read(8)
+            with self.path.open("rb") as file:
+                start = file.read(8)
             raise self.error(
                 f"the file is not sound {kind} data ({error}); it begins with {start!r}. Expected "
                 f"what {kind} writes; fetch it again, or drop {self.compression} from the name "
@@ -120,7 +121,7 @@ def replacing(path: Path, compression: str) -> Iterator[IO[bytes]]:
             if compression == ".gz":
                 # Neither name nor time: the same graph gives the same bytes.
                 packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
-                file: IO[bytes] = stack.enter_context(packed)  # type: ignore[assignment]
+                file: Any = stack.enter_context(packed)
             elif compression:
                 file = stack.enter_context(_OPENERS[compression](raw, "wb"))
             else:

@@ -15,15 +15,16 @@ from weft.io.decimals import nearest_double
 
 DONE: Final = 0  # the end of the data
 FULL: Final = 1  # one more row than there is room for
-ODD: Final = 2  # a line that is not regular
-NOT_INTEGER: Final = 3  # a weight that needs float64
+ODD: Final = 2  # a line that is not regular, or a weight that is no integer
 
 _NEWLINE, _SPACE, _TAB, _RETURN = 10, 32, 9, 13
 _PLUS, _MINUS, _POINT, _ZERO = 43, 45, 46, 48
-_E_SMALL, _E_LARGE = 101, 69
+_E_SMALL, _E_LARGE, _QUOTE = 101, 69, 34
+_FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 _LIMIT = 922337203685477579  # ten times this and a digit up to 9 may pass 2**63
 _SIGN = np.uint64(1 << 63)
 _TEN = np.uint64(10)
+_INFINITE, _NAN = np.uint64(0x7FF << 52), np.uint64(0xFFF << 51)
 
 
 class Layout(NamedTuple):
@@ -43,6 +44,8 @@ class Layout(NamedTuple):
         Which fields these are; -1 for no weight.
     low, high
         The least and the largest id; `low` is taken off each.
+    named
+        1 if ids are names: then a position in the file and a length take the place of each.
     """
 
     separator: int
@@ -55,6 +58,7 @@ class Layout(NamedTuple):
     weight: int
     low: int
     high: int
+    named: int
 
 
 @njit(cache=True)
@@ -85,13 +89,13 @@ def _ends_field(data, at, separator):
     if at >= data.size:
         return True
     c = data[at]
-    return c == _SPACE or c == _NEWLINE or c == _TAB or c == _RETURN or c == separator
+    return c in (_SPACE, _NEWLINE, _TAB, _RETURN, separator)
 
 
 @njit(cache=True)
 def _natural(data, at):
     """Return the integer from 0 on that begins here (-1: there is none) and where it ends."""
-    value, begin = 0, at
+    value, begin = np.int64(0), at
     while at < data.size:
         digit = np.int64(data[at]) - _ZERO
         if digit < 0 or digit > 9:
@@ -104,11 +108,82 @@ def _natural(data, at):
 
 
 @njit(cache=True)
+def _name(data, at, separator):
+    """Return where the name that begins here is (-1: it is not regular) and where it ends.
+
+    The result is the position, shifted by 16 bits, and the length.
+    """
+    begin = at
+    while at < data.size and data[at] != _NEWLINE and data[at] != separator:
+        if separator < 0 and _ends_field(data, at, -1):
+            break
+        at += 1
+    end = at
+    while end > begin and _ends_field(data, end - 1, -1):
+        end -= 1
+    length = end - begin
+    if length == 0 or length >= 65536:
+        return np.int64(-1), at
+    return np.int64(begin << 16 | length), at
+
+
+@njit(cache=True)
+def number_spots(data, spots):
+    """Return a number for each name, in the order of appearance, and one spot of each name.
+
+    A hash table with open addresses, at most half full; hashes are FNV-1a.
+    """
+    size = 16
+    while size < 2 * spots.size:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    numbers = np.empty(spots.size, np.int64)
+    different = np.empty(spots.size, np.int64)
+    count = 0
+    for k in range(spots.size):
+        begin, length = spots[k] >> 16, spots[k] & 65535
+        code = _FNV_START
+        for at in range(begin, begin + length):
+            code = (code ^ np.uint64(data[at])) * _FNV_PRIME
+        slot = np.int64((code ^ (code >> np.uint64(32))) & np.uint64(size - 1))
+        while table[slot] >= 0:
+            other = different[table[slot]]
+            if other & 65535 == length:
+                same, at = True, other >> 16
+                for step in range(length):
+                    if data[at + step] != data[begin + step]:
+                        same = False
+                        break
+                if same:
+                    break
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot] = count
+            different[count] = spots[k]
+            count += 1
+        numbers[k] = table[slot]
+    return numbers, different[:count].copy()
+
+
+@njit(cache=True)
 def _integer(data, at):
     """Return whether an integer begins here, its value, and where it ends."""
     negative = at < data.size and data[at] == _MINUS
     value, end = _natural(data, at + 1 if negative else at)
     return value >= 0, (-value if negative else value), end
+
+
+@njit(cache=True)
+def _special(data, at):
+    """Return the bits of infinity or NaN if "inf" or "nan" stands here in any case, else 0."""
+    if at + 3 > data.size or data[at] < 65:
+        return np.uint64(0)
+    first, second, third = data[at] | 32, data[at + 1] | 32, data[at + 2] | 32
+    if first == 105 and second == 110 and third == 102:
+        return _INFINITE
+    if first == 110 and second == 97 and third == 110:
+        return _NAN
+    return np.uint64(0)
 
 
 @njit(cache=True)
@@ -119,6 +194,9 @@ def _decimal(data, at):
         if data[at] == _MINUS:
             sign = _SIGN
         at += 1
+    word = _special(data, at)
+    if word != 0:
+        return True, sign | word, at + 3
     digits, kept, power, seen_point = 0, 0, 0, False
     w, cut = np.uint64(0), False
     while at < data.size:
@@ -172,7 +250,7 @@ def scan_rows(data, layout, as_float, cursor, src, dst, weight):
     Returns
     -------
     int
-        `DONE`, `FULL`, `ODD` or `NOT_INTEGER`.
+        `DONE`, `FULL` or `ODD`.
     """
     at, line, row = cursor[0], cursor[1], cursor[2]
     separator, status = layout.separator, DONE
@@ -199,8 +277,15 @@ def scan_rows(data, layout, as_float, cursor, src, dst, weight):
                     if at >= data.size or data[at] != separator:
                         return ODD
                     at = _skip_blanks(data, at + 1)
+            quoted = separator >= 0 and at < data.size and data[at] == _QUOTE
+            if quoted:
+                at += 1
+            ending = _QUOTE if quoted else separator
             if field == layout.src or field == layout.dst:
-                value, at = _natural(data, at)
+                if layout.named == 1:
+                    value, at = _name(data, at, ending)
+                else:
+                    value, at = _natural(data, at)
                 if value < layout.low or value > layout.high:
                     return ODD
                 if field == layout.src:
@@ -215,15 +300,21 @@ def scan_rows(data, layout, as_float, cursor, src, dst, weight):
                     weight[row] = np.int64(bits)
                 else:
                     fine, value, at = _integer(data, at)
-                    if not fine or not _ends_field(data, at, separator):
-                        return NOT_INTEGER
+                    if not fine or not _ends_field(data, at, ending):
+                        return ODD
                     weight[row] = value
             else:
                 begin = at
-                while not _ends_field(data, at, separator):
+                while at < data.size and data[at] != _NEWLINE and data[at] != ending:
+                    if separator < 0 and _ends_field(data, at, -1):
+                        break
                     at += 1
-                if at == begin:
+                if at == begin and not quoted:
                     return ODD
+            if quoted:
+                if at >= data.size or data[at] != _QUOTE:
+                    return ODD
+                at = _skip_blanks(data, at + 1)
             if not _ends_field(data, at, separator):
                 return ODD
         at = _skip_blanks(data, at)

@@ -1,0 +1,200 @@
+"""Edge lists (`.txt .el .wel .csv .tsv`): one edge per line, as SNAP and GAP publish them.
+
+A line holds two ids from 0 on and perhaps a weight, separated by blanks, tabs, commas or semicolons
+(the first line decides). Lines that begin with ``#`` or ``%`` are comments; SNAP's
+``# Undirected graph`` and ``# Nodes: 5 Edges: 7`` are understood. The first line may name the
+columns.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import IO, Final
+
+from weft.adjacency import Array
+from weft.errors import listed
+from weft.graph import Graph
+from weft.io.base import BUILDING, Format, Listing, Options, build, register, weights
+from weft.io.compression import Source
+from weft.io.names import label_texts, number_names, write_named_rows
+from weft.io.text import (
+    Rows,
+    line_of_row,
+    lines_from,
+    parse_rows,
+    plain,
+    shown,
+    skip_mark,
+    write_rows,
+)
+
+_NAMES: Final = {
+    "src": ("src", "source", "from", "fromnodeid", "u", "node1", "node_1", "id_1", "start"),
+    "dst": ("dst", "dest", "destination", "target", "to", "tonodeid", "v", "node2", "node_2",
+            "id_2", "end"),
+    "weight": ("weight", "w", "value", "cost", "length", "distance", "rating"),
+}  # fmt: skip
+_KNOWN: Final = {name: field for field, names in _NAMES.items() for name in names}
+_NODES: Final = re.compile(rb"nodes:\s*([0-9]{1,18})\b", re.IGNORECASE)
+_EDGES: Final = re.compile(rb"edges:\s*([0-9]{1,18})\b", re.IGNORECASE)
+_KIND: Final = re.compile(rb"[#%]\s*(un)?directed graph", re.IGNORECASE)
+_NUMBER: Final = re.compile(rb"[+-]?\.?[0-9]")
+_LABELLED: Final = b"ids are labels"
+_SEPARATORS: Final = (b",", b";")
+_COMMENTS: Final = b"#%"
+# Files that other programs read without knowing comments: there only what must be said is.
+_TERSE: Final = (".csv", ".el", ".wel")
+
+
+class _Head:
+    """What stands before the edges: comments, and names of columns."""
+
+    def __init__(
+        self, source: Source, data: Array, columns: tuple[str, ...] | None, labelled: bool
+    ) -> None:
+        self.directed, self.labelled = True, labelled
+        self.nodes = self.edges = self.nodes_line = self.edges_line = 0
+        self.rows: Rows | None = None
+        self.begin, self.line = skip_mark(data), 1
+        names, named = columns, False
+        for text, line, at in lines_from(data, self.begin, 1):
+            self.begin, self.line = at, line
+            stripped = text.strip()
+            if not stripped:
+                continue
+            if stripped[:1] in _COMMENTS:
+                self._comment(stripped, line)
+                continue
+            separator = next((c for c in _SEPARATORS if c in stripped), b"")
+            parts = Rows((), separator).split(stripped)
+            if not named and _are_names(parts, self.labelled):
+                names, named = columns or _named(source, data, parts, line), True
+                continue
+            fields = names or _default_fields(source, data, parts, line)
+            self.rows = Rows(fields, separator, named=self.labelled)
+            return
+        self.begin = data.size
+        if names is not None:
+            self.rows = Rows(names, named=self.labelled)
+
+    def _comment(self, text: bytes, line: int) -> None:
+        if kind := _KIND.match(text):
+            self.directed = kind[1] is None
+        self.labelled = self.labelled or _LABELLED in text
+        if nodes := _NODES.search(text):
+            self.nodes, self.nodes_line = int(nodes[1]), line
+        if edges := _EDGES.search(text):
+            self.edges, self.edges_line = int(edges[1]), line
+
+
+def _are_names(parts: list[bytes], labelled: bool) -> bool:
+    """Tell whether the first line names the columns; where ids are names, it must do so plainly."""
+    if labelled:
+        return {"src", "dst"} <= {_KNOWN.get(plain(part).lower()) for part in parts}
+    return not any(_NUMBER.match(part) for part in parts)
+
+
+def _default_fields(source: Source, data: Array, parts: list[bytes], line: int) -> tuple[str, ...]:
+    """Return what the fields of a line are if nothing names them."""
+    if len(parts) in (2, 3):
+        return ("src", "dst", "weight")[: len(parts)]
+    raise source.error(
+        f"there are {len(parts)} fields in {shown(b' '.join(parts))}. Expected 2 or 3 (src dst "
+        "weight); name more of them with columns=('src', 'dst', ...)." + source.other_kind(data),
+        line=line,
+    )
+
+
+def _named(source: Source, data: Array, parts: list[bytes], line: int) -> tuple[str, ...]:
+    """Return the fields that a line of names stands for."""
+    names = tuple(
+        _KNOWN.get(name, name) for name in (plain(part).strip().lower() for part in parts)
+    )
+    if names.count("src") == 1 and names.count("dst") == 1 and names.count("weight") <= 1:
+        return names
+    raise source.error(
+        f"the first line is {shown(b' '.join(parts))}: neither an edge nor the names of columns. "
+        "Expected ids, or names with 'src' and 'dst' among them; name the columns with "
+        "columns=('src', 'dst', ...)." + source.other_kind(data),
+        line=line,
+    )
+
+
+def _checked_columns(source: Source, options: Options) -> tuple[str, ...] | None:
+    if options.columns is None:
+        return None
+    names = tuple(str(name) for name in options.columns)
+    if names.count("src") == 1 and names.count("dst") == 1 and names.count("weight") <= 1:
+        return names
+    raise source.error(
+        f"columns={listed(names)} was passed. Expected 'src' and 'dst' once each, and 'weight' "
+        "once or not at all; give the other columns any other name."
+    )
+
+
+def read(source: Source, options: Options) -> Graph:
+    """Read an edge list."""
+    data = source.load()
+    head = _Head(source, data, _checked_columns(source, options), options.labels)
+    if head.rows is None and not head.nodes_line and options.num_vertices is None:
+        raise source.error(
+            "there are no edges, and no comment '# Nodes: ...' tells how many vertices there are. "
+            "Expected lines of two ids; pass num_vertices= for a graph without edges."
+            + source.other_kind(data),
+            line=head.line,
+        )
+    rows = head.rows or Rows(("src", "dst"))
+    src, dst, weight, last = parse_rows(source, data, rows, head.begin, head.line)
+    if src.size < head.edges:
+        raise source.error(
+            f"there are {src.size} edges, but line {head.edges_line} promises {head.edges}. "
+            "Expected a complete file; fetch it again, or correct that comment.",
+            line=max(last - 1, 1),
+        )
+    if rows.named:
+        src, dst, names = number_names(source, data, src, dst)
+        listing = Listing(src, dst, weights(weight), len(names), head.directed, labels=names)
+        return build(source, listing, options)
+    largest = max((int(ends.max()) for ends in (src, dst) if ends.size), default=-1)
+    count = max(largest + 1, head.nodes)
+
+    def line_of_largest() -> int:
+        if largest < head.nodes:
+            return head.nodes_line
+        ends = src if int(src.max()) == largest else dst
+        row = int(ends.argmax())
+        return line_of_row(source, data, rows, head.begin, head.line, row)
+
+    listing = Listing(src, dst, weights(weight), count, head.directed, line_of_largest)
+    return build(source, listing, options)
+
+
+def write(g: Graph, file: IO[bytes], suffix: str) -> None:
+    """Write an edge list."""
+    src, dst, weight = g.to_edges()
+    texts = label_texts(g, suffix)
+    largest = max(int(src.max()), int(dst.max())) if src.size else -1
+    unsaid = not g.directed or not src.size or largest + 1 < g.num_vertices
+    if suffix not in _TERSE or unsaid or texts is not None:
+        kind = "Directed graph" if g.directed else "Undirected graph"
+        kind += "" if texts is None else f", {_LABELLED.decode()}"
+        file.write(f"# {kind}\n# Nodes: {g.num_vertices} Edges: {g.num_edges}\n".encode())
+    columns = [src, dst] if weight is None else [src, dst, weight]
+    if suffix == ".csv":
+        file.write(b"src,dst\n" if weight is None else b"src,dst,weight\n")
+    separator = {".csv": ",", ".tsv": "\t", ".txt": "\t"}.get(suffix, " ")
+    if texts is None:
+        write_rows(file, columns, separator)
+    else:
+        write_named_rows(file, texts, src, dst, weight, separator)
+
+
+register(
+    Format(
+        "edge list",
+        (".txt", ".el", ".wel", ".csv", ".tsv"),
+        read,
+        write,
+        takes=(*BUILDING, "columns", "labels"),
+    )
+)

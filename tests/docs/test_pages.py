@@ -1,0 +1,134 @@
+"""Every block of the documentation runs and prints what the page shows; every link leads on."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "design" not in path.parts)
+ALL_PAGES = sorted(DOCS.rglob("*.md"))
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.M)
+WITH_CODE = [path for path in PAGES if FENCE.search(path.read_text(encoding="utf-8"))]
+ON_A_GPU = 'title="on a GPU"'
+NOT_RUN = ("pip ", "make ")  # they change the environment
+
+
+@dataclass
+class Block:
+    language: str
+    marks: str
+    text: str
+    line: int
+    output: str | None = None
+
+
+def name_of(path):
+    return str(path.relative_to(DOCS))
+
+
+def blocks_of(path):
+    """Return the blocks of a page; one without a language is the output of the one before."""
+    text = path.read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        language, _, marks = match.group(1).partition(" ")
+        if language:
+            line = text.count("\n", 0, match.start()) + 2
+            found.append(Block(language, marks, match.group(2), line))
+        else:
+            assert found and found[-1].output is None, f"{path}: output of nothing"
+            found[-1].output = match.group(2)
+    return found
+
+
+def run_shell(line, environment):
+    """Run a command of weft as a process; others are left to the reader."""
+    words = shlex.split(line, comments=True)
+    if not words or line.startswith(NOT_RUN):
+        return
+    assert words[0] == "weft", line
+    done = subprocess.run(
+        [sys.executable, "-m", *words], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def run_python(block, path, names):
+    """Run a block where it stands, so that errors and tracebacks name the line of the page."""
+    code = compile("\n" * (block.line - 1) + block.text, str(path), "exec")
+    if ON_A_GPU in block.marks:
+        return
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    shown = block.output or ""
+    assert printed.getvalue() == shown, f"{path}:{block.line}"
+
+
+@pytest.mark.parametrize("path", WITH_CODE, ids=name_of)
+def test_blocks_run_in_order(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    names = {"__name__": "page"}
+    for block in blocks_of(path):
+        if block.language == "python":
+            run_python(block, path, names)
+        elif block.language == "sh":
+            for line in block.text.splitlines():
+                run_shell(line, environment)
+        else:
+            pytest.fail(f"{path}:{block.line}: a block of {block.language!r} is not run")
+
+
+def anchor_of(heading):
+    """Return the anchor that the site gives to a heading."""
+    kept = re.sub(r"[^\w\s-]", "", heading.replace("`", "")).strip().lower()
+    return re.sub(r"[\s-]+", "-", kept)
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=name_of)
+def test_links_lead_somewhere(path):
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"https?://", target):
+            continue
+        file, _, anchor = target.partition("#")
+        page = (path.parent / file).resolve() if file else path
+        assert page.is_file(), f"{name_of(path)} links to {target}"
+        assert page.is_relative_to(DOCS), f"{name_of(path)} links out of the site: {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+            assert anchor in map(anchor_of, headings), f"{name_of(path)} links to {target}"
+
+
+def test_pages_are_in_the_navigation():
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert {name_of(path) for path in PAGES} <= listed
+    assert all((DOCS / name).is_file() for name in listed)
+
+
+def test_the_reference_names_everything_public():
+    import weft
+
+    pages = sorted((DOCS / "reference").glob("*.md"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    named = set(re.findall(r"weft\.(?:graph\.)?(\w+)\b", text))
+    assert "\n::: weft.ir.functions\n" in text and "\n::: weft.errors\n" in text
+    in_functions = set(weft._HOMES["weft.ir.functions"].split()) & defined_functions()
+    missing = set(weft._HOME) | set(weft._MODULES)
+    missing -= named | in_functions | {"vertex_id", "WeftError"}
+    assert missing == set()
+
+
+def defined_functions():
+    source = (ROOT / "src" / "weft" / "ir" / "functions.py").read_text(encoding="utf-8")
+    return set(re.findall(r"^def (\w+)", source, re.M))
