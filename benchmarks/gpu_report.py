@@ -28,7 +28,7 @@ class Aim:
     then: float
 
 
-# ../shared/TARGETS.md and the table of the issue about speed.
+# Measured with each system's own code on the same GPU and graphs; and what weft aims at.
 AIMS = {
     ("bfs", "kron21"): Aim(0.37, "GSWITCH", 0.45, 0.25),
     ("bfs", "rmat24"): Aim(0.94, "GSWITCH", 1.2, 0.7),
