@@ -16,6 +16,7 @@ SOURCE = str(Path(weft.__file__).parents[1])
 # A loop that never ends by itself: every superstep changes every vertex.
 PRELUDE = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 import numpy as np
 import weft
 from weft.backends.cpu import execute

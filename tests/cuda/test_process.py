@@ -29,6 +29,7 @@ def run_script(text, *arguments, **environment):
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 import numpy as np
 import weft
 

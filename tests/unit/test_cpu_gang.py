@@ -218,6 +218,7 @@ def test_a_signal_that_raises_stops_the_gang():
 
 PRELUDE = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 import numpy as np
 from numba import njit
 from weft.backends.cpu import gang
