@@ -18,8 +18,9 @@ from weft.backends.cuda import simt
 from weft.backends.cuda.adjacent import Accumulator, render_gather
 from weft.backends.cuda.blocks import BlockRenderer, Scope, write
 from weft.backends.cuda.simt.build import Case, Launch, compile_program
-from weft.backends.cuda.site import Site, Traits
+from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier, stored_type
+from weft.backends.sweeping import Traits
 from weft.errors import FaultError
 from weft.ir.facts import block_facts
 from weft.ir.interpret import interpret

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from weft.backends.rules import wanted_direction
+from weft.backends.sweeping import MOST_ADDED
 from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
@@ -19,8 +20,6 @@ from weft.ir.key import Keyer, lift_constants
 from weft.ir.ops import Program, program_blocks
 from weft.ir.plan import Sweep, claim_field
 from weft.ir.request import Request
-
-MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
 _lock = threading.RLock()
 

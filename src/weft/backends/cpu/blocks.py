@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.backends.cpu.expressions import cast, combine, elementwise, literal
 from weft.backends.cpu.text import Arguments, Emitter
-from weft.ir.facts import is_pure, uses
+from weft.ir.facts import uses
 from weft.ir.ops import (
     ELEMENTWISE,
     FEATURE,
@@ -413,11 +413,6 @@ def differs(a: str, b: str, dtype: np.dtype[Any]) -> str:
         return f"({a} != {b})"
     bits = "as_uint32" if dtype.itemsize == 4 else "as_uint64"
     return f"({bits}({a}) != {bits}({b}) and not ({a} != {a} and {b} != {b}))"
-
-
-def is_movable(value: Value, live: set[str]) -> bool:
-    """Whether a value may be computed once per row instead of once per arc."""
-    return (value.op in ELEMENTWISE or value.op == "load") and is_pure(value, live)
 
 
 __all__ = ["BlockRenderer", "Operand", "Scope", "Scratch", "Stretch", "cast"]

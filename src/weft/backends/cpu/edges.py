@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 
-from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch, is_movable
+from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.pairs import overlay_pairs
 from weft.backends.cpu.prefetching import fetch_arcs_ahead, touched_places
@@ -14,7 +14,8 @@ from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import sweep_site, unclobbered, write
 from weft.backends.rules import RULES
-from weft.ir.ops import Step, Value
+from weft.backends.sweeping import buffered_edges, refused, row_values
+from weft.ir.ops import Step
 from weft.ir.plan import Sweep, claim_field
 
 
@@ -57,17 +58,6 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
             _map_frontier(kernel)
             _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
             _finish(kernel, sweep, commits=commits_pull, pulled=True)
-
-
-def refused(sweep: Sweep, direction: str) -> str:
-    """Return why a sweep cannot go in a direction, or nothing."""
-    return sweep.push_refused if direction == "push" else sweep.pull_refused
-
-
-def buffered_edges(sweep: Sweep) -> set[str]:
-    """Return the edge fields that are written while the opposite arc's are read."""
-    facts = sweep.facts
-    return facts.edge_written & facts.edge_read if "reverse" in facts.loads else set()
 
 
 def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
@@ -159,27 +149,10 @@ def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> Non
 # -- one arc
 
 
-def _row_values(step: Step, row: str, live: set[str]) -> list[Value]:
-    """Return the values of a function that depend on the row's vertex alone."""
-    inside: dict[int, Value] = {}
-    for value in step.body.body:
-        if value.op == "load":
-            alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
-                len(value.attr) > 1 and value.attr[1] == row
-            )
-            if alone and is_movable(value, live):
-                inside[id(value)] = value
-        elif value.op in ("const", "constant") or (
-            is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
-        ):
-            inside[id(value)] = value
-    return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
-
-
 def render_row(renderer: BlockRenderer, step: Step, row: str, live: set[str]) -> None:
     """Compute what a row's arcs share before they are walked."""
     renderer.prepare(step.body)
-    values = _row_values(step, row, live)
+    values = row_values(step, row, live)
     inner = {id(v) for v in values}
     leaving = {id(a) for value in step.body.body if id(value) not in inner for a in value.args} | {
         id(r) for r in step.body.results

@@ -23,9 +23,9 @@ from weft.backends.cpu.kernel import (
 )
 from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
-from weft.backends.cpu.site import Traits
 from weft.backends.planning import check_directions, compiled_for, directions_of, kept_old
 from weft.backends.rules import rule_of
+from weft.backends.sweeping import Traits
 from weft.errors import FaultError
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes

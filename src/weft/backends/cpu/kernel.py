@@ -12,9 +12,10 @@ from typing import Any
 
 from weft.backends.cpu.blocks import BlockRenderer, Scope, Scratch
 from weft.backends.cpu.expressions import literal
-from weft.backends.cpu.site import Site, Traits
+from weft.backends.cpu.site import Site
 from weft.backends.cpu.text import Arguments, Emitter
 from weft.backends.rules import COST
+from weft.backends.sweeping import Traits, scalar_reductions
 from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
@@ -268,13 +269,3 @@ class _Shares:
         following = f"next_item(ctl, base, portion, {self.size}, nt)"
         self.kernel.out.line(f"low = {'low + portion' if self.kernel.serial else following}")
         self._stack.pop().__exit__(None, None, None)
-
-
-def scalar_reductions(steps: list[Step]) -> list[tuple[str, Reduction, Any]]:
-    """Return the scalars that some steps reduce into, each once."""
-    found: dict[str, tuple[str, Reduction, Any]] = {}
-    for step in steps:
-        for value in step.body.walk():
-            if value.op == "reduce_scalar":
-                found[value.attr[0]] = (value.attr[0], value.attr[1], value.dtype)
-    return list(found.values())

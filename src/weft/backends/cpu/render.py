@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cpu.edges import buffered_edges, render_edge_sweep
+from weft.backends.cpu.edges import render_edge_sweep
 from weft.backends.cpu.kernel import (
     EMPTY,
     IMPORTS,
@@ -19,17 +19,11 @@ from weft.backends.cpu.kernel import (
     UNTIL,
     Kernel,
     Options,
-    scalar_reductions,
 )
 from weft.backends.cpu.ordered import render_ordered
 from weft.backends.cpu.pairs import find_pairs
-from weft.backends.cpu.site import Traits
-from weft.backends.cpu.vertices import (
-    fill_hoisted,
-    may_carry,
-    render_vertex_sweep,
-    take_snapshots,
-)
+from weft.backends.cpu.vertices import fill_hoisted, render_vertex_sweep, take_snapshots
+from weft.backends.sweeping import Traits, buffered_edges, may_carry, refused, scalar_reductions
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep
 
@@ -62,7 +56,7 @@ def render(
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and any(
-        len([d for d in options.directions if not _refused(s, d)]) == 2 for s in edge_sweeps
+        len([d for d in options.directions if not refused(s, d)]) == 2 for s in edge_sweeps
     )
     body = kernel.out
     body._depth = 1
@@ -163,7 +157,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
             out.line("looked_all = 0")
             arcs = kernel.options.arcs and first_number + number == 0
             render_edge_sweep(kernel, sweep, arcs=arcs)
-            both = [d for d in kernel.options.directions if not _refused(sweep, d)]
+            both = [d for d in kernel.options.directions if not refused(sweep, d)]
             direction = "pulling" if len(both) == 2 else str(int(both == ["pull"]))
         else:
             out.line("looked_all = edges if dense else 0")
@@ -177,10 +171,6 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         out.line("work += looked_all + entered")
 
 
-def _refused(sweep: Sweep, direction: str) -> str:
-    return sweep.push_refused if direction == "push" else sweep.pull_refused
-
-
 def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
     out, program = kernel.out, kernel.program
@@ -189,7 +179,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
         out.line("step += 1")
         return
     out.line(f"status = {RUNNING}")
-    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     if kernel.carries_hoisted:
         fill_hoisted(kernel, sweeps[0])
     with out.block("while True:"):

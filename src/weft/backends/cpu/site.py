@@ -7,23 +7,8 @@ from typing import Any
 
 from weft.backends.cpu.blocks import Operand, Stretch, cast_loaded
 from weft.backends.cpu.text import Arguments
+from weft.backends.sweeping import Traits
 from weft.ir.ops import Value
-
-
-@dataclass(frozen=True)
-class Traits:
-    """What of a topology shapes the code: which slot maps are the identity."""
-
-    directed: bool
-    keep: str
-
-    def arcs_are_slots(self, direction: str) -> bool:
-        """Whether a slot of a direction is its canonical arc."""
-        return direction == ("in" if self.keep == "in" else "out")
-
-    def edges_are_slots(self, direction: str) -> bool:
-        """Whether a slot of a direction is its edge id."""
-        return self.directed and self.arcs_are_slots(direction)
 
 
 @dataclass

@@ -11,19 +11,13 @@ from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.pairs import swap_pair
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.vertices import old_after, write
+from weft.backends.sweeping import groups_of
 from weft.ir.facts import block_facts
 from weft.ir.ops import Reduction, Step, Value, neutral_of
 from weft.ir.plan import Sweep, claim_field
 
 _SET_BIT = "word |= ONE << (v & np.uint64(63))"
 _ATOMIC = {"sum": "add", "min": "min", "max": "max", "or": "or", "and": "and"}
-
-
-def groups_of(step: Step) -> list[tuple[Reduction, tuple[str, ...], range]]:
-    """Return each reduction of a step with its fields and the positions of its messages."""
-    if len(step.reductions) == 1 and step.reductions[0].selecting:
-        return [(step.reductions[0], step.into, range(len(step.into)))]
-    return [(r, (step.into[i],), range(i, i + 1)) for i, r in enumerate(step.reductions)]
 
 
 def size_of(shape: tuple[int, ...]) -> int:

@@ -96,20 +96,6 @@ def _hoisted_arrays(kernel: Kernel, sweep: Sweep) -> list[tuple[str, str]]:
     ]
 
 
-def may_carry(kernel: Kernel, sweeps: list[Sweep]) -> bool:
-    """Whether the hidden fields of the next superstep can be written by this one.
-
-    That saves a sweep of its own: all vertices run in every superstep, and the expressions use
-    nothing that changes in between but the fields of the vertex.
-    """
-    if len(sweeps) != 1 or kernel.program.mode != "iterate" or kernel.program.refill:
-        return False
-    step = sweeps[0].last
-    facts = block_facts(*(block for _, block in step.hoisted))
-    steady = not (facts.scalars & sweeps[0].facts.reduced) and "superstep" not in facts.loads
-    return bool(step.hoisted) and steady and not facts.old and len(sweeps[0].steps) == 1
-
-
 def take_snapshots(kernel: Kernel, sweeps: list[Sweep]) -> None:
     """Copy fields that the first of the sweeps, or later ones of its fold, see as they are now."""
     first = sweeps[0]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from weft.backends.cuda.edges import degree_functor
 from weft.backends.cuda.kernel import Kernel
+from weft.backends.sweeping import MOST_ADDED
 from weft.ir.plan import Sweep, claim_field
-
-MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
 
 def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]) -> None:

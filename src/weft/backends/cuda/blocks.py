@@ -16,7 +16,6 @@ import numpy as np
 from weft.backends.cuda.expressions import bare, cast, combine, elementwise, literal
 from weft.backends.cuda.site import loaded
 from weft.backends.cuda.text import Arguments, Emitter, c_type, size_of
-from weft.ir.facts import is_pure
 from weft.ir.ops import (
     BOOL,
     ELEMENTWISE,
@@ -493,12 +492,7 @@ def differs(a: str, b: str, dtype: np.dtype[Any], shape: Shape = ()) -> str:
     return f"differs({a}, {b})" if shape or dtype.kind == "f" else f"({a} != {b})"
 
 
-def is_movable(value: Value, live: set[str]) -> bool:
-    """Whether a value may be computed once per row instead of once per arc."""
-    return (value.op in ELEMENTWISE or value.op == "load") and is_pure(value, live)
-
-
 __all__ = [
     "BOOL", "INT64", "BlockRenderer", "Operand", "Scope", "assigned", "cast", "cast_loaded",
-    "differs", "each", "filled", "is_movable", "is_place", "loaded", "stored", "type_of", "write",
+    "differs", "each", "filled", "is_place", "loaded", "stored", "type_of", "write",
 ]  # fmt: skip

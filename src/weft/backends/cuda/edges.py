@@ -7,18 +7,14 @@ from collections.abc import Callable
 from weft.backends.cuda.kernel import Kernel, Side
 from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, sorts_messages
 from weft.backends.cuda.updates import commit_lines, push_update
-from weft.backends.cuda.visitors import Visitor, buffered_edges, pull_visitor, push_visitor
+from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
+from weft.backends.sweeping import buffered_edges, refused
 from weft.ir.facts import uses
 from weft.ir.ops import LIVE_WRITE
 from weft.ir.plan import Sweep
 
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
-
-
-def refused(sweep: Sweep, direction: str) -> str:
-    """Return why a sweep cannot go in a direction, or nothing."""
-    return sweep.push_refused if direction == "push" else sweep.pull_refused
 
 
 def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from weft.backends.cuda.blocks import BlockRenderer, Scope
 from weft.backends.cuda.expressions import literal
-from weft.backends.cuda.site import Site, Traits
+from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier
+from weft.backends.sweeping import Traits, scalar_reductions
 from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
@@ -292,13 +293,3 @@ class Kernel:
             place = f"a.accumulators[(loop.epoch + 1) % 3 * num_accumulators + {slot}]"
             lines.append(f"{place} = bits_of_scalar({start});")
         return lines
-
-
-def scalar_reductions(steps: list[Step]) -> list[tuple[str, Reduction, Any]]:
-    """Return the scalars that some steps reduce into, each once."""
-    found: dict[str, tuple[str, Reduction, Any]] = {}
-    for step in steps:
-        for value in step.body.walk():
-            if value.op == "reduce_scalar":
-                found[value.attr[0]] = (value.attr[0], value.attr[1], value.dtype)
-    return list(found.values())

@@ -17,11 +17,10 @@ from weft.backends.cuda.text import c_type, identifier, stored_type
 from weft.backends.cuda.vertices import (
     fill_hoisted,
     hoisted_arrays,
-    may_carry,
     render_vertex_sweep,
     take_snapshots,
 )
-from weft.backends.cuda.visitors import buffered_edges
+from weft.backends.sweeping import buffered_edges, may_carry
 from weft.ir.ops import Program, Reduction
 from weft.ir.plan import Sweep
 
@@ -209,7 +208,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
         then = kernel.decide("end_step", done)
         kernel.first = superstep(kernel, sweeps, 0, "run", then)
         return
-    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     enter = superstep(kernel, sweeps, 0, "wake", "end_step(t);")
     if program.trail:
         enter = _trail_phase(kernel, enter)
@@ -245,7 +244,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
     ends += ["choose_width(t);", "begin_step(t);"]
     kernel.decide("end_step", ends)
     kernel.first = "begin_step(t);"
-    kernel.carries_hoisted = may_carry(kernel, sweeps)
+    kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     if kernel.carries_hoisted:
         kernel.first = fill_hoisted(kernel, sweeps[0], 0, "begin_step(t);")
 

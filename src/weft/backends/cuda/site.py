@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.text import Arguments, c_type, identifier
+from weft.backends.sweeping import Traits
 from weft.ir.ops import INT64, Shape, Value
 
 PLAIN, CONSTANT, RELAXED = "plain", "constant", "relaxed"
@@ -28,22 +29,6 @@ def loaded(array: str, place: str, value: Value, how: str = PLAIN) -> str:
 def _term(place: str) -> str:
     """Return an index that can be added to a pointer."""
     return place if place.isidentifier() or place.endswith(")") else f"({place})"
-
-
-@dataclass(frozen=True)
-class Traits:
-    """What of a topology shapes the code: which slot maps are the identity."""
-
-    directed: bool
-    keep: str
-
-    def arcs_are_slots(self, direction: str) -> bool:
-        """Whether a slot of a direction is its canonical arc."""
-        return direction == ("in" if self.keep == "in" else "out")
-
-    def edges_are_slots(self, direction: str) -> bool:
-        """Whether a slot of a direction is its edge id."""
-        return self.directed and self.arcs_are_slots(direction)
 
 
 @dataclass

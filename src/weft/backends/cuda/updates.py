@@ -10,6 +10,7 @@ from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, size_of
+from weft.backends.sweeping import groups_of
 from weft.ir.facts import block_facts
 from weft.ir.ops import Reduction, Step, neutral_of
 from weft.ir.plan import Sweep, claim_field
@@ -17,13 +18,6 @@ from weft.ir.plan import Sweep, claim_field
 _AT = {"sum": "at_add", "min": "at_min", "max": "at_max", "or": "at_or", "and": "at_and"}
 _AT_BOOL = {"sum": "at_or", "max": "at_or", "min": "at_and", "prod": "at_and"}
 EMIT = "out.emit_lazily(v, degree);"
-
-
-def groups_of(step: Step) -> list[tuple[Reduction, tuple[str, ...], range]]:
-    """Return each reduction of a step with its fields and the positions of its messages."""
-    if len(step.reductions) == 1 and step.reductions[0].selecting:
-        return [(step.reductions[0], step.into, range(len(step.into)))]
-    return [(r, (step.into[i],), range(i, i + 1)) for i, r in enumerate(step.reductions)]
 
 
 def kind_of(kernel: Kernel, name: str) -> str:

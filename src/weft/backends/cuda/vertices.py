@@ -10,7 +10,6 @@ from weft.backends.cuda.edges import degree_functor, output_of
 from weft.backends.cuda.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.updates import at_v, write
-from weft.ir.facts import block_facts
 from weft.ir.plan import Sweep
 
 
@@ -101,20 +100,6 @@ def hoisted_arrays(kernel: Kernel, sweep: Sweep) -> list[tuple[str, str]]:
         (use("hidden", n, r.dtype, r.size), use("hidden", n, r.dtype, r.size, "next"))
         for n, r in roots
     ]
-
-
-def may_carry(kernel: Kernel, sweeps: list[Sweep]) -> bool:
-    """Whether the hidden fields of the next superstep can be written by this one.
-
-    That saves a sweep of its own: all vertices run in every superstep, and the expressions use
-    nothing that changes in between but the fields of the vertex.
-    """
-    if len(sweeps) != 1 or kernel.program.mode != "iterate" or kernel.program.refill:
-        return False
-    step = sweeps[0].last
-    facts = block_facts(*(block for _, block in step.hoisted))
-    steady = not (facts.scalars & sweeps[0].facts.reduced) and "superstep" not in facts.loads
-    return bool(step.hoisted) and steady and not facts.old and len(sweeps[0].steps) == 1
 
 
 # -- the functions

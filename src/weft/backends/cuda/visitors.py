@@ -6,12 +6,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft.backends.cuda.blocks import BlockRenderer, is_movable
+from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, stored_type
 from weft.backends.cuda.updates import Pulled, push_update
-from weft.ir.ops import Step, Value
+from weft.backends.sweeping import buffered_edges, row_values
+from weft.ir.ops import Step
 from weft.ir.plan import Sweep, claim_field
 
 
@@ -128,23 +129,6 @@ def overlay_pairs(kernel: Kernel, site: Site) -> None:
             site.known[("field", who, name)] = f"key_of<{kind}>({word})"
 
 
-def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
-    """Return the values of a function that depend on the row's vertex alone."""
-    inside: dict[int, Value] = {}
-    for value in step.body.body:
-        if value.op == "load":
-            alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
-                len(value.attr) > 1 and value.attr[1] == row
-            )
-            if alone and is_movable(value, live):
-                inside[id(value)] = value
-        elif value.op in ("const", "constant") or (
-            is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
-        ):
-            inside[id(value)] = value
-    return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
-
-
 def hoist_row(
     kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
 ) -> dict[int, str]:
@@ -192,12 +176,6 @@ def render_functions(
                 when = messages.pop()
                 stack.enter_context(out.block(f"if ({when})"))
             update(number, step, renderer, messages)  # type: ignore[operator]
-
-
-def buffered_edges(sweep: Sweep) -> set[str]:
-    """Return the edge fields that are written while the opposite arc's are read."""
-    facts = sweep.facts
-    return facts.edge_written & facts.edge_read if "reverse" in facts.loads else set()
 
 
 def _store_edges(
