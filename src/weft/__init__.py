@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from weft.io import read, write
     from weft.ir.functions import (
         acos,
+        any_changed,
         asin,
         atan,
         atan2,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         eye,
         floor,
         for_range,
+        hadamard_inverse,
         hypot,
         inverse,
         isfinite,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         log1p,
         log2,
         log10,
+        logsumexp,
         matmul,
         matvec,
         maximum,
@@ -108,11 +111,11 @@ if TYPE_CHECKING:
 # Where each public name lives; modules are imported when a name of theirs is first used.
 _HOMES = {
     "weft.ir.functions": (
-        "acos asin atan atan2 bitcast cast cbrt ceil clz cos cosh degree dot exp exp2 expm1 eye "
-        "floor for_range hypot inverse isfinite isinf isnan log log10 log1p log2 matmul matvec "
-        "maximum minimum neighbor neighbor_edge normalize num_vertices outer popcount random "
-        "random_bits reduce round sign sin sinh solve sqrt stack superstep tan tanh transpose "
-        "trunc where while_loop"
+        "acos any_changed asin atan atan2 bitcast cast cbrt ceil clz cos cosh degree dot exp "
+        "exp2 expm1 eye floor for_range hadamard_inverse hypot inverse isfinite isinf isnan log "
+        "log10 log1p log2 logsumexp matmul matvec maximum minimum neighbor neighbor_edge "
+        "normalize num_vertices outer popcount random random_bits reduce round sign sin sinh "
+        "solve sqrt stack superstep tan tanh transpose trunc where while_loop"
     ),
     "weft.ir.monoids": "and_ any argmax argmin max min mode monoid or_ prod sum",
     "weft.ir.proxies": "common send",

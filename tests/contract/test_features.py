@@ -163,12 +163,17 @@ def algebra(v):
     v.by_max = weft.normalize(v.x, "max")
     v.soft = weft.normalize(v.x, "softmax")
     v.still = weft.normalize(v.zero, "l2")
+    v.factored = weft.solve(v.a @ v.a.T + weft.eye(4), v.x, assume="spd")
+    v.log_total = weft.logsumexp(v.far)
+    v.turned = weft.hadamard_inverse(v.x)
+    v.moved = weft.any_changed(v.far, v.x, 2.5)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_linear_algebra_and_normalization(dtype):
     rng = np.random.default_rng(5)
     names = ["solved", "permuted", "by_sum", "by_length", "by_max", "soft", "still"]
+    names += ["factored", "turned"]
     fields = {name: np.zeros((N, 4), dtype) for name in names}
     fields |= {name: np.zeros((N, 4, 4), dtype) for name in ("inverted", "returned")}
     fields["a"] = rng.normal(size=(N, 4, 4)).astype(dtype)
@@ -176,7 +181,13 @@ def test_linear_algebra_and_normalization(dtype):
     fields["x"] = whole((N, 4), dtype, 2)
     fields["x"][:2] = [[0, 0, 0, 0], [-1, 1, -1, 1]]
     fields["zero"] = np.zeros((N, 4), dtype)
-    compare(graph(), algebra, fields, close=set(fields) - {"a", "turn", "x", "zero"})
+    fields["far"] = fields["x"] * 500  # exp of it overflows
+    infinite, nan = np.inf, np.nan
+    fields["far"][2:6] = [[-infinite] * 4, [infinite, 0, 0, 0], [nan, 0, 0, 0], [nan] * 4]
+    fields["x"][4:6] = [[0, 0, 0, 2], [nan] * 4]
+    fields["log_total"], fields["moved"] = np.zeros(N, dtype), np.zeros(N, bool)
+    inputs = {"a", "turn", "x", "zero", "far", "moved"}
+    compare(graph(), algebra, fields, close=set(fields) - inputs)
 
 
 @pytest.mark.parametrize("op", ["solve", "inverse"])
@@ -194,6 +205,39 @@ def test_a_singular_matrix_is_a_fault_at_its_vertex(op):
         a[17] = bad
         with pytest.raises(FaultError, match=r"singular in 'refit' at vertex 17"):
             g.run(refit, g.state(a=a, x=np.ones((N, 2))))
+
+
+def test_a_matrix_that_is_not_positive_definite_is_a_fault_at_its_vertex():
+    @weft.vertex
+    def refit(v):
+        v.x = weft.solve(v.a, v.x, assume="spd")
+
+    g = placed(graph())
+    for bad in (np.zeros((2, 2)), -np.eye(2), np.full((2, 2), np.nan), np.ones((2, 2))):
+        a = np.tile(np.eye(2), (N, 1, 1))
+        a[17] = bad
+        with pytest.raises(FaultError, match=r"not positive definite in 'refit' at vertex 17"):
+            g.run(refit, g.state(a=a, x=np.ones((N, 2))))
+
+
+def test_feature_functions_against_numpy():
+    """What is made of other ops has an oracle of its own: the interpreter traces the same."""
+
+    @weft.vertex
+    def apply(v):
+        v.total = weft.logsumexp(v.x)
+        v.turned = weft.hadamard_inverse(v.x)
+        v.moved = weft.any_changed(v.x, v.y, 0.5)
+
+    x = np.array([[1e3, 1e3, -1e3], [-np.inf] * 3, [0, 2, -4.0], [np.nan] * 3, [np.inf, 0, 0]])
+    y = np.array([[1e3, 1e3, -999.5], [-np.inf] * 3, [0, 2.75, -4.0], [np.nan] * 3, [0, 0, 0.0]])
+    g = placed(weft.generators.path(5))
+    state = g.state(x=x, y=y, total=np.zeros(5), turned=np.zeros((5, 3)), moved=np.zeros(5, bool))
+    g.run(apply, state)
+    want = [1e3 + np.log(2), -np.inf, np.logaddexp.reduce([0, 2, -4.0]), np.nan, np.inf]
+    np.testing.assert_allclose(state.total, want)
+    np.testing.assert_allclose(state.turned[2], [0, 0.5, -0.25])
+    assert state.moved.tolist() == [False, False, True, False, True]
 
 
 @pytest.mark.parametrize("place", [-1, 3, 2**40])

@@ -196,6 +196,25 @@ def _eliminate(matrix: Any, right: Any) -> Any:
     return x
 
 
+def _solve(value: Value, a: Any, b: Any) -> Any:
+    if value.attr != "spd":
+        return _eliminate(a, b)
+    lower, x = np.tril(a), np.array(b)
+    for j in range(len(a)):  # A = L Lᵀ column by column, and L y = b on the way
+        for k in range(j):
+            lower[j:, j] = lower[j:, j] - lower[j:, k] * lower[j, k]
+            x[j] = x[j] - lower[j, k] * x[k]
+        if not lower[j, j] > 0:
+            raise Fault("matrix not positive definite")
+        lower[j:, j] = lower[j:, j] / np.sqrt(lower[j, j])
+        x[j] = x[j] / lower[j, j]
+    for i in reversed(range(len(a))):  # Lᵀ x = y
+        for k in range(i + 1, len(a)):
+            x[i] = x[i] - lower[k, i] * x[k]
+        x[i] = x[i] / lower[i, i]
+    return x
+
+
 def _normalize(value: Value, x: Any) -> Any:
     if value.attr == "softmax":
         x = np.exp(x - np.fmax.reduce(x))
@@ -234,7 +253,7 @@ _FEATURE: dict[str, Callable[..., Any]] = {
     "matvec": _matvec,
     "matmul": _matmul,
     "transpose": lambda _, a: a.T,
-    "solve": lambda _, a, b: _eliminate(a, b),
+    "solve": _solve,
     "inverse": lambda _, a: _eliminate(a, np.eye(len(a), dtype=a.dtype)),
     "normalize": _normalize,
     "feature_reduce": _feature_reduce,

@@ -161,6 +161,8 @@ def _check_feature(value: Value) -> None:
         demand(shapes[0][-1] == shapes[1][0], f"{op} of shapes {shapes}")
     if op in ("solve", "inverse"):
         demand(shapes[0][0] == shapes[0][1], f"{op} of shapes {shapes}")
+    if op == "solve":
+        demand(value.attr in (None, "spd"), f"solve with {value.attr!r}")
     if op == "stack":
         demand(len(set(shapes)) == 1, f"stack of shapes {shapes}")
     elif op == "normalize":

@@ -173,15 +173,21 @@ def _real(builder: Builder, value: Value) -> Value:
     return value if value.dtype.kind == "f" and not value.weak else builder.cast(value, FLOAT64)
 
 
-def solve(a: Any, b: Any) -> Expr:
-    """Return x with A x = b. A singular matrix raises a FaultError."""
+def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
+    """Return x with A x = b. A singular matrix raises a FaultError.
+
+    ``assume="spd"`` promises a symmetric positive definite matrix and takes half the work
+    (Cholesky); one that is not positive definite raises a FaultError.
+    """
+    if assume not in (None, "spd"):
+        raise fail(f"solve with assume={assume!r} is not known. Expected 'spd', or None.")
     builder, x, y, _ = _same(a, b)
     x, y = _real(builder, x), _real(builder, y)
     if len(x.shape) != 2 or x.shape[0] != x.shape[1] or y.shape != x.shape[:1]:
         raise fail(
             f"solve needs a (k, k) matrix and a (k,) vector, but got {x.shape} and {y.shape}."
         )
-    return Expr(builder.emit("solve", (x, y), None, x.dtype, y.shape))
+    return Expr(builder.emit("solve", (x, y), assume, x.dtype, y.shape))
 
 
 def inverse(a: Any) -> Expr:
@@ -205,6 +211,34 @@ def normalize(x: Any, by: str = "sum") -> Expr:
     if len(value.shape) != 1:
         raise fail(f"normalize needs a vector, but got shape {value.shape}.")
     return Expr(builder.emit("normalize", (value,), by, value.dtype, value.shape))
+
+
+def _over_features(monoid: str, x: Expr) -> Expr:
+    return Expr(tracing.current().emit("feature_reduce", (x.node,), monoid, x.dtype, ()))
+
+
+def logsumexp(x: Any) -> Expr:
+    """Return log(Σ exp(x)) over the features of a vector or matrix, without overflow."""
+    builder = tracing.current()
+    value = Expr(_real(builder, node(x)))
+    if not value.shape:
+        raise fail("logsumexp needs a vector or a matrix, but got a scalar.")
+    top = _over_features("max", value)
+    shift = where(isfinite(top), top, 0)
+    return shift + log(_over_features("sum", exp(value - shift)))
+
+
+def hadamard_inverse(x: Any) -> Expr:
+    """Return 1 / x feature by feature; features that are 0 stay 0."""
+    value = Expr(_real(tracing.current(), node(x)))
+    return where(value == 0, value, 1 / value)
+
+
+def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
+    """Whether a feature moved by more than the tolerance; NaN has not moved from NaN."""
+    a, b = Expr(node(new)), Expr(node(old))
+    moved = (a != b) & ~(abs(a - b) <= tolerance) & ((a == a) | (b == b))
+    return _over_features("or", moved)
 
 
 def eye(k: int, dtype: Any = FLOAT64) -> Expr:

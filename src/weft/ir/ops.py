@@ -34,7 +34,8 @@ ELEMENTWISE = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *UNARY, *PREDICATE)
 
 # Ops over the features of one value.
 FEATURE = frozenset({
-    "outer", "dot", "matvec", "matmul", "transpose", "solve", "inverse",
+    "outer", "dot", "matvec", "matmul", "transpose", "inverse",
+    "solve",  # attr: None, or "spd" for a symmetric positive definite matrix
     "normalize",  # attr: "sum", "l2", "max" or "softmax"
     "feature_reduce",  # attr: name of a monoid
     "argmin_feature", "argmax_feature",

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from weft.backends.cpu.barrier import fault
-from weft.backends.cpu.loops import ONE, SINGULAR
+from weft.backends.cpu.loops import NOT_POSITIVE, ONE, SINGULAR
 
 ZERO = np.uint64(0)
 
@@ -64,6 +64,40 @@ def solve(a, base, x, start, k, ctl, function, vertex):
         for j in range(i + ONE, k):
             total -= a[base + i * k + j] * x[start + j]
         x[start + i] = total / a[base + i * k + i]
+
+
+@njit(nogil=True, error_model="numpy")
+def solve_spd(a, base, x, start, k, ctl, function, vertex):
+    """Do the same for a symmetric positive definite matrix, of which the lower half is read.
+
+    Cholesky's factor row by row: both operands of its inner products lie along memory.
+    """
+    for i in range(k):
+        row = base + i * k
+        for j in range(i + ONE):
+            other = base + j * k
+            total = a[row + j]
+            for m in range(j):
+                total -= a[row + m] * a[other + m]
+            if j < i:
+                a[row + j] = total / a[other + j]
+            elif total > 0:
+                a[row + i] = np.sqrt(total)
+            else:
+                fault(ctl, NOT_POSITIVE, function, vertex)
+                for m in range(k):
+                    x[start + m] = 0
+                return
+        total = x[start + i]
+        for m in range(i):
+            total -= a[row + m] * x[start + m]
+        x[start + i] = total / a[row + i]
+    for step in range(k):
+        i = k - ONE - step
+        row = base + i * k
+        x[start + i] /= a[row + i]
+        for m in range(i):
+            x[start + m] -= a[row + m] * x[start + i]
 
 
 @njit(nogil=True, error_model="numpy")

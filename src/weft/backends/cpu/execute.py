@@ -21,7 +21,7 @@ from weft.backends.cpu.kernel import (
     UNTIL,
     Options,
 )
-from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, SAVED, SINGULAR
+from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
 from weft.backends.planning import check_directions, compiled_for, directions_of, kept_old
 from weft.backends.rules import rule_of
@@ -237,6 +237,7 @@ class _Run:
             INDEX_RANGE: "an index was out of range",
             LOOP_BOUND: "a weft.while_loop ran into its bound",
             SINGULAR: "a matrix was singular",
+            NOT_POSITIVE: "a matrix was not positive definite",
         }[cause]
         raise FaultError(
             f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "

@@ -154,7 +154,7 @@ def _solve(renderer: BlockRenderer, value: Value) -> Operand:
     target = renderer.scratch.take(value)
     renderer.copy(matrix, work, _size(matrix.shape))
     renderer.copy(right, target, right.shape[0])
-    _eliminate(renderer, "solve", work, target)
+    _eliminate(renderer, "solve_spd" if value.attr == "spd" else "solve", work, target)
     return target
 
 

@@ -14,6 +14,7 @@ from weft.backends.cpu.control import FIRST_FREE, STOP, STRIDE
 INDEX_RANGE = 1
 LOOP_BOUND = 2
 SINGULAR = 3
+NOT_POSITIVE = 4
 
 # Counters of a phase; three groups take turns, so that one barrier per phase is enough: the group
 # of the next phase is cleared while that of the last one may still be read.

@@ -60,6 +60,7 @@ from weft.backends.cpu.control import (
 from weft.backends.cpu.dense import (
     invert,
     solve,
+    solve_spd,
 )
 from weft.backends.cpu.loops import (
     AHEAD_ARCS,
@@ -213,6 +214,7 @@ __all__ = [
     "shl",
     "shr",
     "solve",
+    "solve_spd",
     "store_release",
     "sync_add",
     "sync_and",

@@ -29,8 +29,9 @@ FAULTS = {
     2: "a weft.while_loop ran into its bound",
     3: "a matrix was singular",
     4: "a queue was too small",
+    5: "a matrix was not positive definite",
 }
-PROOFS = {5: "write_once", 6: "index_proofs"}  # that did not hold at the start
+PROOFS = {6: "write_once", 7: "index_proofs"}  # that did not hold at the start
 RECORDS = 1 << 13  # supersteps that a profile remembers
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 

@@ -43,7 +43,8 @@ def _transpose(renderer: BlockRenderer, value: Value) -> str:
 
 
 def _solve(renderer: BlockRenderer, value: Value) -> str:
-    return _call(renderer, value, value.op, value.shape[0], rest=renderer.place())
+    name = "solve_spd" if value.attr == "spd" else value.op
+    return _call(renderer, value, name, value.shape[0], rest=renderer.place())
 
 
 def _normalize(renderer: BlockRenderer, value: Value) -> str:

@@ -32,6 +32,7 @@ enum Cause : u32 {
     LOOP_BOUND,
     SINGULAR,
     QUEUE_OVERFLOW,
+    NOT_POSITIVE,
     ACCEPTING_START,
     NOT_A_VERTEX
 };

@@ -166,6 +166,44 @@ WEFT_DEVICE Vec<T, n> solve(const Vec<T, n * n>& a, const Vec<T, n>& b, Fault* f
                             i64 vertex WEFT_HERE) {
     return eliminate<n, 1>(a, b, fault, function, vertex WEFT_PASS);
 }
+// The same for a symmetric positive definite matrix, of which the lower half is read: Cholesky's
+// factor row by row; zeros after a fault where a pivot is not positive.
+template <u32 n, class T>
+WEFT_DEVICE Vec<T, n> solve_spd(Vec<T, n * n> a, Vec<T, n> x, Fault* fault, u32 function,
+                                i64 vertex WEFT_HERE) {
+    [[maybe_unused]] constexpr u32 whole = n <= 6 ? n : 1;
+    WEFT_UNROLL(whole)
+    for (u32 i = 0; i < n; ++i) {
+        WEFT_UNROLL(whole)
+        for (u32 j = 0; j < i; ++j) {
+            T total = a[i * n + j];
+            WEFT_UNROLL(whole)
+            for (u32 m = 0; m < j; ++m) total = sub(total, mul(a[i * n + m], a[j * n + m]));
+            a[i * n + j] = total / a[j * n + j];
+        }
+        T pivot = a[i * n + i];
+        T right = x[i];
+        WEFT_UNROLL(whole)
+        for (u32 m = 0; m < i; ++m) {
+            pivot = sub(pivot, mul(a[i * n + m], a[i * n + m]));
+            right = sub(right, mul(a[i * n + m], x[m]));
+        }
+        if (!(pivot > 0)) {
+            report(fault, NOT_POSITIVE, function, vertex WEFT_PASS);
+            return fill<Vec<T, n>>(T(0));
+        }
+        a[i * n + i] = real::sqrt(pivot);
+        x[i] = right / a[i * n + i];
+    }
+    WEFT_UNROLL(whole)
+    for (u32 step = 0; step < n; ++step) {
+        const u32 i = n - 1 - step;
+        x[i] /= a[i * n + i];
+        WEFT_UNROLL(whole)
+        for (u32 m = 0; m < i; ++m) x[m] = sub(x[m], mul(a[i * n + m], x[i]));
+    }
+    return x;
+}
 template <u32 n, class T>
 WEFT_DEVICE Vec<T, n * n> inverse(const Vec<T, n * n>& a, Fault* fault, u32 function,
                                   i64 vertex WEFT_HERE) {
