@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
@@ -62,6 +62,55 @@ GPU_ONLY = (
     "fuse",
 )
 """Fields that mean nothing on a CPU, which ignores them."""
+SIDES = ("push", "pull", "gather")
+"""How a sweep goes: a push, a pull of an edge function, or the gather of a vertex function."""
+BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
+"""Fields that may be chosen apart for each side."""
+
+
+class BySide(Mapping[str, Any]):
+    """A choice for each side, or for some of them; cannot be changed, so that it can be a key.
+
+    Examples
+    --------
+    >>> choice = BySide({"pull": "vertex", "push": "twc"})
+    >>> choice, choice["push"], choice == {"push": "twc", "pull": "vertex"}
+    ({'push': 'twc', 'pull': 'vertex'}, 'twc', True)
+    """
+
+    def __init__(self, choices: Mapping[str, Any]) -> None:
+        self._choices = {side: choices[side] for side in SIDES if side in choices}
+
+    def __getitem__(self, side: str) -> Any:
+        return self._choices[side]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._choices)
+
+    def __len__(self) -> int:
+        return len(self._choices)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._choices.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._choices)
+
+
+def of_side(value: Any, side: str) -> Any:
+    """Return what a field says about one side; None where that is left to the engine.
+
+    Examples
+    --------
+    >>> of_side("warp", "pull"), of_side(BySide({"push": "twc"}), "pull")
+    ('warp', None)
+    """
+    return value.get(side) if isinstance(value, BySide) else value
+
+
+def each_choice(value: Any) -> tuple[Any, ...]:
+    """Return the choices that a field holds, those of the sides one after another."""
+    return tuple(value.values()) if isinstance(value, BySide) else (value,)
 
 
 @dataclass(frozen=True)
@@ -71,6 +120,11 @@ class Config:
     A field left out is chosen by the engine. Those marked GPU mean nothing on a CPU and are ignored
     there; `threads` means nothing on a GPU. Names of formats and schedules are looked up when a
     program runs: what was registered by then is known.
+
+    `format`, `schedule`, `frontier_in` and `frontier_out` may also be chosen apart for the sides of
+    a program that changes its direction: ``schedule={"push": "twc", "pull": "vertex"}``. The sides
+    are ``"push"``, ``"pull"`` (of an edge function) and ``"gather"`` (of a vertex function); one
+    that is left out is the engine's choice.
 
     Parameters
     ----------
@@ -137,15 +191,15 @@ class Config:
     weft.errors.ConfigError: direction='sideways' is not known. Expected one of ...
     """
 
-    format: str | None = None
-    schedule: str | None = None
+    format: str | Mapping[str, str] | None = None
+    schedule: str | Mapping[str, str] | None = None
     lanes: int | str | None = None
     items_per_thread: int | None = None
     block_size: int | None = None
     width: str = "auto"
     direction: str = "auto"
-    frontier_in: str | None = None
-    frontier_out: str | None = None
+    frontier_in: str | Mapping[str, str] | None = None
+    frontier_out: str | Mapping[str, str] | None = None
     compaction: str | None = None
     bin_size: int | None = None
     dedup: str | None = None
@@ -158,16 +212,24 @@ class Config:
     deterministic: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("format", "schedule"):
+        for name in BY_SIDE:
             value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise ConfigError(f"{name}={value!r} is not a name. Expected a string, or None.")
+            if isinstance(value, Mapping):
+                _check_sides(name, value)
+                object.__setattr__(self, name, BySide(value))
+        for name in ("format", "schedule"):
+            for value in each_choice(getattr(self, name)):
+                if value is not None and not isinstance(value, str):
+                    raise ConfigError(
+                        f"{name}={value!r} is not a name. Expected a string, or None."
+                    )
         for name in ("lanes", *RANGES):
             value = getattr(self, name)
             if type(value) is not bool and isinstance(value, Integral):
                 object.__setattr__(self, name, int(value))  # NumPy's integers too
         for name, choices in CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
+            for value in each_choice(getattr(self, name)):
+                _check_choice(name, value, choices)
         for name, (least, most, step) in RANGES.items():
             _check_range(name, getattr(self, name), least, most, step)
         _check_delta(self.delta)
@@ -188,6 +250,14 @@ class Config:
 
 def _default(field_: Any) -> Any:
     return frozenset() if field_.name == "passes_off" else field_.default
+
+
+def _check_sides(name: str, value: Mapping[Any, Any]) -> None:
+    for side in value:
+        if side not in SIDES:
+            raise ConfigError(unknown(f"side of {name}", side, SIDES))
+    if not value:
+        raise ConfigError(f"{name}={{}} chooses nothing. Expected some of {listed(SIDES)}.")
 
 
 def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:

@@ -283,3 +283,21 @@ def test_sanitizers_find_nothing(name, chosen, sanitizer):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sanitizers_find_nothing_under_any_choice(name, k, sanitizer):
     check(name, {**choices(k), "driver": driver(sanitizer, k)})
+
+
+def test_sides_are_chosen_apart():
+    """A search that turns round pushes by one schedule, format and frontier, pulls by others."""
+    g = weft.generators.rmat(7, 8, seed=3)
+    source = int(np.argmax(g.out_degree))
+    config = weft.Config(
+        schedule={"push": "merge", "pull": "row"},
+        format={"push": "csr", "pull": "coo"},
+        frontier_in={"push": "queue", "pull": "reverse_queue"},
+        frontier_out={"push": "queue", "pull": "bytemap"},
+    )
+    with weft.profile() as told:
+        found = weft.bfs(g.to("emulated"), source, config=config)
+    assert np.array_equal(found.level, weft.bfs(g, source).level)
+    assert {record.direction for record in told.records} == {"push", "pull"}
+    assert told.facts[0]["push"] == "merge/csr queue->queue"
+    assert told.facts[0]["pull"] == "row/coo reverse_queue->bytemap"

@@ -78,11 +78,32 @@ def test_every_listed_value_is_taken(name, value):
         ("delta", True, r"Expected a number above 0"),
         ("format", 3, r"is not a name"),
         ("schedule", ("vertex",), r"is not a name"),
+        ("schedule", {"push": 3}, r"is not a name"),
+        ("schedule", {}, r"chooses nothing. Expected some of 'push', 'pull', 'gather'"),
+        ("frontier_in", {"push": "quue"}, r"Did you mean 'queue'\?"),
     ],
 )
 def test_what_is_refused_says_what_is_possible(name, value, words):
     with pytest.raises(ConfigError, match=f"{name}=.*{words}"):
         weft.Config(**{name: value})
+
+
+def test_a_choice_may_differ_by_side():
+    config = weft.Config(schedule={"pull": "vertex", "push": "twc"}, frontier_in={"push": "bitmap"})
+    assert config.schedule == {"push": "twc", "pull": "vertex"}
+    same = weft.Config(schedule={"push": "twc", "pull": "vertex"}, frontier_in={"push": "bitmap"})
+    assert config == same and hash(config) == hash(same)
+    assert weft.Config(schedule={"push": "twc"}).given() == {"schedule": {"push": "twc"}}
+    with pytest.raises(ConfigError, match=r"side of format='pul'.*Did you mean 'pull'\?"):
+        weft.Config(format={"pul": "csr"})
+    with pytest.raises(ConfigError, match=r"lanes={'push': 2} is not known"):
+        weft.Config(lanes={"push": 2})
+    g = weft.generators.path(4)
+    with pytest.raises(ConfigError, match=r"not possible on a CPU: it takes one for all sides"):
+        search(g, schedule={"push": "vertex"})
+    with pytest.raises(ConfigError, match=r"schedule='wrap' is not known"):
+        search(g.to("emulated"), schedule={"push": "wrap"})
+    assert search(g, format={"push": "coo"}, frontier_out={"pull": "bytemap"}) == [0, 1, 2, 3]
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -212,7 +212,7 @@ def config_of(items: list[str]) -> Any:
     """Return the configuration that a command line asks for."""
     from dataclasses import fields
 
-    from weft.config import Config
+    from weft.config import BY_SIDE, Config
     from weft.errors import ConfigError, unknown
 
     given = pairs(items, "--config")
@@ -220,6 +220,9 @@ def config_of(items: list[str]) -> Any:
     for key in given:
         if key not in known:
             raise ConfigError(unknown("--config key", key, known))
+    for key in BY_SIDE:
+        if ":" in str(given.get(key, "")):  # schedule=push:twc,pull:vertex
+            given[key] = dict(part.partition(":")[::2] for part in given[key].split(","))
     if isinstance(given.get("passes_off"), str):
         given["passes_off"] = frozenset(given["passes_off"].split(","))
     return Config(**given)

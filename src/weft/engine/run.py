@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import Config
+from weft.config import SIDES, Config, each_choice, of_side
 from weft.devices import CPU, move, to_host
 from weft.engine import profile
 from weft.engine.frontier import Frontier
@@ -175,23 +175,43 @@ class Registries:
         return import_module("weft.formats").format(name)
 
 
-def _check_names(config: Config, topology: Topology) -> str | None:
-    """Look format and schedule up; return the schedule, None for the choice of a GPU's backend."""
-    format_ = None if config.format is None else Registries.format(config.format)
-    on_cpu, name = topology.device.kind == "cpu", config.schedule
-    if name is None:
-        return "vertex" if on_cpu else None
-    schedule = Registries.schedule(name)
-    if on_cpu:
-        from weft.backends.cpu.schedules import SCHEDULES, refusal
+def _check_names(config: Config, topology: Topology) -> Any:
+    """Look formats and schedules up; return the schedule, None for the choice of the backend."""
+    for name in each_choice(config.format):
+        if name is not None:
+            Registries.format(name)
+    for name in each_choice(config.schedule):
+        if name is not None:
+            Registries.schedule(name)
+    if topology.device.kind == "cpu":
+        return _check_cpu_schedule(config.schedule)
+    for side in SIDES:
+        name = of_side(config.schedule, side)
+        if name is None:
+            continue
+        format_ = Registries.format(of_side(config.format, side) or DEFAULT_FORMAT)
+        reason = Registries.schedule(name).refuse(format_, SCALAR_LANES)
+        if reason:
+            raise ConfigError(
+                f"schedule={name!r} is not possible over format={format_.name!r}: {reason}. Choose "
+                f"another of either."
+            )
+    return config.schedule
 
-        reason, where, remedy = refusal(name), "on a CPU", f"Expected one of {listed(SCHEDULES)}."
-    else:
-        format_ = format_ or Registries.format(DEFAULT_FORMAT)
-        reason = schedule.refuse(format_, SCALAR_LANES)
-        where, remedy = f"over format={format_.name!r}", "Choose another of either."
+
+def _check_cpu_schedule(chosen: Any) -> str:
+    from weft.backends.cpu.schedules import SCHEDULES, refusal
+
+    if chosen is None:
+        return "vertex"
+    name = chosen if isinstance(chosen, str) else None
+    reason = "it takes one for all sides" if name is None else refusal(name)
     if reason:
-        raise ConfigError(f"schedule={name!r} is not possible {where}: {reason}. {remedy}")
+        raise ConfigError(
+            f"schedule={chosen!r} is not possible on a CPU: {reason}. Expected one of "
+            f"{listed(SCHEDULES)}."
+        )
+    assert name is not None
     return name
 
 
@@ -244,15 +264,16 @@ def _lighter(request: Request) -> list[str]:
         found[text] = 2 * topology.index_dtype.itemsize * arcs
     if topology.directed and topology.keep == "both":
         found["a graph built with keep='out', which is only pushed"] = arcs * 4 + n * 8
-    if get("format") not in (None, DEFAULT_FORMAT):
+    if any(name not in (None, DEFAULT_FORMAT) for name in each_choice(get("format"))):
         found[f"format={DEFAULT_FORMAT!r}"] = arcs * topology.index_dtype.itemsize
-    schedule = get("schedule")
-    if schedule is not None:
+    for schedule in each_choice(get("schedule")):
+        if schedule is None:
+            continue
         parts = Registries.schedule(schedule).workspace(n, arcs)
         nbytes = sum(np.dtype(dtype).itemsize * size for _, dtype, size in parts if size >= n)
         if nbytes:
             found[f"a schedule other than {schedule!r}, which lays rows out"] = nbytes
-    if get("frontier_in") == "reverse_queue":
+    if "reverse_queue" in each_choice(get("frontier_in")):
         found["frontier_in='bitmap'"] = 2 * n * topology.index_dtype.itemsize
     wide = [
         name

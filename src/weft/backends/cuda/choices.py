@@ -11,6 +11,7 @@ from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of
 from weft.backends.rules import rule_of
+from weft.config import SIDES, each_choice, of_side
 from weft.errors import ConfigError
 from weft.ir.request import Request
 from weft.topology import Topology
@@ -51,32 +52,21 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
     get = request.options.get
     registries: Any = get("registries")
     deterministic = bool(get("deterministic"))
-    format_ = registries.format(get("format") or "csr")
-    schedule = get("schedule")
     shape = shape_of(request.topology)
-    push_name = schedule or default_schedule(shape, "push")
-    pull_name = schedule or default_schedule(shape, "pull")
-    gather_name = schedule or default_schedule(shape, "gather")
-    if deterministic:
-        push_name = pull_name = gather_name = "vertex"
-    push = Side(
-        registries.schedule(push_name), format_,
-        _input(registries.schedule(push_name), get("frontier_in"), "queue", "push"),
-        get("frontier_out") or "queue",
-    )  # fmt: skip
-    pull = Side(
-        registries.schedule(pull_name), format_,
-        _input(registries.schedule(pull_name), get("frontier_in"), "bitmap", "pull"),
-        get("frontier_out") or "bitmap",
-    )  # fmt: skip
-    gather = replace(pull, schedule=registries.schedule(gather_name))
-    if "bytemap" in (get("frontier_in"), get("frontier_out")):  # the maps of a run are of one kind
-        push, pull, gather = (replace(side, **_by_bytes(side)) for side in (push, pull, gather))
+    sides = {}
+    for name in SIDES:
+        chosen = "vertex" if deterministic else of_side(get("schedule"), name)
+        schedule = registries.schedule(chosen or default_schedule(shape, name))
+        format_ = registries.format(of_side(get("format"), name) or "csr")
+        wanted = of_side(get("frontier_in"), name)
+        left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
+        sides[name] = Side(schedule, format_, _input(schedule, wanted, name), left)
+    kinds = (*each_choice(get("frontier_in")), *each_choice(get("frontier_out")))
+    if "bytemap" in kinds:  # the maps of a run are of one kind
+        sides = {name: replace(side, **_by_bytes(side)) for name, side in sides.items()}
     return Options(
         directions=directions_of(request),
-        push=push,
-        pull=pull,
-        gather=gather,
+        **sides,
         rule=rule_of(request.options),
         compaction="ballot" if deterministic else get("compaction") or "online",
         dedup="exact" if deterministic else get("dedup") or "exact",
@@ -97,16 +87,12 @@ def _by_bytes(side: Side) -> dict[str, str]:
     return {name: "bytemap" for name, kind in kinds.items() if kind == "bitmap"}
 
 
-def _input(schedule: Any, wanted: str | None, default: str, direction: str) -> str:
-    """Return the kind of frontier that a direction starts from."""
-    chosen = wanted or default
-    if direction == "pull":
-        return chosen if chosen in ("bitmap", "bytemap", "reverse_queue") else default
-    if chosen == "reverse_queue":
-        chosen = default
-    if chosen not in schedule.inputs:
-        chosen = "bitmap"
-    return chosen
+def _input(schedule: Any, wanted: str | None, side: str) -> str:
+    """Return the kind of frontier that a side starts from."""
+    if side == "push":
+        chosen = wanted if wanted not in (None, "reverse_queue") else "queue"
+        return chosen if chosen in schedule.inputs else "bitmap"
+    return wanted if wanted in ("bitmap", "bytemap", "reverse_queue") else "bitmap"
 
 
 def launching(
