@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,17 +106,22 @@ class Watched:
         self.lines.put(None)
 
 
-def watch(tool: str, device: str, fuse: str, names: list[str], limit: float, log) -> dict:
+def watch(
+    tool: str, device: str, fuse: str, names: list[str], limit: float, budget_end: float, log
+) -> dict:
     """Run all cases under one tool; returns what became of each."""
     results: dict[str, str] = {}
     waiting = list(names)
     while waiting:
+        if time.monotonic() > budget_end:
+            return results | dict.fromkeys(waiting, "not run")
         watched = Watched(tool, device, fuse, waiting)
         at, faults, last = waiting[0], 0, ""
         deadline = time.monotonic() + limit + 30  # imports and the first compilation
         while True:
             try:
-                line = watched.lines.get(timeout=max(0.1, deadline - time.monotonic()))
+                end = min(deadline, budget_end)
+                line = watched.lines.get(timeout=max(0.1, end - time.monotonic()))
             except queue.Empty:
                 watched.process.kill()
                 watched.process.wait()
@@ -154,6 +160,7 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per case")
     parser.add_argument("--budget", type=float, default=540.0, help="seconds in all")
+    parser.add_argument("--jobs", type=int, default=3, help="processes at a time")
     parser.add_argument("--log", type=Path, default=Path("sanitize.log"), help="all output")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -166,15 +173,21 @@ def main() -> int:
         raise SystemExit("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit.")
     names = options.cases.split(",") if options.cases else list(cases())
     fuses = options.fuse.split(",")
-    began, table = time.monotonic(), {}
-    with options.log.open("w", encoding="utf-8") as log:
-        for tool in tools:
-            for fuse in fuses:
-                if time.monotonic() - began > options.budget:
-                    table[tool, fuse] = dict.fromkeys(names, "not run")
-                    continue
-                print(f"[{time.monotonic() - began:5.0f} s] {tool}, fuse={fuse}", flush=True)
-                table[tool, fuse] = watch(tool, options.device, fuse, names, options.limit, log)
+    began = time.monotonic()
+    deadline = began + options.budget
+
+    def one(setting: tuple[str, str]) -> dict:
+        found = watch(setting[0], options.device, setting[1], names, options.limit, deadline, log)
+        took = time.monotonic() - began
+        print(f"[{took:5.0f} s] {setting[0]}, fuse={setting[1]}: {found}", flush=True)
+        return found
+
+    settings = [(tool, fuse) for tool in tools for fuse in fuses]
+    with (
+        options.log.open("w", encoding="utf-8") as log,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
+        table = dict(zip(settings, pool.map(one, settings), strict=True))
     width = max(map(len, names))
     print(" " * width, *(f"{tool[:5]}/{fuse}".rjust(16) for tool, fuse in table))
     for name in names:

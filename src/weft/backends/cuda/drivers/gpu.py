@@ -22,6 +22,7 @@ SPIN_S = 0.002  # how long to look again and again before sleeping between two l
 NAP_S = 0.00005
 UNASKED_SHARED_BYTES = 48 * 1024
 RESERVED_SHARED_BYTES = 1024  # of each block, for the system
+NO_PREFERENCE = -1  # of a division of memory into shared memory and L1
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
 CACHE_FORMAT = 1
 
@@ -93,6 +94,7 @@ class GpuKernel:
         self._multiprocessors = multiprocessors
         self._shared_bytes = shared_bytes  # of a multiprocessor
         self._occupancy: dict[tuple[int, int, int], int] = {}
+        self._divided: tuple[int, int] | None = None  # what its memory is divided for
 
     def resources(self) -> Resources:
         """Return registers, spills and static shared memory."""
@@ -107,6 +109,8 @@ class GpuKernel:
         """Return how many blocks the device holds at once, in whole clusters."""
         key = (block, shared_bytes, cluster)
         if key not in self._occupancy:
+            self._divided = None
+            self._set("CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", NO_PREFERENCE)
             self._ask_for_shared(shared_bytes)
             occupancy = self.handle.occupancy
             if cluster > 1:
@@ -117,20 +121,27 @@ class GpuKernel:
             else:
                 per = int(occupancy.max_active_blocks_per_multiprocessor(block, shared_bytes))
                 self._occupancy[key] = per * self._multiprocessors
-            self._split_memory(-(-self._occupancy[key] // self._multiprocessors), shared_bytes)
         return self._occupancy[key]
+
+    def divide_memory(self, grid: int, shared_bytes: int) -> None:
+        """Give the blocks of a coming launch the shared memory they need, and the rest to L1.
+
+        The division belongs to the kernel, not to the launch: it is set anew when it changes.
+        """
+        blocks = -(-grid // self._multiprocessors)
+        if self._divided == (blocks, shared_bytes):
+            return
+        self._ask_for_shared(shared_bytes)
+        static = int(self.handle.attributes.shared_size_bytes)
+        needed = blocks * (shared_bytes + static + RESERVED_SHARED_BYTES)
+        percent = min(100, -(-100 * needed // self._shared_bytes))
+        self._set("CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", percent)
+        self._divided = (blocks, shared_bytes)
 
     def _ask_for_shared(self, shared_bytes: int) -> None:
         """Allow blocks with more shared memory than every device offers unasked."""
         if shared_bytes > UNASKED_SHARED_BYTES:
             self._set("CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES", shared_bytes)
-
-    def _split_memory(self, blocks: int, shared_bytes: int) -> None:
-        """Give the blocks of a multiprocessor the shared memory they need, and the rest to L1."""
-        static = int(self.handle.attributes.shared_size_bytes)
-        needed = blocks * (shared_bytes + static + RESERVED_SHARED_BYTES)
-        percent = min(100, -(-100 * needed // self._shared_bytes))
-        self._set("CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", percent)
 
     def _set(self, attribute: str, value: int) -> None:
         from cuda.bindings import driver
@@ -203,12 +214,18 @@ class GpuDriver:
                  nvrtc_version(), CACHE_FORMAT]  # fmt: skip
         digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
         path = cache_dir("cubin") / f"{digest}.cubin"
-        try:
-            code = path.read_bytes()
-        except OSError:
-            code = compile_cubin(source, kernels, headers, self.limits.architecture)
-            _write(path, code)
-        return GpuModule(code, self.limits.multiprocessors, self._shared_bytes)
+        with contextlib.suppress(Exception):  # not there, or damaged: then it is made anew
+            return self._load(path.read_bytes(), kernels)
+        code = compile_cubin(source, kernels, headers, self.limits.architecture)
+        _write(path, code)
+        return self._load(code, kernels)
+
+    def _load(self, code: bytes, kernels: Sequence[str]) -> GpuModule:
+        """Load machine code with all its kernels: only then it is known to be sound."""
+        module = GpuModule(code, self.limits.multiprocessors, self._shared_bytes)
+        for name in kernels:
+            module.kernel(name)
+        return module
 
     def launch(
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
@@ -221,6 +238,7 @@ class GpuDriver:
         """
         from cuda.bindings import driver
 
+        kernel.divide_memory(grid, shared_bytes)
         words = np.array([_word(a) for a in arguments], np.uint64)
         places = words.ctypes.data + 8 * np.arange(words.size, dtype=np.uint64)
         config = driver.CUlaunchConfig()
