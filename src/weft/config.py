@@ -20,6 +20,7 @@ PASSES = (
     "write_once",
     "async_relaxation",
     "early_exit",
+    "operand_reuse",
     "index_proofs",
 )
 MAX_ITEMS = 64
@@ -31,7 +32,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "lanes": (None, 2, 4, 8, 16, 32, "block"),
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
-    "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue"),
+    "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue", "state"),
     "frontier_out": (None, "queue", "bitmap", "bytemap"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
@@ -53,7 +54,6 @@ GPU_ONLY = (
     "items_per_thread",
     "block_size",
     "width",
-    "frontier_in",
     "frontier_out",
     "compaction",
     "bin_size",
@@ -148,8 +148,9 @@ class Config:
         published rule that decides step by step: ``"beamer"``, ``"ligra"``, ``"gunrock"``,
         ``"graphblast"``, ``"simdx"``.
     frontier_in
-        What a sweep starts from: ``"queue"``, ``"bitmap"``, ``"bytemap"``, or ``"reverse_queue"``
-        (of a pull: the accepting vertices in a list). GPU.
+        What a sweep starts from: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"`` (of
+        a pull: the accepting vertices in a list), or ``"state"`` (of a pull: a field that tells who
+        is in the frontier is tested in its place, where there is one). A CPU heeds the last alone.
     frontier_out
         What a sweep leaves: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. The maps of a run are of
         one kind: bytes, if either field asks for them. GPU.

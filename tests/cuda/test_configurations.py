@@ -22,7 +22,7 @@ AXES = [
     *(({"direction": rule}, ("bfs",))
       for rule in ("beamer", "ligra", "gunrock", "graphblast", "simdx")),
     *(({"frontier_in": kind}, ("bfs", "cores"))
-      for kind in ("queue", "bitmap", "bytemap", "reverse_queue")),
+      for kind in ("queue", "bitmap", "bytemap", "reverse_queue", "state")),
     *(({"frontier_out": kind}, ("bfs", "cores")) for kind in ("queue", "bitmap", "bytemap")),
     *(({"compaction": kind}, ("bfs", "sssp", "cores"))
       for kind in ("online", "ballot", "batch", "atomic", "jit")),

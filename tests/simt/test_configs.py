@@ -26,7 +26,7 @@ AXES = {
     "fuse": ["all", "direction", "none"],
     "compaction": ["online", "ballot", "batch", "atomic", "jit"],
     "dedup": ["exact", "none", "bitmask", "history", "warp"],
-    "frontier_in": ["queue", "bitmap", "bytemap", "reverse_queue"],
+    "frontier_in": ["queue", "bitmap", "bytemap", "reverse_queue", "state"],
     "frontier_out": [None, "queue", "bitmap", "bytemap"],
     "combine": ["atomic", "sort"],
     "width": ["auto", "block", "cluster", "grid"],

@@ -30,7 +30,7 @@ DRAWN = {
     "format": sorted(formats()),
     "deterministic": [False, False, False, True],
     "fuse": ["all", "all", "direction", "none"],
-    "frontier_in": [None, "queue", "bitmap", "bytemap", "reverse_queue"],
+    "frontier_in": [None, "queue", "bitmap", "bytemap", "reverse_queue", "state"],
     "frontier_out": [None, "queue", "bitmap", "bytemap"],
     "compaction": ["online", "ballot", "batch", "atomic", "jit"],
     "dedup": ["exact", "none", "bitmask", "history", "warp"],

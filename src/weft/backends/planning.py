@@ -13,6 +13,7 @@ import numpy as np
 
 from weft.backends.rules import wanted_direction
 from weft.backends.sweeping import MOST_ADDED
+from weft.config import of_side
 from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
@@ -85,6 +86,8 @@ def compiled_for(
             compiled = preparation.without("write_once")
         elif not _holds_vertices(request, compiled):
             compiled = preparation.without("index_proofs")
+        elif not _state_tells(request, compiled, preparation.constants):
+            compiled = preparation.without("operand_reuse")
         else:
             return compiled, preparation.constants
 
@@ -162,6 +165,30 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
         return True
     room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed, initial=0))
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
+
+
+def wants_state(request: Request, default: bool) -> bool:
+    """Whether pulls are to test the state in place of the frontier, where it tells the same."""
+    kind = of_side(request.options.get("frontier_in"), "pull")
+    return not request.arcs and (kind == "state" or (kind is None and default))
+
+
+def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+    """Whether the deciding field tells who is in the first frontier, as operand reuse needs."""
+    sweep = compiled.sweeps[0]
+    if not sweep.rises:
+        return True
+    step = sweep.steps[0]
+    assert step.accept is not None
+    claimed = request.fields[claim_field(step)]
+
+    def load(attr: Any) -> Any:
+        return constants[attr[1]] if attr[0] == "constant" else claimed
+
+    chosen: Any = slice(None) if request.frontier is None else request.frontier
+    held = claimed[chosen]
+    closed = held.size == np.count_nonzero(~evaluate_arrays(step.accept, load))
+    return bool(closed and (held == held[:1]).all())
 
 
 def _holds_vertices(request: Request, compiled: Compiled) -> bool:

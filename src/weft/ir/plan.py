@@ -3,7 +3,8 @@
 A `Sweep` is a run of functions that go over the same items together: one edge or vertex function,
 or those of a fold. For a sweep over edges the mode says when updates may be seen:
 
-once      `any` into a field that its accept makes write-once: in place, claimed by swap
+once      `any` into a field that its accept makes write-once: in place, claimed by swap; if the
+          field counts supersteps, a pull may test it in place of the frontier (operand reuse)
 online    min, max, or, and (and argmin, argmax as packed pairs): in place, noticed one by one
 deferred  into a second buffer, compared and copied after the sweep
 effects   no messages: edge state and live fields only
@@ -39,6 +40,9 @@ class Sweep:
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
+    # What the deciding field of `once` rises by with every superstep, if it tells who is in the
+    # frontier: a pull then tests the field. 0: it does not.
+    rises: int = 0
     push_refused: str = ""  # why it cannot be pushed
     pull_refused: str = ""
     fold_start: bool = True  # the first sweep of a fold, or of a plain step
@@ -68,11 +72,13 @@ def plan_sweeps(
     kept_old: frozenset[str] = frozenset(),
     deterministic: bool = False,
     wide_pairs: bool = True,
+    reuse: bool = False,
     off: frozenset[str] = frozenset(),
 ) -> tuple[list[Sweep], list[str]]:
     """Group steps into sweeps and decide how each is carried out; return what was decided.
 
     A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    With `reuse` a pull tests the state in place of the frontier where that is the same.
     """
     sweeps: list[Sweep] = []
     for step in steps:
@@ -88,6 +94,9 @@ def plan_sweeps(
             bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
             _plan_edges(sweep, program, kept_old, off, decided, bytes_)
             _plan_directions(sweep, deterministic)
+            if reuse and "operand_reuse" not in off and not sweep.pull_refused:
+                sweep.rises = _rises(sweep, program)
+                decided += ["operand_reuse"] if sweep.rises else []
         else:
             far = sweep.facts.far
             sweep.buffered = (sweep.facts.written & far) - sweep.facts.live
@@ -200,6 +209,38 @@ def _write_once(step: Step) -> str:
         return ""
     message = step.body.results[step.into.index(name)]
     return _not_accepted(message, name, test.op, bound.attr)
+
+
+def _rises(sweep: Sweep, program: Program) -> int:
+    """Return what the deciding field rises by from frontier to frontier, or 0 without a proof.
+
+    If the message into it is `u.field + c` with c > 0 and all vertices of the first frontier hold
+    the same s, those of the k-th hold s + c k. Nobody else ever does if all others accept at the
+    start: a vertex is written once. So the field tells who is in the frontier, also while a pull
+    writes it: what it writes is s + c (k + 1). The start is checked when a run begins.
+    """
+    step = sweep.last
+    alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
+    if sweep.mode != "once" or not alone or program.trail or step.everywhere:
+        return 0
+    claim = claim_field(step)
+    (dtype,) = (kind for name, kind, _ in program.signature.fields if name == claim)
+    if dtype.kind != "i" or dtype.itemsize < 4:
+        return 0
+    return _added(step.body.results[step.into.index(claim)], claim)
+
+
+def _added(message: Value, name: str) -> int:
+    """Return the sum of the constants that a message adds to u's field, or 0 if it is no such."""
+    message, total = _uncast(message), 0
+    while message.op == "add":
+        numbers = [_uncast(a) for a in message.args]
+        constants = [a for a in numbers if a.op == "const"]
+        if len(constants) != 1:
+            return 0
+        total += int(constants[0].attr)
+        (message,) = (a for a in numbers if a.op != "const")
+    return total if message.op == "load" and message.attr == ("field", "u", name) else 0
 
 
 def claim_field(step: Step) -> str:

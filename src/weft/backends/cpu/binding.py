@@ -68,6 +68,12 @@ class Binder:
     def _field(self, name: str) -> Array:
         return flat(self.request.fields[name])
 
+    def _origin(self, name: str) -> Array:
+        """Return what a field holds at the first frontier, the same everywhere."""
+        chosen: Any = slice(0, 1) if self.request.frontier is None else self.request.frontier[:1]
+        held = self._field(name)[chosen]
+        return np.array([held[0] if held.size else 0], np.int64)
+
     def _next(self, name: str) -> Array:
         field = self._field(name)
         buffer = self.workspace.get(("next", name), field.size, field.dtype)

@@ -55,7 +55,8 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
         with ExitStack() as stack:
             if condition:
                 stack.enter_context(out.block(f"if {condition}:"))
-            _map_frontier(kernel)
+            if not sweep.rises:
+                _map_frontier(kernel)
             _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
             _finish(kernel, sweep, commits=commits_pull, pulled=True)
 
@@ -138,7 +139,7 @@ def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> Non
     if commits:
         commit(kernel, sweep)
     kernel.take_queue()
-    if pulled and not commits:
+    if pulled and not commits and not sweep.rises:
         out.line("bits_a, bits_b = bits_b, bits_a")
         out.line("bit_swapped = 1 - bit_swapped")
         out.line("mapped = 1")
@@ -278,7 +279,10 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
     out, args = kernel.out, kernel.args
     step = sweep.steps[0]
     offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
-    writes_bits = not (sweep.mode == "deferred" and not sweep.direct_pull)
+    writes_bits = not (sweep.mode == "deferred" and not sweep.direct_pull) and not sweep.rises
+    member = "dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63)))"
+    if sweep.rises:
+        member = _state_member(kernel, sweep)
     with whole_rows(kernel, "((n + 63) // 64)", 4, "in", unit=64):
         out.line("word = np.uint64(0)")
         with out.block(
@@ -286,6 +290,8 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
         ):
             site = kernel.site("in", "s")
             overlay_pairs(kernel, site)
+            if sweep.rises:  # all senders hold the same
+                site.known["field", "u", claim_field(step)] = "present"
             with ExitStack() as stack:
                 if step.accept is not None:
                     tested = replace(site, frozen=frozenset(sweep.frozen_accept))
@@ -300,9 +306,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                 out.line("s = first")
                 with out.block("while s < end:"):
                     out.line(f"u = np.uint64({targets}[s])")
-                    with out.block(
-                        "if dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63))):"
-                    ):
+                    with out.block(f"if {member}:"):
                         render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
                     pulled.end_slot("s")
                     out.line("s += ONE")
@@ -310,3 +314,12 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                 pulled.end()
         if writes_bits:
             out.line("bits_b[i] = word")
+
+
+def _state_member(kernel: Kernel, sweep: Sweep) -> str:
+    """Render what the present frontier holds; return the test whether u holds it."""
+    claim = claim_field(sweep.steps[0])
+    dtype, _ = kernel.types[claim]
+    origin = kernel.args.use("origin", claim)
+    kernel.out.line(f"present = np.{dtype.name}({origin}[0] + {sweep.rises} * step)")
+    return f"{kernel.args.use('field', claim)}[u] == present"

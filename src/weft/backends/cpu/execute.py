@@ -23,7 +23,13 @@ from weft.backends.cpu.kernel import (
 )
 from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
-from weft.backends.planning import check_directions, compiled_for, directions_of, kept_old
+from weft.backends.planning import (
+    check_directions,
+    compiled_for,
+    directions_of,
+    kept_old,
+    wants_state,
+)
 from weft.backends.rules import rule_of
 from weft.backends.sweeping import Traits
 from weft.errors import FaultError
@@ -35,6 +41,7 @@ from weft.ir.request import Outcome, Request
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
+REUSES = False  # a bit of the frontier is as near as a field, or nearer
 RECORDS = 1 << 13  # supersteps that a profile remembers
 
 _SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
@@ -69,7 +76,7 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     shape = (
         topology.directed, topology.keep, directions, request.options.get("schedule", "vertex"),
         bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
-        kept, request.arcs, rule_of(request.options),
+        kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
     )  # fmt: skip
 
     def make(off: frozenset[str], fired: list[str]) -> Compiled:
@@ -88,6 +95,7 @@ def _make(
     deterministic = bool(request.options.get("deterministic"))
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
+    arguments["reuse"] = wants_state(request, REUSES)
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
     for sweep in [*sweeps, *refill]:

@@ -26,6 +26,7 @@ def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]
     if not body:
         return
     after = [
+        *_state_tells(kernel, sweeps),
         "if (t.loop.dense == 0) {",
         "    t.loop.edges = t.loop.explored = i64(t.cells[EDGES]);",
         "}",
@@ -58,7 +59,12 @@ def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
             if dtype.itemsize < 4:
                 wraps = " || true"
         out.line(f"if ({test}{wraps}) report(a.fault, ACCEPTING_START, 0, v);")
+        if sweep.rises:
+            held = kernel.args.use("field", claim)
+            first = f"{held}[entered_vertex(a, loop, 0)]"
+            out.line(f"if ({held}[v] != {first}) report(a.fault, STATE_DOES_NOT_TELL, 0, v);")
     return [
+        *_count_claimed(kernel, sweeps),
         f"const auto degree = {degree_functor(kernel)};",
         "u64 edges = 0;",
         "if (loop.dense != 2) {",
@@ -70,4 +76,38 @@ def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
         "}",
         "edges = reduce_add(full_mask, edges);",
         "if (lane_id() == 0 && edges != 0) atomic_add(cells + EDGES, edges);",
+    ]
+
+
+def _count_claimed(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return what counts the vertices that accept nothing, where a sweep reuses the state."""
+    if not sweeps[0].rises:
+        return []
+    step = sweeps[0].steps[0]
+    assert step.accept is not None
+    out = kernel.emitter()
+    test = kernel.block_value(out, step.accept, kernel.site(), step)
+    return [
+        "u32 claimed = 0;",
+        "for_all(place, a.n, [&](i64 v) {",
+        *(f"    {line}" for line in out.lines),
+        f"    claimed += !({test});",
+        "});",
+        "claimed = reduce_add(full_mask, claimed);",
+        "if (lane_id() == 0 && claimed != 0) atomic_add(cells + EMITTED, u64(claimed));",
+    ]
+
+
+def _state_tells(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return the decision whether a field tells who is in the first frontier, and what it holds."""
+    if not sweeps[0].rises:
+        return []
+    field = kernel.args.use("field", claim_field(sweeps[0].steps[0])).replace("a.", "t.a.")
+    return [
+        "if (i64(t.cells[EMITTED]) != t.loop.size) {",
+        "    if (t.leader) report(t.a.fault, STATE_DOES_NOT_TELL, 0, 0);",
+        "    t.loop.status = STOPPED_BY_HOST;",
+        "    return;",
+        "}",
+        f"if (t.loop.size > 0) t.loop.origin = i64({field}[entered_vertex(t.a, t.loop, 0)]);",
     ]

@@ -9,7 +9,7 @@ from typing import Any
 from weft.backends.cuda.costs import common_lanes, default_schedule, shape_of
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
-from weft.backends.planning import directions_of
+from weft.backends.planning import directions_of, wants_state
 from weft.backends.rules import rule_of
 from weft.config import SIDES, each_choice, of_side
 from weft.errors import ConfigError
@@ -19,6 +19,7 @@ from weft.topology import Topology
 BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
+REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -79,6 +80,8 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         fuse=get("fuse") or "all",
         lanes=1 if deterministic else common_lanes(shape),
         large_blocks=int(get("block_size") or 0) > BLOCK,
+        reuses=wants_state(request, REUSES),
+        chosen_output=of_side(get("frontier_out"), "pull") is not None,
     )
 
 
@@ -90,7 +93,7 @@ def _by_bytes(side: Side) -> dict[str, str]:
 def _input(schedule: Any, wanted: str | None, side: str) -> str:
     """Return the kind of frontier that a side starts from."""
     if side == "push":
-        chosen = wanted if wanted not in (None, "reverse_queue") else "queue"
+        chosen = wanted if wanted not in (None, "reverse_queue", "state") else "queue"
         return chosen if chosen in schedule.inputs else "bitmap"
     return wanted if wanted in ("bitmap", "bytemap", "reverse_queue") else "bitmap"
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from weft.backends.cuda.kernel import Kernel, Side
 from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, sorts_messages
+from weft.backends.cuda.text import c_type
 from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
 from weft.backends.sweeping import buffered_edges, refused
 from weft.ir.facts import uses
 from weft.ir.ops import LIVE_WRITE
-from weft.ir.plan import Sweep
+from weft.ir.plan import Sweep, claim_field
 
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
 
@@ -143,7 +144,15 @@ def sweep_call(kernel: Kernel, side: Side, name: str, part: int, lanes: int = 1)
     return f"{struct}::template run<{part}>(place, knobs_of(a), {memory}, format, rows, visitor);"
 
 
-def _inputs(kernel: Kernel, direction: str, side: Side) -> list[str]:
+def state_rows(kernel: Kernel, sweep: Sweep, loop: str = "loop") -> tuple[str, str]:
+    """Return type and construction of the frontier as the state tells it."""
+    claim = claim_field(sweep.steps[0])
+    kind = c_type(kernel.types[claim][0])
+    value = f"{kind}({loop}.origin + {sweep.rises} * {loop}.step)"
+    return f"StateRows<{kind}>", f"{{{kernel.args.use('field', claim)}, {value}}}"
+
+
+def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> list[str]:
     """Return the rows of a sweep, and what a pull tests its sources by."""
     kind = kernel.options.map_kind
     words = "bits_of(a, loop.map)" if kind == "bitmap" else "bytes_of(a, loop.map)"
@@ -151,6 +160,8 @@ def _inputs(kernel: Kernel, direction: str, side: Side) -> list[str]:
     chosen = f"loop.dense != 0 ? nullptr : {words}"
     if direction == "pull":
         lines = [f"const {rows} frontier{{{chosen}, a.n}};"]
+        if sweep.rises:
+            lines = ["const {} frontier{};".format(*state_rows(kernel, sweep))]
         if side.frontier_in == "reverse_queue":
             lines.append(
                 "const SomeRows<Vertex> rows{reverse_of(a, loop.reverse), loop.accepting};"
@@ -253,6 +264,10 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     if sweep.mode == "once":
         exact = False  # the swap decides who emits
     kind = "counter" if kernel.discards or (touched and not direct) else side.frontier_out
+    told = direction == "pull" and sweep.rises > 0  # by the state who is in a frontier
+    if told:
+        kernel.state_rows = "{}{}".format(*state_rows(kernel, sweep))
+        kind = kind if options.chosen_output else "counter"
     batch = is_batch(kernel, kind, direction)
     repeats = direction == "push" and sweep.relaxes
     output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch)
@@ -262,14 +277,13 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         members: dict[str, str] = {}
     else:
         visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows)
-        members = {
-            "frontier": "const ByteRows" if options.map_kind == "bytemap" else "const BitRows"
-        }
+        rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
+        members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
     kernel.lanes = 1
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
     serial = sweep.in_order and direction == "push"
     count = 1 if serial else side.schedule.phases
-    head = _inputs(kernel, direction, side)
+    head = _inputs(kernel, direction, side, sweep)
 
     def body_of(part: int) -> list[str]:
         body = visitor_phase(
@@ -287,7 +301,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     return kernel.ready(
         start,
         queue=direction == "push" and side.frontier_in == "queue",
-        map_=direction == "pull" or side.frontier_in in ("bitmap", "bytemap"),
+        map_=not told and (direction == "pull" or side.frontier_in in ("bitmap", "bytemap")),
         clean=maps and not kernel.discards,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
     )
@@ -371,7 +385,7 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     def body_of(part: int) -> list[str]:
         return visitor_phase(
             kernel, sweep, visitor, output=output_of(kernel, "counter", exact=False),
-            touched=False, head=_inputs(kernel, "push", side),
+            touched=False, head=_inputs(kernel, "push", side, sweep),
             call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
         )  # fmt: skip
 
@@ -433,7 +447,9 @@ def _finish(
 
 def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, then: str) -> str:
     """Return the statement that makes the output of a sweep the frontier."""
-    if kernel.discards or kind == "counter":
+    if direction == "pull" and sweep.rises and kind == "counter":
+        lines = ["keep_counts(t);", "state_taken(t.loop);", then]
+    elif kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
     elif kind == "queue":
         take = "take_batch" if is_batch(kernel, kind, direction) else "take_queue"

@@ -19,7 +19,7 @@ from weft.backends.planning import Preparation, check_directions, kept_old, may_
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
-from weft.ir.plan import Sweep, plan_sweeps
+from weft.ir.plan import Sweep, claim_field, plan_sweeps
 from weft.ir.ranges import prove_vertices
 from weft.ir.request import Outcome, Request
 
@@ -31,7 +31,8 @@ FAULTS = {
     4: "a queue was too small",
     5: "a matrix was not positive definite",
 }
-PROOFS = {6: "write_once", 7: "index_proofs"}  # that did not hold at the start
+# That did not hold at the start.
+PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 
@@ -90,7 +91,7 @@ def _make(
     closed = prove_vertices(program, closed="index_proofs" not in off)
     arguments: dict[str, Any] = {
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
-        "wide_pairs": False,
+        "wide_pairs": False, "reuse": options.reuses,
     }  # fmt: skip
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
@@ -360,6 +361,8 @@ class _Run:
             return self.xp.zeros(0, self.request.topology.index_dtype)
         if self.saved("queued"):
             return self.xp.unique(self.queues[self.saved("queue")][:size])
+        if not self.saved("mapped"):
+            return self._told_by_state()
         words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32)
         if self.compiled.options.map_kind == "bytemap":
             mask = words.view(np.uint8)[: self.n] != 0
@@ -367,6 +370,13 @@ class _Run:
             bits = self.xp.unpackbits(words.view(np.uint8), bitorder="little")
             mask = bits[: self.n] != 0
         return self.xp.flatnonzero(mask).astype(self.request.topology.index_dtype)
+
+    def _told_by_state(self) -> Any:
+        """Return the last frontier where a field tells who is in it."""
+        sweep = self.compiled.sweeps[0]
+        held = self.saved("origin") + sweep.rises * self.saved("step")
+        field = self.request.fields[claim_field(sweep.steps[0])]
+        return self.xp.flatnonzero(field == held).astype(self.request.topology.index_dtype)
 
 
 def _typed(value: Any, kind: str) -> Any:

@@ -60,6 +60,8 @@ class Options:
     fuse: str = "all"
     lanes: int = 1  # threads that look for common neighbours together
     large_blocks: bool = False  # of more than 256 threads
+    reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
+    chosen_output: bool = False  # the kind of the next frontier was asked for
 
     def side(self, name: str) -> Side:
         """Return a side by its name: push, pull or gather."""
@@ -109,6 +111,7 @@ class Kernel:
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     batches: bool = False  # a sweep puts its output into a batch
+    state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
     lanes: int = 1  # threads that take one arc together, in the sweep being rendered

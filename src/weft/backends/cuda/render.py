@@ -307,7 +307,9 @@ def _conversions(kernel: Kernel) -> None:
     bits = kernel.options.map_kind == "bitmap"
     view = "bits_of" if bits else "bytes_of"
     words = "(a.n + 31) / 32" if bits else "(a.n + 3) / 4"
-    member = "BitmapMember" if bits else "BytemapMember"
+    member = f"{'BitmapMember' if bits else 'BytemapMember'}{{{view}(a, loop.map)}}"
+    if kernel.state_rows:
+        member = kernel.state_rows
     degree = "NoDegree{}"
     phases: dict[str, str] = {}
     wants = [start[1:] for start in kernel.starts]
@@ -330,17 +332,17 @@ def _conversions(kernel: Kernel) -> None:
             [f"clear_words(place, map_of(a, loop.map + 1), {words});"],
             ["t.loop.clean = 1;", "ready(t);"],
         )
-    makes_maps = any(map_ or clean for _, map_, clean, _ in wants)
-    if any(queue for queue, *_ in wants) and makes_maps:
+    makes_maps = any(map_ or clean for _, map_, clean, _ in wants) or bool(kernel.state_rows)
+    if any(queue or (map_ and kernel.state_rows) for queue, map_, *_ in wants) and makes_maps:
         write = kernel.phase(
             "queue_write",
-            [f"write_members(place, a.n, {member}{{{view}(a, loop.map)}}, a.counts, "
+            [f"write_members(place, a.n, {member}, a.counts, "
              f"queue_of(a, loop.queue), {degree}, cells);"],
             ["t.loop.queued = 1;", "ready(t);"],
         )  # fmt: skip
         phases["QUEUE"] = kernel.phase(
             "queue_count",
-            [f"count_members(place, a.n, {member}{{{view}(a, loop.map)}}, a.counts);"],
+            [f"count_members(place, a.n, {member}, a.counts);"],
             [write],
         )
     lines = ["switch (t.loop.back) {"]
@@ -352,6 +354,10 @@ def _conversions(kernel: Kernel) -> None:
             )
         if map_:
             wanted = "t.loop.dense == 0 && t.loop.mapped == 0"
+            if kernel.state_rows:
+                lines.append(
+                    f"    if ({wanted} && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
+                )
             lines.append(f"    if ({wanted}) {{ {phases['CLEAR_MAP']} return; }}")
         if clean:
             lines.append(f"    if (t.loop.clean == 0) {{ {phases['CLEAR_NEXT']} return; }}")

@@ -254,6 +254,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:
     site = kernel.site("in", "s")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
+    if sweep.rises:  # all senders hold the same
+        site.known["field", "u", claim_field(step)] = "frontier.value"
     if step.accept is not None:
         out = kernel.emitter()
         tested = replace(site, frozen=frozenset(sweep.frozen_accept))

@@ -25,7 +25,7 @@ enum Cell : u32 {
     CELLS = 32
 };
 
-// The last two say that a proof about the start does not hold: nothing was changed yet.
+// The last three say that a proof about the start does not hold: nothing was changed yet.
 enum Cause : u32 {
     NO_FAULT,
     INDEX_RANGE,
@@ -34,7 +34,8 @@ enum Cause : u32 {
     QUEUE_OVERFLOW,
     NOT_POSITIVE,
     ACCEPTING_START,
-    NOT_A_VERTEX
+    NOT_A_VERTEX,
+    STATE_DOES_NOT_TELL
 };
 
 // The first cause of trouble, with the function and the vertex where it came up.

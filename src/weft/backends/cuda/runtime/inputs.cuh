@@ -35,6 +35,15 @@ struct ByteRows {
     WEFT_DEVICE i64 row(i64 i) const { return holds(i) ? i : -1; }
 };
 
+// Those that hold a value in a field that others write meanwhile, never to or from that value.
+template <class T>
+struct StateRows {
+    const T* field;
+    T value;
+    WEFT_DEVICE bool holds(i64 row) const { return load_relaxed(field + row) == value; }
+    WEFT_DEVICE bool operator()(i64 row) const { return holds(row); }  // as a member (compact.cuh)
+};
+
 // The arcs into each vertex in the order of their slots: a format whose targets are arcs.
 template <class Arc>
 struct ArcsInto {

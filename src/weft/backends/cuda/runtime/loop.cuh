@@ -203,6 +203,15 @@ WEFT_DEVICE void map_taken(Loop& loop, bool once) {
     loop.next_tail = loop.next_size = loop.next_edges = 0;
 }
 
+// The frontier is what the state tells: neither a queue nor a map holds it.
+WEFT_DEVICE void state_taken(Loop& loop) {
+    loop.size = loop.next_size;
+    loop.edges = loop.next_edges;
+    loop.dense = loop.queued = loop.mapped = 0;
+    loop.explored += loop.next_edges;
+    loop.next_tail = loop.next_size = loop.next_edges = 0;
+}
+
 template <class T>
 WEFT_DEVICE void take_everything(T& t) {
     t.loop.size = t.a.n;

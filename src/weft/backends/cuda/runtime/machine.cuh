@@ -55,6 +55,7 @@ struct Loop {
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
     i64 lists;       // far lists made so far
+    i64 origin;      // what the first frontier holds in the field that tells who is in a frontier
     double threshold;
     double raised;
     double delta;
