@@ -15,17 +15,18 @@ from weft.program import trace_program
 
 @dataclass
 class PlainState:
-    """Fields, scalars and edge fields as plain arrays; each scalar is an array of one element."""
+    """Fields, scalars, ... as plain arrays; each scalar is an array of one element."""
 
     fields: dict[str, np.ndarray] = field(default_factory=dict)
     scalars: dict[str, np.ndarray] = field(default_factory=dict)
     edge_fields: dict[str, np.ndarray] = field(default_factory=dict)
+    parameters: dict[str, np.ndarray] = field(default_factory=dict)
 
     def copy(self) -> "PlainState":
         return PlainState(
             *(
                 {name: np.array(array) for name, array in part.items()}
-                for part in (self.fields, self.scalars, self.edge_fields)
+                for part in (self.fields, self.scalars, self.edge_fields, self.parameters)
             )
         )
 
@@ -61,14 +62,15 @@ def signature_of(topology: Any, state: PlainState, columns: dict[str, np.ndarray
     fields = {name: a for name, a in state.fields.items() if not name.startswith("old.")}
     scalars = tuple((name, array.dtype) for name, array in state.scalars.items())
     return Signature(
-        kinds(fields), kinds(state.edge_fields), kinds(columns), scalars, topology.index_dtype
-    )
+        kinds(fields), kinds(state.edge_fields), kinds(columns), scalars, topology.index_dtype,
+        tuple((name, array.dtype, array.shape) for name, array in state.parameters.items()),
+    )  # fmt: skip
 
 
 def as_plain(state: Any, edge_state: Any = None) -> PlainState:
     """Return a copy of a state, and of an edge state, as plain arrays."""
     edges = edge_state.fields if edge_state is not None else getattr(state, "edge_fields", {})
-    return PlainState(state.fields, state.scalars, edges).copy()
+    return PlainState(state.fields, state.scalars, edges, state.parameters).copy()
 
 
 def add_old_fields(program: Program, state: PlainState) -> None:
@@ -119,7 +121,7 @@ def make_request(
         members = np.array(sorted(frontier), np.int64 if arcs else graph.topology.index_dtype)
     request = Request(
         program, graph.topology, plain.fields, plain.edge_fields, column, plain.scalars, members,
-        arcs, max_iter, replay, dict(options or {}),
+        arcs, max_iter, replay, dict(options or {}), plain.parameters,
     )  # fmt: skip
     return request, plain
 

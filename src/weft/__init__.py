@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from weft.engine.frontier import Frontier
     from weft.engine.profile import profile
     from weft.engine.run import Run
-    from weft.engine.state import State, full, scalar
+    from weft.engine.state import State, full, parameter, scalar
     from weft.errors import WeftError
     from weft.estimating import estimate_memory
     from weft.explaining import explain
@@ -124,7 +124,7 @@ _HOMES = {
     "weft.graph": "Graph",
     "weft.io": "read write",
     "weft.config": "Config",
-    "weft.engine.state": "State full scalar",
+    "weft.engine.state": "State full parameter scalar",
     "weft.engine.frontier": "Frontier",
     "weft.engine.run": "Run",
     "weft.engine.profile": "profile",

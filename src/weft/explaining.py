@@ -209,7 +209,8 @@ def explain(
     if direction is not None:
         checked = replace(checked, direction=direction)
     columns = {name: g.vertex.storage(name) for name in g.vertex}
-    copy = State(dict(state.fields), state.scalars)  # old values are not to be kept from now on
+    # Old values are not to be kept from now on.
+    copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
     with g.topology.device.current():
         request = make_request(

@@ -296,13 +296,18 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
         if name in builder.scalars:
             dtype = builder.scalars[name]
             arguments.append(Expr(builder.emit("load", (), ("scalar", name), dtype)))
+        elif name in builder.parameters:
+            dtype, shape = builder.parameters[name]
+            attr = ("parameter", "all", name)
+            arguments.append(Expr(builder.emit("load", (), attr, dtype, shape)))
         elif position >= required:
             arguments.append(defaults[position - required])
         else:
+            known = [*builder.scalars, *builder.parameters]
             raise fail(
                 f"{_name(function)} asks for {name!r}, which is not a scalar of the state. "
-                f"Expected one of {listed(builder.scalars) or 'none'}; declare it with "
-                f"g.state({name}=weft.scalar(...)).{nearest(name, builder.scalars)}"
+                f"Expected one of {listed(known) or 'none'}; declare it with "
+                f"g.state({name}=weft.scalar(...)) or weft.parameter(...).{nearest(name, known)}"
             )
     return arguments
 

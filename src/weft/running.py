@@ -218,6 +218,8 @@ class Running:
                         f"Make the state with g.{maker}(...) of the graph that runs the program."
                     )
                 self._check_place(name, array, maker)
+        for name, array in state.parameters.items():
+            self._check_place(name, array, "state")
         return signature_of(self._topology, state, edge_state, self._vertex, self._edge)
 
     def _check_place(self, name: str, array: Array, maker: str) -> None:

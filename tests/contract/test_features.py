@@ -10,7 +10,7 @@ import weft
 from agreement import placed
 from oracle import run_interpreted
 from weft.backends.cpu import execute
-from weft.errors import FaultError
+from weft.errors import FaultError, FieldError
 
 N = 40
 
@@ -309,6 +309,54 @@ def test_gathers_of_vectors_and_matrices():
     }  # fmt: skip
     for directed in (True, False):
         compare(graph(directed=directed), gathers, fields, frontier=range(0, N, 2))
+
+
+# -- parameters
+
+
+@weft.vertex
+def mix(v, mixing, bias):
+    v.total = v.gather(lambda u, e: u.x @ mixing + bias * u.x[0], weft.sum)
+    v.x = weft.where(weft.any(v.total > bias), v.x + mixing[1], bias)
+
+
+@weft.edge(into="total", reduce=weft.sum, accept=lambda v, wanted: wanted[v.kind])
+def pass_mixed(u, v, e, mixing):
+    return weft.send(mixing @ u.x, when=u.kind < 2)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_parameters_are_read_everywhere(dtype):
+    g, rng = graph(), np.random.default_rng(2)
+    fields = {"x": whole((N, 3), dtype, 1), "total": np.zeros((N, 3), dtype),
+              "kind": rng.integers(0, 3, N)}  # fmt: skip
+    for functions in (mix, pass_mixed):
+        for seed in (1, 2):  # programs share a kernel whatever the numbers are
+            given = {
+                "mixing": weft.parameter(whole((3, 3), dtype, seed)),
+                "bias": weft.parameter(whole(3, float, seed + 5), dtype),
+                "wanted": weft.parameter([True, False, True]),
+            }
+            want = run_interpreted(g, functions, g.state(**fields, **given), mode="run")
+            there = placed(g)
+            state = there.state(**fields, **given)
+            assert there.run(functions, state).tolist() == want.frontier
+            np.testing.assert_array_equal(state.total, want.total)
+            np.testing.assert_array_equal(state.x, want.x)
+
+
+def test_parameters_as_part_of_a_state():
+    g = placed(graph())
+    state = g.state(x=weft.full(0.0, shape=2), mixing=weft.parameter(np.eye(2)))
+    assert repr(state) == "State(x: float64[2], mixing=float64[2, 2])"
+    state.mixing = [[1.0, 2.0], [3.0, 4.0]]
+    assert state.mixing.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    with pytest.raises(FieldError, match=r"Expected one of 'x', 'mixing'"):
+        _ = state.mixin
+    with pytest.raises(FieldError, match=r"single number. Use weft.scalar"):
+        g.state(x=weft.parameter(1.0))
+    with pytest.raises(FieldError, match=r"belong to g\.state"):
+        g.edge_state(x=weft.parameter([1.0]))
 
 
 # -- messages

@@ -66,7 +66,7 @@ def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
     inside: dict[int, Value] = {}
     for value in step.body.body:
         if value.op == "load":
-            alone = value.attr[0] in ("superstep", "num_vertices", "scalar") or (
+            alone = value.attr[0] in ("superstep", "num_vertices", "scalar", "parameter") or (
                 len(value.attr) > 1 and value.attr[1] == row
             )
             if alone and is_movable(value, live):

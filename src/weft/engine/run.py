@@ -77,6 +77,7 @@ def signature_of(
         tuple((n, a.dtype, a.shape[1:]) for n, a in edge_columns.items()),
         tuple((n, a.dtype) for n, a in state.scalars.items()),
         topology.index_dtype,
+        tuple((n, a.dtype, a.shape) for n, a in state.parameters.items()),
     )
 
 
@@ -126,7 +127,7 @@ def make_request(
     return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
         state.scalars, None if frontier.is_all else members, frontier.arcs, max_iter, trail,
-        options,
+        options, state.parameters,
     )  # fmt: skip
 
 
@@ -155,6 +156,7 @@ def _run_empty(request: Request) -> Outcome:
         column=lambda name, order: to_host(request.column(name, order)),
         trail=None if request.trail is None else [to_host(part) for part in request.trail],
         frontier=None if request.frontier is None else to_host(request.frontier),
+        parameters={name: to_host(array) for name, array in request.parameters.items()},
     )
     outcome = interpret(host)
     trail = [move(part, place) for part in outcome.trail]

@@ -36,6 +36,13 @@ class Scalar:
         self.value, self.dtype = value, dtype
 
 
+class Parameter:
+    """A vector or matrix that every vertex and edge reads; made by `weft.parameter`."""
+
+    def __init__(self, value: Any, dtype: Any) -> None:
+        self.value, self.dtype = value, dtype
+
+
 def full(value: Any, dtype: Any = None, shape: int | tuple[int, ...] = ()) -> Full:
     """Describe a field that starts as one value (or one function of v) everywhere.
 
@@ -65,6 +72,34 @@ def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
     return Scalar(value, dtype)
 
 
+def parameter(value: Any, dtype: Any = None) -> Parameter:
+    """Describe a vector or matrix of the state that every function may read and none may write.
+
+    Functions ask for it by a parameter of the same name, as for a scalar.
+
+    Parameters
+    ----------
+    value
+        An array of shape ``(k,)`` or ``(k, j)``.
+    dtype
+        The dtype to hold it in; by default that of the array.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.vertex
+    ... def mix(v, mixing):
+    ...     v.x = v.x @ mixing
+    >>> g = weft.generators.path(2)
+    >>> state = g.state(x=[[1.0, 2.0], [3.0, 4.0]], mixing=weft.parameter([[0.0, 1.0], [2.0, 0.0]]))
+    >>> g.run(mix, state).tolist()
+    [0, 1]
+    >>> state.x.tolist()
+    [[4.0, 1.0], [8.0, 3.0]]
+    """
+    return Parameter(value, dtype)
+
+
 class State:
     """Named fields, each an array aligned with the vertices (or arcs), and scalars.
 
@@ -72,13 +107,20 @@ class State:
     wherever the graph is. Made by ``g.state``.
     """
 
-    def __init__(self, fields: dict[str, Array], scalars: dict[str, Array]) -> None:
+    def __init__(
+        self,
+        fields: dict[str, Array],
+        scalars: dict[str, Array],
+        parameters: dict[str, Array] | None = None,
+    ) -> None:
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "scalars", scalars)
+        object.__setattr__(self, "parameters", parameters or {})
         object.__setattr__(self, "old", {})
 
     fields: dict[str, Array]
     scalars: dict[str, Array]
+    parameters: dict[str, Array]
     old: dict[str, Array]  # kept once a program asked for v.old
 
     def __getattr__(self, name: str) -> Any:
@@ -88,7 +130,9 @@ class State:
             return self.fields[name]
         if name in self.scalars:
             return self.scalars[name][0]
-        known = [*self.fields, *self.scalars]
+        if name in self.parameters:
+            return self.parameters[name]
+        known = self._names()
         raise FieldError(
             f"the state has no field {name!r}. Expected one of {listed(known) or 'none'}."
             f"{nearest(name, known)}"
@@ -97,14 +141,14 @@ class State:
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.scalars:
             self.scalars[name][0] = value
-        elif name in self.fields:
-            field = self.fields[name]
+        elif name in self.fields or name in self.parameters:
+            field = self.fields[name] if name in self.fields else self.parameters[name]
             new = as_array(value)
             if not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
                 raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
             _fill(field, new)
         else:
-            known = [*self.fields, *self.scalars]
+            known = self._names()
             raise FieldError(
                 f"the state has no field {name!r} to assign. Expected one of "
                 f"{listed(known) or 'none'}; declare fields in g.state(...).{nearest(name, known)}"
@@ -113,10 +157,15 @@ class State:
     def __repr__(self) -> str:
         parts = [f"{n}: {a.dtype}{list(a.shape[1:]) or ''}" for n, a in self.fields.items()]
         parts += [f"{n}={a[0]}" for n, a in self.scalars.items()]
+        parts += [f"{n}={a.dtype}{list(a.shape)}" for n, a in self.parameters.items()]
         return f"State({', '.join(parts)})"
 
+    def _names(self) -> list[str]:
+        return [*self.fields, *self.scalars, *self.parameters]
+
     def _repr_html_(self) -> str:
-        return fields_html("State", self.fields, {n: a[0] for n, a in self.scalars.items()})
+        arrays = {**self.fields, **self.parameters}
+        return fields_html("State", arrays, {n: a[0] for n, a in self.scalars.items()})
 
 
 def _fill(field: Array, new: Array) -> None:
@@ -127,7 +176,8 @@ def _fill(field: Array, new: Array) -> None:
         field[...] = new.item() if single else move(new, device)
 
 
-_RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars")
+_RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars",
+             "parameters")  # fmt: skip
 
 
 def make_state(
@@ -143,6 +193,7 @@ def _made(
 ) -> State:
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
+    parameters: dict[str, Array] = {}
     for name, what in declared.items():
         if name in _RESERVED or name.startswith("_"):
             raise FieldError(f"{name!r} cannot be the name of a field: it has a meaning already.")
@@ -152,9 +203,22 @@ def _made(
             scalars[name] = np.array(
                 [what.value], dtype=_dtype(what.dtype, what.value, name, topology)
             )
+        elif isinstance(what, Parameter):
+            if edges:
+                raise FieldError(f"{name!r}: parameters belong to g.state, not to edge state.")
+            parameters[name] = _parameter(name, what, topology)
         else:
             fields[name] = _field(name, what, topology, columns, length, edges)
-    return State(fields, scalars)
+    return State(fields, scalars, parameters)
+
+
+def _parameter(name: str, what: Parameter, topology: Topology) -> Array:
+    array = as_array(what.value)
+    if array.ndim == 0:
+        raise FieldError(f"parameter {name!r} is a single number. Use weft.scalar for it.")
+    _check_shape(name, array.shape)
+    dtype = _dtype(what.dtype, array, name, topology)
+    return topology.xp.array(move(array, topology.device), dtype, order="C")
 
 
 def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[Any]:

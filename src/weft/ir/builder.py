@@ -76,6 +76,7 @@ class Builder:
         self.columns = {name: (dtype, shape) for name, dtype, shape in signature.columns}
         self.edge_fields = {name: (dtype, shape) for name, dtype, shape in signature.edge_fields}
         self.scalars = dict(signature.scalars)
+        self.parameters = {name: (dtype, shape) for name, dtype, shape in signature.parameters}
         self.blocks: list[Block] = [Block()]
         self.own: dict[str, Value] = {}  # own fields assigned so far, by program order
         self.own_edge: dict[str, Value] = {}

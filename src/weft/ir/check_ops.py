@@ -203,6 +203,9 @@ def _check_load(
     elif kind in ("column", "edge_state"):
         rows = signature.columns if kind == "column" else signature.edge_fields
         known, needs, name = {n: (d, s) for n, d, s in rows}, "e", rest[1]
+    elif kind == "parameter":
+        known = {n: (d, s) for n, d, s in signature.parameters}
+        needs, name = "scalars", rest[1]
     elif kind == "scalar":
         known, needs, name = {n: (d, ()) for n, d in signature.scalars}, "scalars", rest[0]
     elif kind == "threshold":

@@ -96,6 +96,8 @@ class Evaluator:
             result = arrays[rest[1]][frame.arc if own else memory.reverse(frame.arc)]
         elif kind == "scalar":
             result = memory.scalars[rest[0]][0]
+        elif kind == "parameter":
+            result = memory.parameters[rest[1]]
         elif kind == "id":
             result = frame.vertex(rest[0])
         elif kind in ("out_degree", "in_degree"):

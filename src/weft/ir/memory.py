@@ -53,6 +53,7 @@ class Memory:
         self.now = request.fields
         self.edge_now = request.edge_fields
         self.scalars = request.scalars
+        self.parameters = request.parameters
         self.constants = request.options.get("constants", ())
         self.begin: dict[str, Array] = {}
         self.edge_begin: dict[str, Array] = {}

@@ -47,7 +47,7 @@ FEATURE = frozenset({
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
 #   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
-#   ("superstep",), ("num_vertices",); ("scalar", name)
+#   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 LOAD = frozenset({"load"})
 LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
 
@@ -178,13 +178,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a program may name: fields, columns and scalars with dtype and shape."""
+    """What a program may name: fields, columns, scalars and parameters with dtype and shape."""
 
     fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
     edge_fields: tuple[tuple[str, np.dtype[Any], Shape], ...]
     columns: tuple[tuple[str, np.dtype[Any], Shape], ...]
     scalars: tuple[tuple[str, np.dtype[Any]], ...]
     index_dtype: np.dtype[Any]
+    parameters: tuple[tuple[str, np.dtype[Any], Shape], ...] = ()  # the same at every vertex
 
 
 @dataclass(eq=False)

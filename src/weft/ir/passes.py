@@ -247,7 +247,7 @@ def _hoist(step: Step, gather: Value, number: int) -> bool:
 def _uniform(value: Value) -> bool:
     """Whether a value is a leaf that is the same at every vertex."""
     if value.op == "load":
-        return value.attr[0] in ("scalar", "superstep", "num_vertices")
+        return value.attr[0] in ("scalar", "parameter", "superstep", "num_vertices")
     return value.op in ("const", "constant")
 
 

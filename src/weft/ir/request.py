@@ -29,6 +29,7 @@ class Request:
     max_iter: int | None = None
     trail: list[Array] | None = None  # the frontiers to replay, first to last
     options: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
 
 
 @dataclass

@@ -165,6 +165,6 @@ def show_load(attr: tuple[str, ...]) -> str:
         return ".".join(rest)
     if kind in ("edge_id", "rank"):
         return f"e.{kind.removeprefix('edge_')}"
-    if kind in ("scalar", "threshold"):
-        return f"{kind} {rest[0]}"
+    if kind in ("scalar", "threshold", "parameter"):
+        return f"{kind} {rest[-1]}"
     return f"{rest[0]}.{kind}" if rest else kind

@@ -110,6 +110,9 @@ class Binder:
         kind = _element(dtype)
         return self.workspace.get(("hidden", name, which), self.n * size, kind)
 
+    def _parameter(self, name: str) -> Array:
+        return flat(self.request.parameters[name])
+
     def _column(self, name: str, direction: str) -> Array:
         return flat(self.request.column(name, direction))
 

@@ -41,6 +41,8 @@ class Site:
         if kind == "edge_state":
             place = self.arc() if attr[1] == "e" else f"np.uint64({self._reverse()})"
             return self.element(value, self.args.use("edge_state", attr[2]), place)
+        if kind == "parameter":
+            return self.element(value, self.args.use("parameter", attr[2]), "np.uint64(0)")
         if kind == "id":
             return f"np.int64({self.index[attr[1]]})"
         if kind in ("out_degree", "in_degree"):

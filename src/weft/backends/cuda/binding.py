@@ -142,6 +142,9 @@ class Binder:
                 else:
                     field[:] = words[:, half].view(np.int32).astype(field.dtype)
 
+    def _parameter(self, name: str) -> Any:
+        return flat(self.request.parameters[name])
+
     # -- edges
 
     def _column(self, name: str, direction: str) -> Any:

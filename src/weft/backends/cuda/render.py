@@ -141,6 +141,9 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(binding[2])}*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"
+    if kind == "parameter":
+        held = {name: dtype for name, dtype, _ in kernel.program.signature.parameters}
+        return f"const {stored_type(held[binding[1]])}*"
     if kind == "column":
         columns = {name: dtype for name, dtype, _ in kernel.program.signature.columns}
         return f"const {stored_type(columns[binding[1]])}*"

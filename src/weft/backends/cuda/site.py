@@ -11,7 +11,7 @@ from weft.backends.sweeping import Traits
 from weft.ir.ops import INT64, Shape, Value
 
 PLAIN, CONSTANT, RELAXED = "plain", "constant", "relaxed"
-IN_ARRAYS = ("field", "old", "column", "edge_state")
+IN_ARRAYS = ("field", "old", "column", "edge_state", "parameter")
 
 
 def loaded(array: str, place: str, value: Value, how: str = PLAIN) -> str:
@@ -88,6 +88,8 @@ class Site:
     def where(self, value: Value) -> tuple[str, str, str]:
         """Return the array of a load, the place in it, and how it is read."""
         kind, who, name = value.attr
+        if kind == "parameter":
+            return self.args.use("parameter", name), "0", CONSTANT
         if kind == "column":
             return self.args.use("column", name, self.direction), self._place(), CONSTANT
         if kind == "edge_state":
