@@ -112,6 +112,28 @@ def close(u, v, e):
     return False
 
 
+@weft.edge
+def count_closed(u, v, e):
+    weft.reduce("shared", weft.common(u, v, lambda w: 1 + w.id % 3, weft.sum), weft.sum)
+    return False
+
+
+@pytest.mark.parametrize("marker_bytes", [1 << 15, 1 << 10])
+def test_rows_that_a_block_holds_while_it_looks_for_common_neighbours(monkeypatch, marker_bytes):
+    # Rows of 64 to 250 targets, parallel arcs among them; the small table holds 128 at most.
+    monkeypatch.setattr("weft.backends.cuda.choices.MOST_MARKER_BYTES", marker_bytes)
+    random = np.random.default_rng(4)
+    src, dst = random.integers(0, 250, 3000), random.integers(0, 300, 3000)
+    src, dst = np.concatenate([src, np.repeat(7, 260)]), np.concatenate([dst, np.arange(260)])
+    src, dst = np.concatenate([src, np.repeat(9, 100)]), np.concatenate([dst, np.arange(100)])
+    g = weft.Graph.from_edges(src, dst, num_vertices=300)
+    found = [
+        (state := graph.state(shared=weft.scalar(0)), graph.run(count_closed, state, config=how))[0]
+        for graph, how in ((g, None), (g.to("emulated"), weft.Config(schedule="twc")))
+    ]
+    assert found[0].shared == found[1].shared
+
+
 def test_groups_that_look_for_common_neighbours_are_of_their_step_alone():
     g = weft.generators.complete(40)  # each arc is taken by a whole warp
     for steps in ([bump, close], [close, bump]):

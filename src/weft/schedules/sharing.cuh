@@ -244,11 +244,13 @@ WEFT_DEVICE void walk_by_block(const Format& format, i64 row, i64 begin, i64 end
     if constexpr (lanes == 0) {
         walk_alone(format, row, begin, end, visitor);
     } else {
+        if constexpr (Visitor::marks) visitor.mark(row);
         const typename Visitor::Row held = visitor.load(row);
         Partial partial = visitor.empty(held);
         const TurnFlag flag = {reinterpret_cast<u32*>(shared), turn};
         take_every<lanes>(format, visitor, partial, held, row, begin + Group<lanes>::in_block(),
                           end, Group<lanes>::per_block(), flag);
+        if constexpr (Visitor::marks) visitor.unmark();
         if constexpr (Visitor::collects) {
             const u32 warps = block_size() / warp_size;
             Partial* parts =

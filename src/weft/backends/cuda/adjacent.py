@@ -276,14 +276,35 @@ def _walk(
             del out.lines[begin - 1]  # nothing is asked of the far end
 
 
+def row_of_pair(args: Sequence[Value], row: str) -> int | None:
+    """Return which of two vertices is that of the row, u or v; None if neither is."""
+    for position, value in enumerate(args):
+        while value.op == "cast":
+            (value,) = value.args
+        if value.op == "load" and value.attr == ("id", row):
+            return position
+    return None
+
+
 def render_common(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render a reduction over common neighbours: search the shorter row's targets in the other."""
+    """Render a reduction over common neighbours.
+
+    The targets of the shorter row are searched in the other one; where a block holds the row of u,
+    those of the other row are looked up in it.
+    """
     out, args = renderer.out, renderer.args
     a, b = (renderer.checked(arg) for arg in value.args)
     offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
     rows, slot, w = out.fresh("rows"), out.fresh("s"), out.fresh("w")
     accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
-    out.line(f"RowPair {rows} = shorter_first({offsets}, {a}, {b});")
+    pair = f"shorter_first({offsets}, {a}, {b})"
+    found_by = f"common_slots({targets}, {rows}, {{slot}}, {{lanes}})"
+    if renderer.scope.marks:
+        other = (b, a)[row_of_pair(value.args, "u") or 0]
+        pair = f"marker.on ? single_row({offsets}, {other}) : {pair}"
+        marked = f"marked_slots({targets}, {rows}, {{slot}}, {{lanes}}, marker)"
+        found_by = f"marker.on ? {marked} : {found_by}"
+    out.line(f"RowPair {rows} = {pair};")
     lanes = renderer.scope.lanes
     first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
     found = out.fresh("found")
@@ -294,7 +315,7 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
                 f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {step})"
             )
         )
-        out.line(f"u32 {found} = common_slots({targets}, {rows}, {slot}, {lanes});")
+        out.line(f"u32 {found} = {found_by.format(slot=slot, lanes=lanes)};")
         stack.enter_context(out.block(f"for (; {found} != 0; {found} &= {found} - 1)"))
         place = f"{slot} + (ffs({found}) - 1) * {lanes}"
         out.line(f"const i64 {w} = i64(load_constant({targets} + {place}));")

@@ -59,6 +59,7 @@ class Scope:
         self.function = function
         self.vertex = vertex
         self.gather = gather
+        self.marks = False  # a block may hold the row of u in a marker
         self.lanes = lanes  # threads that run the block together, with the same values
         self.keys_base = keys_base  # where the messages of `weft.mode` are kept
 

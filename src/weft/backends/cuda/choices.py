@@ -20,6 +20,9 @@ BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
+MARKED_DEGREE = 64  # rows from here on are worth a block that holds them in shared memory
+LEAST_MARKER_BITS = 8  # as in marker.cuh
+MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -115,7 +118,9 @@ def launching(
     schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
     output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
     far_bytes = _aligned(16 + bin_size * index_bytes)
-    shared = schedule_bytes + output_bytes + far_bytes
+    marker_bits = _marker_bits(request, index_bytes) if rendered.marks else 0
+    marker_at = schedule_bytes + output_bytes + far_bytes
+    shared = marker_at + (index_bytes << marker_bits if marker_bits else 0)
     _check_shared(shared, block, int(get("bin_size") or 64), driver.limits)
     cluster = driver.limits.clusters
     fuse = options.fuse
@@ -128,17 +133,25 @@ def launching(
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
         "items": int(get("items_per_thread") or 8),
         "warp_degree": int(get("warp_degree") or 32),
-        "block_degree": int(get("block_degree") or 1024),
+        "block_degree": int(get("block_degree") or (MARKED_DEGREE if rendered.marks else 1024)),
         "grid_degree": int(get("grid_degree") or 1 << 16),
         "bin_size": bin_size,
         "output_at": schedule_bytes,
         "touched_at": schedule_bytes + output_bytes,
+        "marker_at": marker_at,
+        "marker_bits": marker_bits,
         "narrow_size": narrow,
         "narrow_edges": narrow * 16,
         "few": 1 << 20,
         "many": 1 << 23,
     }
     return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _marker_bits(request: Request, index_bytes: int) -> int:
+    """Return how large a table holds the longest row, at half load, if memory allows it."""
+    needed = max(LEAST_MARKER_BITS, (2 * shape_of(request.topology).largest - 1).bit_length())
+    return min(needed, (MOST_MARKER_BYTES // index_bytes).bit_length() - 1)
 
 
 def _check_shared(shared: int, block: int, bin_size: int, limits: Any) -> None:

@@ -274,7 +274,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     lanes = kernel.lanes = lanes_of(kernel, sweep) if direction == "push" else 1
     if direction == "push":
         visitor = push_visitor(kernel, sweep, f"Push{k}")
-        members: dict[str, str] = {}
+        members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
     else:
         visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows)
         rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
@@ -284,6 +284,9 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     serial = sweep.in_order and direction == "push"
     count = 1 if serial else side.schedule.phases
     head = _inputs(kernel, direction, side, sweep)
+    if visitor.marks:
+        kernel.marks = True
+        head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
 
     def body_of(part: int) -> list[str]:
         body = visitor_phase(

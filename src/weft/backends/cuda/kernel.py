@@ -110,6 +110,7 @@ class Kernel:
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    marks: bool = False  # blocks keep rows in markers
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)

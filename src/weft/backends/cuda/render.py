@@ -25,8 +25,8 @@ from weft.ir.ops import Program, Reduction
 from weft.ir.plan import Sweep
 
 RUNTIME = (
-    "control", "sweep", "machine", "numbers", "features", "memory", "random", "rows_of", "inputs",
-    "updates", "loop",
+    "control", "sweep", "machine", "numbers", "features", "memory", "random", "rows_of", "marker",
+    "inputs", "updates", "loop",
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
@@ -43,6 +43,7 @@ FIXED = {
     "accumulators": "u64*", "partials": "u64*", "most_blocks": "i64",
     "row_lanes": "u32", "items": "u32", "warp_degree": "u32", "block_degree": "u32",
     "grid_degree": "u32", "bin_size": "u32", "output_at": "u32", "touched_at": "u32",
+    "marker_at": "u32", "marker_bits": "u32",
     "narrow_size": "i64", "narrow_edges": "i64", "few": "i64", "many": "i64",
 }  # fmt: skip
 
@@ -63,6 +64,7 @@ class Rendered:
     partial_bytes: int = 1  # of the largest visitor, at most
     row_bytes: int = 1
     fuse: str = "all"
+    marks: bool = False  # blocks keep rows in markers
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -127,6 +129,7 @@ def render(
         kernel.partial_bytes,
         kernel.row_bytes,
         options.fuse,
+        kernel.marks,
     )
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft.backends.cuda.adjacent import row_of_pair
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
@@ -38,6 +39,7 @@ class Visitor:
     exits: bool = False
     collects: bool = False
     extra: list[str] = field(default_factory=list)  # functions of its own
+    marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
     def row_bytes(self) -> int:
@@ -69,6 +71,9 @@ class Visitor:
 
         row = ", ".join(text for _, _, text in self.row)
         members = "".join(f"    {member};\n" for member in self.members)
+        if self.marks:
+            mark = f"WEFT_DEVICE void mark(i64 {self.vertex}) {{ {self.marks} }}"
+            self.extra += [mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
         extra = "".join(f"    {line}\n" for line in self.extra)
         start = ", ".join(text for _, _, text in self.partial)
         vertex = self.vertex
@@ -85,6 +90,7 @@ class Visitor:
             f'sizeof(Partial) <= {max(1, self.partial_bytes)}, "as the host counted");\n'
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
+            f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {vertex}) {{\n"
             f"{indent(self.open or ['return true;'])}    }}\n"
@@ -233,8 +239,10 @@ def push_visitor(
         visitor.message.append((stored_type(dtype), "held", f"at_load({array}, v)"))
         out.line("const auto held = message.held;")
         site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
+    _mark_rows(kernel, visitor, sweep.steps[0])
     renderers = _renderers(kernel, out, sweep, site)
     renderers[0].known.update(known)
+    renderers[0].scope.marks = bool(visitor.marks)
 
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         update(kernel, out, sweep, number, step, renderer, messages)
@@ -242,6 +250,15 @@ def push_visitor(
     render_functions(kernel, out, sweep, site, renderers, send)
     visitor.take = out.lines
     return visitor
+
+
+def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
+    """Let a block that works on a row alone keep it at hand, for the common neighbours of u."""
+    asked = [v.args for v in step.body.walk() if v.op == "common"]
+    if kernel.lanes > 1 and asked and all(row_of_pair(args, "u") is not None for args in asked):
+        offsets, targets = (kernel.args.use(name, "out") for name in ("offsets", "targets"))
+        ends = f"row_begin({offsets}, u), row_end({offsets}, u)"
+        visitor.marks = f"marker.hold({targets}, {ends});"
 
 
 def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:

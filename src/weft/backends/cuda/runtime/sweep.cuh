@@ -33,6 +33,8 @@
 //   static constexpr bool batches;               whether take comes in two parts as well:
 //   Message message_of(const Row&, i64 row, i64 slot);          loads, without any effect
 //   bool deliver(Partial&, const Row&, i64 row, i64 slot, const Message&);
+//   static constexpr bool marks;                 whether a block that works on one row alone says so:
+//   void mark(i64 row); void unmark();           by all of its threads, before and after
 //   void merge(Partial& into, const Partial& other);      commutative and associative
 //   void close(const Row&, i64 row, const Partial&, bool whole);
 //
