@@ -4,6 +4,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# What was tuned on this machine must not choose what is tested.
+os.environ.setdefault("WEFT_TUNINGS", "off")
+
 # Compiling takes seconds, so no example is judged by the clock.
 settings.register_profile(
     "weft", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

@@ -73,3 +73,17 @@ def private_temporary() -> Path:
     if mine or os.name != "posix":
         return path
     return Path(tempfile.mkdtemp(prefix="weft-"))
+
+
+def tunings_path(*, writing: bool = False) -> Path | None:
+    """Return the file that holds what `weft.tune` found; None if ``WEFT_TUNINGS=off`` wants none.
+
+    ``WEFT_TUNINGS`` may also be the path of another file. To read is not a reason to make a
+    directory.
+    """
+    chosen = os.environ.get("WEFT_TUNINGS", "")
+    if chosen.lower() == "off":
+        return None
+    if chosen:
+        return Path(os.path.abspath(chosen))
+    return (cache_dir() if writing else wanted_dir()) / "tunings.sqlite"

@@ -83,6 +83,10 @@ class DeviceMemoryError(WeftError, MemoryError):
         self.free_bytes = free_bytes
 
 
+class TimeLimitError(WeftError, TimeoutError):
+    """A run was stopped because it took longer than it may."""
+
+
 class VerifyError(WeftError, AssertionError):
     """The IR broke one of its own rules: a defect of weft, not of the user's program."""
 

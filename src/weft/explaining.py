@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.backends.rules import wanted_direction
 from weft.config import Config, check_config
+from weft.engine.remembered import remembered
 from weft.engine.run import make_request
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
@@ -206,6 +207,8 @@ def explain(
     program = trace(state)
     traced = show(program)
     checked = check_config(config)
+    if config is None:
+        checked = remembered(g.topology, program) or checked
     if direction is not None:
         checked = replace(checked, direction=direction)
     columns = {name: g.vertex.storage(name) for name in g.vertex}

@@ -12,6 +12,7 @@ import numpy as np
 from weft.config import Config, check_config
 from weft.devices import device_of, is_device_array
 from weft.engine.frontier import Frontier, Trail, make_frontier
+from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import State, make_state
 from weft.errors import ConfigError, FieldError
@@ -241,6 +242,8 @@ class Running:
         **more: Any,
     ) -> Any:
         checked = check_config(config)
+        if config is None:
+            checked = remembered(self._topology, program) or checked
         if direction is not None:
             checked = replace(checked, direction=direction)
         arcs = isinstance(frontier, Frontier) and frontier.arcs

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.config import SIDES, Config, each_choice, of_side
 from weft.devices import CPU, move, to_host
-from weft.engine import profile
+from weft.engine import profile, watching
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import ConfigError, FieldError, TraceError, listed
@@ -138,6 +138,10 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
         request = make_request(program, topology, *parts, **more)
         if topology.num_vertices == 0:
             return _run_empty(request)
+        watch = watching.active()
+        if watch is not None:
+            watch.note(request)
+            request.options["limit"] = watch.limit
         backend = "cpu" if topology.device.kind == "cpu" else "cuda"
         outcome: Outcome = import_module(f"weft.backends.{backend}.execute").execute(request)
         return outcome

@@ -23,6 +23,7 @@ from weft.backends.cpu.kernel import (
 )
 from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
 from weft.backends.cpu.render import Rendered, render
+from weft.backends.limits import TimeLimit
 from weft.backends.planning import (
     check_directions,
     compiled_for,
@@ -177,9 +178,10 @@ class _Run:
 
             clock = Clock()
         self._arguments = arguments
+        patience: TimeLimit | None = request.options.get("limit")
         while True:
             fixed = (self.n, request.topology.num_arcs, limit, SLICE, *queues, *bits, ring)
-            run(kernel, self.nt, self.ctl, (*fixed, *self._arguments))
+            run(kernel, self.nt, self.ctl, (*fixed, *self._arguments), patience)
             self._check_fault()
             if self.saved("swapped"):
                 queues.reverse()
@@ -194,6 +196,8 @@ class _Run:
                 self._arguments = self._grow_trail()
             elif status != RUNNING or program.mode == "run":
                 break
+            if patience is not None:
+                patience.check()
         self.workspace.epoch = self.saved("epoch")
         binder.unpack()
         if clock is not None:

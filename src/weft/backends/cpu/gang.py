@@ -24,8 +24,12 @@ from numba.core.dispatcher import Dispatcher
 
 from weft.backends.cpu.control import ABORT, STOP, rearm
 from weft.backends.cpu.threads import num_threads
+from weft.backends.limits import TimeLimit
 
 __all__ = ["num_threads", "run"]
+
+LATE_S = 0.0005  # beyond a limit before it is looked at
+LONGEST_S = 3600.0  # to sleep in one go
 
 
 class Job:
@@ -55,14 +59,18 @@ class Job:
             self.finished = True
             self.done.release()
 
-    def wait(self, begin: Callable[[], None]) -> BaseException | None:
-        """Begin, wait for the last worker and return what a signal raised meanwhile.
+    def wait(
+        self, begin: Callable[[], None], limit: TimeLimit | None = None
+    ) -> BaseException | None:
+        """Begin, wait for the last worker and return what a signal or a limit raised meanwhile.
 
         The first signal asks the kernel to stop, a second one to leave at the next barrier.
         `begin` wakes the workers. It is called again, as the signal may have come before it.
         """
         try:
             begin()
+            if limit is not None:
+                self._sleep_until(limit)
             self._sleep()
             return None
         except BaseException as error:
@@ -77,6 +85,12 @@ class Job:
                 begin()
                 self._sleep()
         return interrupt
+
+    def _sleep_until(self, limit: TimeLimit) -> None:
+        while not self.finished:
+            self.done.acquire(timeout=min(max(limit.left_s, 0) + LATE_S, LONGEST_S))
+            if not self.finished:
+                limit.check()
 
     def _sleep(self) -> None:
         while not self.finished:
@@ -98,7 +112,10 @@ class Pool:
         """Return whether this thread runs, or waits for, the present gang."""
         return ident == self._owner or ident in self._workers
 
-    def run(self, kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args) -> None:
+    def run(
+        self, kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args,
+        limit: TimeLimit | None = None,
+    ) -> None:  # fmt: skip
         """Run the kernel when the gangs of earlier callers are done."""
         with self._turn:
             self._grow(nt)
@@ -107,7 +124,7 @@ class Pool:
             try:
                 self._owner = get_ident()
                 self._job = job
-                interrupt = job.wait(lambda: self._wake(nt))
+                interrupt = job.wait(lambda: self._wake(nt), limit)
             finally:
                 self._owner = None
                 self._job = None
@@ -169,7 +186,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def run(kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args: tuple[Any, ...] = ()) -> None:
+def run(
+    kernel: Callable[..., Any],
+    nt: int,
+    ctl: np.ndarray,
+    args: tuple[Any, ...] = (),
+    limit: TimeLimit | None = None,
+) -> None:
     """Call ``kernel(tid, nt, ctl, *args)`` for every tid below `nt`, each on a thread.
 
     Parameters
@@ -185,6 +208,8 @@ def run(kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args: tuple[Any, .
         The control block. It must not be in use by another gang.
     args
         The other arguments, the same for all threads.
+    limit
+        How long it may take; looked at by the caller while threads of the pool work.
 
     Raises
     ------
@@ -195,9 +220,10 @@ def run(kernel: Callable[..., Any], nt: int, ctl: np.ndarray, args: tuple[Any, .
         cases; what the kernel wrote is incomplete.
     """
     pool = _pool
-    if nt == 1 or pool.serves(get_ident()):
-        kernel(0, 1, ctl, *args)
-    else:
-        if isinstance(kernel, Dispatcher) and not kernel.signatures:
-            kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
-        pool.run(kernel, nt, ctl, args)
+    if isinstance(kernel, Dispatcher) and not kernel.signatures:
+        kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
+    with limit.running() if limit is not None else contextlib.nullcontext():
+        if nt == 1 or pool.serves(get_ident()):
+            kernel(0, 1, ctl, *args)
+        else:
+            pool.run(kernel, nt, ctl, args, limit)

@@ -39,7 +39,7 @@ class Launching:
 
 
 _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
-_PASSING = frozenset({"report", "registries", "driver"})  # options that shape no code
+_PASSING = frozenset({"report", "registries", "driver", "limit"})  # options that shape no code
 
 
 def choose_options(request: Request, kept: frozenset[str]) -> Options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes
+from weft.backends.limits import TimeLimit
 from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
@@ -155,6 +157,7 @@ class _Run:
         )
         self.saved = self.control.saved
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+        self.limit: TimeLimit | None = request.options.get("limit")
         self.launches = 0
 
     def drive(self) -> str:
@@ -163,7 +166,8 @@ class _Run:
         self._start()
         arguments = self._arguments()
         while True:
-            self._launch(arguments)
+            with self.limit.running() if self.limit is not None else nullcontext():
+                self._launch(arguments)
             if self.saved("status") == TRAIL_FULL:
                 arguments = self._grow_trail()
             elif self.saved("status") != RUNNING:
@@ -265,22 +269,22 @@ class _Run:
 
         if how.fuse == "all":
             start("run_all")
-            self.driver.wait(self.stop)
+            self.driver.wait(self.stop, self.limit)
         elif how.fuse == "direction":
             while True:
                 for _ in range(ALTERNATIONS):
                     start("run_push")
                     start("run_pull")
-                self.driver.wait(self.stop)
+                self.driver.wait(self.stop, self.limit)
                 if self.saved("status") != RUNNING:
                     break
         else:
             start("turn", grid=1, cluster=1, cooperative=False)
-            self.driver.wait(self.stop)
+            self.driver.wait(self.stop, self.limit)
             while self.saved("status") == RUNNING:
                 start("run_one", cluster=1, cooperative=False)
                 start("turn", grid=1, cluster=1, cooperative=False)
-                self.driver.wait(self.stop)
+                self.driver.wait(self.stop, self.limit)
 
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from weft.backends.limits import TimeLimit
+
 
 @dataclass(frozen=True)
 class Multiprocessor:
@@ -79,8 +81,8 @@ class Driver(Protocol):
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device both see: as a NumPy array, and as an argument."""
 
-    def wait(self, stop: Any) -> None:
-        """Wait for all launches; on Ctrl-C raise the stop flag, wait, and pass it on."""
+    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
+        """Wait for all launches; on Ctrl-C, or beyond a limit, raise the stop flag and go on."""
 
     def free_bytes(self) -> int:
         """Return the memory that is free."""

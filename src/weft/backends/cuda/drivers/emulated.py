@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.backends.cuda.drivers.base import Limits, Resources
 from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
+from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
 
 BLOCKS_AT_ONCE = 4  # few, so that grids stay small, but several: barriers mean something
@@ -92,8 +93,10 @@ class EmulatedDriver:
         array = np.zeros(size, dtype)
         return array, array
 
-    def wait(self, stop: Any) -> None:
-        """Every launch has ended already."""
+    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
+        """Every launch has ended already; perhaps too late."""
+        if limit is not None:
+            limit.check()
 
     def free_bytes(self) -> int:
         """Return a number that nothing small exceeds."""

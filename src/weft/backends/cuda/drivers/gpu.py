@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
+from weft.backends.limits import TimeLimit
 from weft.cachedir import cache_dir
 from weft.errors import DeviceError
 
@@ -271,13 +272,15 @@ class GpuDriver:
         array[:] = 0
         return array, _Pinned(memory)
 
-    def wait(self, stop: Any) -> None:
-        """Wait for the stream; signals are handled meanwhile."""
+    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
+        """Wait for the stream; signals are handled meanwhile, and a limit is looked at."""
         event = self.xp.cuda.Event(disable_timing=True)
         event.record()
         began = time.perf_counter()
         try:
             while not event.done:
+                if limit is not None:
+                    limit.check()
                 if time.perf_counter() - began > SPIN_S:
                     time.sleep(NAP_S)
         except BaseException:

@@ -1,0 +1,94 @@
+"""What earlier tuning found for a graph, for runs that nobody gave a configuration.
+
+An ordinary run costs one look into a dictionary: whether a graph was tuned is found out once per
+graph and process, and a program's own key is computed only where it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import sys
+import weakref
+from pathlib import Path
+from typing import Any
+
+from weft.cachedir import tunings_path
+from weft.config import Config
+from weft.devices import Device, gpu_facts
+from weft.engine.fingerprint import fingerprint_of, sizes_of
+from weft.ir.key import Keyer
+from weft.ir.ops import Program
+from weft.topology import Topology
+
+_winners: weakref.WeakKeyDictionary[Topology, dict[str, Config]] = weakref.WeakKeyDictionary()
+_digests: dict[tuple[Any, ...], str] = {}  # of the programs that ran on tuned graphs
+
+
+def remembered(topology: Topology, program: Program) -> Config | None:
+    """Return the configuration that tuning found for a program on a graph, or None."""
+    known = _winners.get(topology)
+    if known is None:
+        known = _winners[topology] = _look_up(topology)
+    if not known:
+        return None
+    key = Keyer(lift=True).program(program)
+    if key not in _digests:
+        _digests[key] = _digest(key)
+    return known.get(_digests[key])
+
+
+def forget_remembered() -> None:
+    """Look into the store again, which has changed."""
+    _winners.clear()
+    _tuned_sizes.cache_clear()
+
+
+def program_digest(program: Program) -> str:
+    """Return the name of a program in the store: that of its IR, whatever its constants are."""
+    return _digest(Keyer(lift=True).program(program))
+
+
+def _digest(key: tuple[Any, ...]) -> str:
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:24]
+
+
+def version() -> str:
+    """Return the version of weft."""
+    return str(getattr(sys.modules.get("weft"), "__version__", ""))
+
+
+@functools.cache
+def device_name(device: Device) -> str:
+    """Return what a device is called in the store: tunings are of one model."""
+    if device.kind == "cuda":
+        return gpu_facts(device.index).name
+    return f"{device.kind} {_processor()}"
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        model = text.partition("model name")[2].partition("\n")[0].strip(" \t:")
+    except OSError:
+        model = ""
+    return f"{model or platform.processor() or platform.machine()} × {os.cpu_count()}"
+
+
+def _look_up(topology: Topology) -> dict[str, Config]:
+    path = tunings_path()
+    if path is None or not path.exists() or sizes_of(topology) not in _tuned_sizes(path):
+        return {}
+    from weft.engine.store import Store
+
+    digest = fingerprint_of(topology).digest
+    return Store(path).of_graph(digest, device_name(topology.device), version())
+
+
+@functools.cache
+def _tuned_sizes(path: Path) -> set[Any]:
+    from weft.engine.store import Store  # brings in SQLite, which most processes do not need
+
+    return Store(path).sizes()
