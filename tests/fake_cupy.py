@@ -4,17 +4,100 @@ Its arrays are not NumPy's, turn into NumPy's only when asked (`asnumpy`, `get`,
 meet NumPy's arrays in an operation, cannot be made read-only and cannot be looped over. The module
 has the functions that weft uses, with the limits that CuPy's have: `repeat` takes no array,
 `bincount` no empty one, `argsort` and `sort` no kind but "stable", ufuncs have no `reduceat`.
+
+Its memory is metered as CuPy's is: every new array asks the present allocator (`using_allocator`)
+for its bytes, and gives them back when the last view of it is gone. Functions that need room for
+themselves ask for it too, as far as it grows with the array: CuPy's masks are scanned into int32,
+its sorts by Thrust copy keys and values.
 """
 
 from __future__ import annotations
 
 import sys
 import types
+import weakref
 from contextlib import contextmanager
 
 import numpy as np
 
 CUPY = types.ModuleType("cupy")
+UNIT = 512  # bytes; what is allocated is a multiple
+
+
+class OutOfMemoryError(MemoryError):
+    def __init__(self, size, total):
+        super().__init__(
+            f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes)."
+        )
+
+
+class Pool:
+    """Counts the bytes that are in use."""
+
+    def __init__(self):
+        self.used = 0
+
+    def malloc(self, size):
+        return Block(self, -(-size // UNIT) * UNIT)
+
+    def used_bytes(self):
+        return self.used
+
+    total_bytes = used_bytes
+
+    def free_bytes(self):
+        return 1 << 20
+
+    def get_limit(self):
+        return 0
+
+    def free_all_blocks(self):
+        pass
+
+
+class Block:
+    """Memory for as long as somebody holds it."""
+
+    def __init__(self, pool, nbytes):
+        self.pool, self.nbytes = pool, nbytes
+        pool.used += nbytes
+
+    def __del__(self):
+        self.pool.used -= self.nbytes
+
+
+POOL = Pool()
+_allocators = [POOL.malloc]
+_blocks = {}  # of each array that owns its values, by identity
+
+
+@contextmanager
+def using_allocator(allocator=None):
+    _allocators.append(allocator or POOL.malloc)
+    try:
+        yield
+    finally:
+        _allocators.pop()
+
+
+def allocated(values):
+    """Give an array of NumPy its memory, unless it is a view of one that has it."""
+    while isinstance(values.base, np.ndarray):
+        values = values.base
+    if id(values) not in _blocks:
+        _blocks[id(values)] = _allocators[-1](values.nbytes)
+        weakref.finalize(values, _blocks.pop, id(values)).atexit = False
+    return values
+
+
+@contextmanager
+def room(nbytes):
+    """Hold memory that a function needs for itself."""
+    block = _allocators[-1](int(nbytes)) if nbytes else None
+    try:
+        yield
+    finally:
+        del block
 
 
 class ndarray:
@@ -23,6 +106,7 @@ class ndarray:
 
     def __init__(self, values, index=None):
         self._values = np.asarray(values)
+        allocated(self._values)
         self.device = types.SimpleNamespace(id=_current[-1] if index is None else index)
 
     def __array__(self, *args, **kwargs):
@@ -87,14 +171,25 @@ class ndarray:
             return self
         return ndarray(self._values.astype(dtype))
 
+    def fill(self, value):
+        self._values.fill(value)
+
     def sort(self):
-        self._values.sort(kind="stable")
+        with room(self.nbytes):
+            self._values.sort(kind="stable")
 
     def __getitem__(self, key):
-        return ndarray(self._values[unwrapped(key)])
+        with room(scanned_bytes(key)):
+            return ndarray(self._values[unwrapped(key)])
 
     def __setitem__(self, key, value):
-        self._values[unwrapped(key)] = unwrapped(value)
+        with room(scanned_bytes(key)):
+            self._values[unwrapped(key)] = unwrapped(value)
+
+
+def scanned_bytes(key):
+    """Bytes that an index asks for: a mask is scanned."""
+    return 4 * key.size if isinstance(key, ndarray) and key.dtype == bool else 0
 
 
 def unwrapped(value):
@@ -173,9 +268,9 @@ def _function(name):
 
 
 for _name in (
-    "arange", "array_equal", "atleast_1d", "compress", "concatenate", "count_nonzero", "cumsum",
+    "arange", "array_equal", "atleast_1d", "concatenate", "count_nonzero", "cumsum",
     "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isnan", "maximum",
-    "minimum", "ones", "searchsorted", "stack", "unique", "where", "zeros", "add", "subtract",
+    "minimum", "ones", "searchsorted", "stack", "unpackbits", "where", "zeros", "add", "subtract",
     "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax",
 ):  # fmt: skip
@@ -183,17 +278,32 @@ for _name in (
 
 
 def _sort(array):
-    return ndarray(np.sort(unwrapped(array), kind="stable"))
+    result = array.copy()
+    result.sort()
+    return result
 
 
 def _argsort(array, axis=-1, kind=None):
     assert kind in (None, "stable")
-    return ndarray(np.argsort(unwrapped(array), axis=axis, kind="stable"))
+    with room(2 * array.nbytes + 8 * array.size):
+        return ndarray(np.argsort(unwrapped(array), axis=axis, kind="stable"))
+
+
+def _compress(condition, array):
+    return array[CUPY.flatnonzero(condition)]
+
+
+def _unique(array):
+    result = _sort(array.ravel())
+    first = CUPY.ones(result.size, bool)
+    first[1:] = result[1:] != result[:-1]
+    return result[first]
 
 
 def _bincount(x, weights=None, minlength=0):
     if not x.size:
         raise ValueError("zero-size array to reduction operation max which has no identity")
+    assert not (x < 0).any()
     weights = None if weights is None else unwrapped(weights)
     return ndarray(np.bincount(unwrapped(x), weights, minlength))
 
@@ -216,10 +326,6 @@ def _array(values, dtype=None, order="C"):
     return ndarray(np.array(inner, dtype=dtype, order=order))
 
 
-class OutOfMemoryError(MemoryError):
-    pass
-
-
 _current = [0]
 READS = []  # one entry per copy to the host: how many elements
 
@@ -239,17 +345,17 @@ GPUS = [
 ]
 CUPY.ndarray = ndarray
 CUPY.sort, CUPY.argsort, CUPY.bincount, CUPY.repeat = _sort, _argsort, _bincount, _repeat
+CUPY.compress, CUPY.unique = _compress, _unique
 CUPY.asarray, CUPY.array = _asarray, _array
 CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.asarray(array)
 CUPY.ascontiguousarray = lambda array: (
     array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))
 )
-CUPY.get_default_memory_pool = lambda: types.SimpleNamespace(
-    free_bytes=lambda: 1 << 20, free_all_blocks=lambda: None
-)
+CUPY.get_default_memory_pool = lambda: POOL
 CUPY.__version__ = "14.0.0"
 CUPY.cuda = types.SimpleNamespace(
     Device=_device,
+    using_allocator=using_allocator,
     memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
     runtime=types.SimpleNamespace(
         memGetInfo=lambda: (5 << 30, 139 << 30),

@@ -62,8 +62,9 @@ class Device:
     def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Iterator[None]:
         """Make this the device that new arrays are made on; say it well when memory runs out.
 
-        `lighter` tells the choices that would have needed less. What was allocated inside is given
-        back before the error is raised.
+        Whatever public computes with arrays stands in one of these. `lighter` tells the choices
+        that would have needed less. What was allocated inside is given back before the error is
+        raised.
 
         Raises
         ------
@@ -77,15 +78,29 @@ class Device:
         with cupy.cuda.Device(self.index):
             try:
                 yield
-            except cupy.cuda.memory.OutOfMemoryError as error:
-                free, total = cupy.cuda.runtime.memGetInfo()
-                told = out_of_memory(
-                    self, _asked_bytes(error), int(free), int(total), lighter() if lighter else ()
-                )
+            except MemoryError as error:
+                told = self._told(error, lighter)
                 # Frames that have ended hold arrays as long as the error is looked at.
                 traceback.clear_frames(error.__traceback__)
                 cupy.get_default_memory_pool().free_all_blocks()
+                if told is error:
+                    raise
                 raise told from error
+
+    def _told(self, error: MemoryError, lighter: Callable[[], Sequence[str]] | None) -> MemoryError:
+        """Return the error about this device's memory that an error stands for, or itself."""
+        choices = lighter() if lighter else ()
+        needed: int | None
+        if isinstance(error, DeviceMemoryError):  # told further inside
+            if not choices:
+                return error
+            needed, free = error.needed_bytes, error.free_bytes
+        elif _of_device(error):
+            needed, free = _asked_bytes(error), free_bytes(self)
+        else:
+            return error
+        total = int(_cupy().cuda.runtime.memGetInfo()[1])
+        return out_of_memory(self, needed, free or 0, total, choices)
 
 
 CPU: Final = Device("cpu")
@@ -323,13 +338,17 @@ def _cupy() -> ModuleType:
 
 
 def free_bytes(device: Device) -> int | None:
-    """Return the memory that is free on a GPU, CuPy's own reserve included; None on a host."""
+    """Return the memory that is free on a GPU to CuPy, its reserve included; None on a host."""
     if device.on_host:
         return None
     cupy = _cupy()
     with cupy.cuda.Device(device.index):
-        free, _ = cupy.cuda.runtime.memGetInfo()
-        return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+        free = int(cupy.cuda.runtime.memGetInfo()[0])
+        pool = cupy.get_default_memory_pool()
+        limit = int(pool.get_limit())  # CUPY_GPU_MEMORY_LIMIT; 0 for none
+        if limit:
+            free = min(free, max(0, limit - int(pool.total_bytes())))
+        return free + int(pool.free_bytes())
 
 
 def bytes_text(count: int) -> str:
@@ -361,6 +380,15 @@ def out_of_memory(
         needed_bytes=needed,
         free_bytes=free,
     )
+
+
+def _of_device(error: MemoryError) -> bool:
+    """Whether an error of CuPy is about the memory of a GPU, not of the host.
+
+    CuPy's sorts by Thrust say no more than the name of the exception of C++.
+    """
+    own = _cupy().cuda.memory.OutOfMemoryError
+    return isinstance(error, own) or "std::bad_alloc" in str(error)
 
 
 def _asked_bytes(error: BaseException) -> int | None:

@@ -170,7 +170,8 @@ class Graph(Running, Interchange):
         >>> weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"]).labels.tolist()
         ['Ada', 'Bob', 'Eve']
         """
-        numbered = number_ends(src, dst, num_vertices, labels)
+        with device_of(src, dst).current():
+            numbered = number_ends(src, dst, num_vertices, labels)
         columns = {} if weight is None else {"weight": weight}
         return cls._from_numbered(
             numbered,

@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_refused(monkeypatch):
         g = weft.generators.rmat(10, 8, directed=True).to("cuda")
         assert check_memory(g, "bfs").fits is True
         monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (100, 1000))
-        pool = SimpleNamespace(free_bytes=lambda: 0)
+        pool = SimpleNamespace(free_bytes=lambda: 0, get_limit=lambda: 0)
         monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: pool)
         with pytest.raises(
             DeviceMemoryError, match=r"was needed, 100 B was free.*keep='out'"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.acc.model import Program
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
@@ -14,6 +15,7 @@ from weft.graph import Graph
 from weft.ir.functions import where
 
 
+@on_its_device
 def bfs(g: Graph, source: int, *, config: Config | None = None) -> Any:
     """Return the number of edges from the source to every vertex, -1 where there is no path."""
     source = check_source(g, source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.acc.model import Program
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.graph import Graph
 from weft.ir.proxies import send
@@ -19,6 +20,7 @@ PROGRAM = Program(
 )
 
 
+@on_its_device
 def components(g: Graph, *, config: Config | None = None) -> Any:
     """Return the smallest vertex of the weakly connected component of every vertex."""
     return PROGRAM.run(g.to_undirected(), config=config).state.label

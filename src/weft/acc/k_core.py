@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.acc.model import Program
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
@@ -25,6 +26,7 @@ PROGRAM = Program(
 )
 
 
+@on_its_device
 def k_core(g: Graph, k: int, *, config: Config | None = None) -> Any:
     """Return for every vertex whether it is in the k-core of the simple undirected graph."""
     if not isinstance(k, int | np.integer):

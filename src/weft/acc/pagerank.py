@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.acc.model import Program
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
@@ -34,6 +35,7 @@ PROGRAM = Program(
 )
 
 
+@on_its_device
 def pagerank(
     g: Graph, damping: float = 0.85, *, tol: float = 1e-9, config: Config | None = None
 ) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.acc.model import Program
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
@@ -16,6 +17,7 @@ from weft.ir import monoids
 from weft.ir.functions import where
 
 
+@on_its_device
 def sssp(g: Graph, source: int, *, config: Config | None = None) -> Any:
     """Return the distance from the source to every vertex over weights from 0 on, or inf."""
     source = check_source(g, source)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.algorithms.sources import check_sources
 from weft.config import Config
@@ -45,6 +46,7 @@ def owe(v: Any) -> None:
     v.total = v.total + fn.where(v.level > 0, v.paths * beyond, 0)
 
 
+@on_its_device
 def betweenness(
     g: Graph,
     sources: Any = None,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft.ir.monoids as monoids
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
@@ -41,6 +42,7 @@ def discover(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1, u.id
 
 
+@on_its_device
 def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
     """Return the level and the parent of every vertex in a breadth-first search from `source`.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.algorithms.triangles import oriented
 from weft.config import Config
@@ -40,6 +41,7 @@ def credit(u: Any, v: Any, e: Any) -> bool:
     return False
 
 
+@on_its_device
 def clustering(g: Graph, *, config: Config | None = None) -> Array:
     """Return the share of the pairs of neighbours of each vertex that are adjacent themselves.
 

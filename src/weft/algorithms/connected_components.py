@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import device_of, move, to_host
 from weft.engine.state import full
@@ -92,6 +93,7 @@ def shorten(v: Any) -> None:
     parent.at(v.id).set(root)
 
 
+@on_its_device
 def connected_components(g: Graph, *, config: Config | None = None) -> Array:
     """Return the component of every vertex: the smallest vertex id in it.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import full, scalar
@@ -55,6 +56,7 @@ def has_lowest(v: Any, k: Any) -> Any:
     return (v.core < 0) & (v.degree <= k)
 
 
+@on_its_device
 def core_number(g: Graph, *, config: Config | None = None) -> Array:
     """Return the core number of every vertex.
 

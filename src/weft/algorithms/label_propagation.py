@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full
 from weft.errors import ConfigError
@@ -38,6 +39,7 @@ def adopt(direction: str) -> Any:
     return follow
 
 
+@on_its_device
 def label_propagation(g: Graph, iterations: int = 10, *, config: Config | None = None) -> Array:
     """Return a community label for every vertex.
 

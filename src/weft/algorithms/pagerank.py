@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array, module_of
 from weft.engine.state import full, scalar
@@ -52,6 +53,7 @@ def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
     return move
 
 
+@on_its_device
 def pagerank(
     g: Graph,
     damping: float = 0.85,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft.ir.monoids as monoids
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
@@ -52,6 +53,7 @@ def relax_unordered(u: Any, v: Any, e: Any) -> Any:
     return u.dist + e.weight, u.id
 
 
+@on_its_device
 def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     """Return the distance and the parent of every vertex on shortest paths from `source`.
 

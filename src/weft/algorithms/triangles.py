@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.adjacency import Adjacency, fitting_dtype
+from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
@@ -38,6 +39,7 @@ def close(u: Any, v: Any, e: Any) -> bool:
     return False
 
 
+@on_its_device
 def triangle_count(g: Graph, *, config: Config | None = None) -> int:
     """Return the number of triangles: sets of three vertices that are all adjacent.
 

@@ -1,0 +1,92 @@
+"""Memory of a GPU, metered without one: `fake_gpu` allocates what the engine allocates there."""
+
+import numpy as np
+import pytest
+
+import fake_gpu
+import weft
+from metering import ALGORITHMS, check_failures, check_no_room, check_no_room_to_run, metered
+from weft import acc
+from weft.devices import to_host
+from weft.errors import DeviceMemoryError
+
+GRAPH = {"seed": 1, "weights": "int", "device": "cuda"}
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    with fake_gpu.installed(monkeypatch) as found:
+        yield found
+
+
+def comparable(result):
+    result = result[0] if isinstance(result, tuple) else result
+    return result if isinstance(result, int) else to_host(result).tolist()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_allocation_of_an_algorithm_may_fail(gpu, name):
+    check_failures(
+        lambda: weft.generators.rmat(5, 4, **GRAPH),
+        lambda g: comparable(ALGORITHMS[name](g)),
+        at_most=200,
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g: g.reverse().to_edges(),
+        lambda g: g.to_undirected("sum").to_edges(),
+        lambda g: g.subgraph([3, 1, 2]).to_edges(),
+        lambda g: weft.Graph.from_edges(*g.to_edges(), duplicates="sum").to_edges(),
+        lambda g: g.state(degree=lambda v: v.out_degree + 1).degree,
+        lambda g: g.state(x=np.arange(g.num_vertices)).x,
+        lambda g: g.frontier([3, 1]).mask(),
+        lambda g: g.edge.in_slots("weight", "in"),
+        lambda g: acc.pagerank(g),
+    ],
+)
+def test_every_allocation_of_a_graph_may_fail(gpu, call):
+    check_failures(
+        lambda: weft.generators.rmat(4, 4, directed=True, **GRAPH),
+        lambda g: comparable(call(g)),
+        at_most=200,
+    )
+
+
+def test_a_graph_that_does_not_fit(gpu):
+    check_no_room(weft.generators.road(100, 0.7, seed=2), "cuda")
+
+
+def test_running_out_is_an_error_and_the_next_run_works(gpu):
+    check_no_room_to_run(weft.generators.road(100, 0.7, seed=1, weights="int").to("cuda"))
+
+
+def test_a_sort_that_ran_out_is_told_too(gpu, monkeypatch):
+    def argsort(array, kind):
+        raise MemoryError("std::bad_alloc")
+
+    g = weft.generators.rmat(4, 4, **GRAPH)
+    config = weft.Config(schedule="merge")
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu.cupy, "argsort", argsort)
+        with pytest.raises(DeviceMemoryError, match=r"more memory was needed.*Less is needed with"):
+            weft.sssp(g, 0, config=config)
+    assert weft.sssp(g, 0).dist[0] == 0
+
+
+def test_memory_of_the_host_is_not_the_device_s(gpu):
+    with pytest.raises(MemoryError) as got, weft.devices.Device("cuda").current():
+        raise MemoryError("Unable to allocate 8 TiB for an array")
+    assert not isinstance(got.value, DeviceMemoryError)
+
+
+def test_an_error_holds_no_memory(gpu):
+    g = weft.generators.road(60, 0.7, seed=2, weights="int").to("cuda")
+    pool = gpu.cupy.get_default_memory_pool()
+    before = pool.used_bytes() - g.memory_bytes
+    with metered(room=30 * g.num_vertices), pytest.raises(DeviceMemoryError) as got:
+        weft.bfs(g, 0)
+    assert got.value.__traceback__ is not None  # and with it all frames
+    assert pool.used_bytes() - before - g.memory_bytes < 10 * g.num_vertices
