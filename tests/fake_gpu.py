@@ -37,9 +37,9 @@ class IdleDriver:
     def launch(self, kernel, arguments, **how):
         for report in (a for a in arguments if isinstance(a, np.ndarray) and a.size >= len(LOOP)):
             loop = report[: len(LOOP)].view(np.int64)
-            loop[[AT["status"], AT["size"], AT["dense"], AT["queued"]]] = (
-                engine.EMPTY, self.last_size, 0, 0,
-            )  # fmt: skip
+            ending = {"status": engine.EMPTY, "size": self.last_size, "dense": 0, "queued": 0,
+                      "mapped": 1}  # fmt: skip
+            loop[[AT[name] for name in ending]] = list(ending.values())
 
     def upload(self, target, source):
         source = source if isinstance(source, fake_cupy.ndarray) else fake_cupy.ndarray(source)
@@ -49,7 +49,7 @@ class IdleDriver:
         array = np.zeros(size, dtype)
         return array, array
 
-    def wait(self, stop):
+    def wait(self, stop, limit=None):
         pass
 
 
