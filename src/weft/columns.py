@@ -208,6 +208,9 @@ class EdgeColumns(Columns):
         super().__init__(topology.num_edges, columns, topology.device)
         self._topology = topology
         self._slots: dict[tuple[str, Direction], Array] = {}
+        # The same for topologies that hold the vertices in another order.
+        self._arranged: weakref.WeakKeyDictionary[Topology, dict[Any, Array]]
+        self._arranged = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
 
     def __setitem__(self, name: str, values: ArrayLike) -> None:
@@ -220,7 +223,7 @@ class EdgeColumns(Columns):
             super().__delitem__(name)
             self._forget(name)
 
-    def in_slots(self, name: str, direction: Direction) -> Array:
+    def in_slots(self, name: str, direction: Direction, arranged: Topology | None = None) -> Array:
         """Return a column in the slot order of a direction.
 
         It is made once and kept until the column is assigned anew. Where the orders are the same
@@ -232,6 +235,8 @@ class EdgeColumns(Columns):
             The column.
         direction : {"out", "in"}
             Which adjacency the slots are those of.
+        arranged : Topology, optional
+            The same edges with the vertices in another order, whose slots are meant.
 
         Returns
         -------
@@ -247,15 +252,19 @@ class EdgeColumns(Columns):
         """
         with self._lock:
             column = self.storage(name)
-            self._topology.check_stored(direction)
+            topology = self._topology if arranged is None else arranged
+            topology.check_stored(direction)
+            known = self._slots
+            if topology is not self._topology:
+                known = self._arranged.setdefault(topology, {})
             # Both directions of an undirected graph are one.
-            key = (name, direction if self._topology.directed else "out")
-            if key not in self._slots:
-                slots = self._topology.slot_values(column, direction)
+            key = (name, direction if topology.directed else "out")
+            if key not in known:
+                slots = topology.slot_values(column, direction)
                 if slots is column:
                     return column
-                self._slots[key] = slots
-            return self._slots[key]
+                known[key] = slots
+            return known[key]
 
     def has_slots(self, name: str, direction: Direction) -> bool:
         """Whether `in_slots` has a column in the order of a direction already."""
@@ -264,11 +273,13 @@ class EdgeColumns(Columns):
     @property
     def memory_bytes(self) -> int:
         """Bytes held by the columns and their copies in slot order."""
-        return super().memory_bytes + sum(slots.nbytes for slots in self._slots.values())
+        held = [self._slots, *self._arranged.values()]
+        return super().memory_bytes + sum(s.nbytes for known in held for s in known.values())
 
     def _forget(self, name: str) -> None:
-        for direction in ("out", "in"):
-            self._slots.pop((name, direction), None)
+        for known in (self._slots, *self._arranged.values()):
+            for direction in ("out", "in"):
+                known.pop((name, direction), None)
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
         if name == "weight":
@@ -276,8 +287,10 @@ class EdgeColumns(Columns):
         return super()._checked(name, values)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: value for k, value in super().__getstate__().items() if k != "_lock"}
+        unsaved = ("_lock", "_arranged")
+        return {k: value for k, value in super().__getstate__().items() if k not in unsaved}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        self._arranged = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()

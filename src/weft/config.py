@@ -23,12 +23,14 @@ PASSES = (
     "operand_reuse",
     "index_proofs",
 )
+ORDERS = ("community", "degree", "hub", "random", "rcm")
 MAX_ITEMS = 64
 MAX_BIN = 1024
 WARP, MAX_BLOCK = 32, 1024
 
 # Values of the fields that have a fixed list of them; None stands for the engine's own choice.
 CHOICES: dict[str, tuple[Any, ...]] = {
+    "reorder": (None, "none", *ORDERS),
     "lanes": (None, 2, 4, 8, 16, 32, "block"),
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
@@ -130,6 +132,10 @@ class Config:
     ----------
     format
         How the topology lies in memory: ``"csr"`` or ``"coo"``. GPU.
+    reorder
+        In which order the vertices lie in memory while a program runs: ``"community"``,
+        ``"degree"``, ``"hub"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"``: the
+        user's order. By default the graph's own. Results are in the user's order anyway.
     schedule
         Who takes which edge: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``, ``"twc"``,
         ``"twce"``, ``"strict"``, ``"merge"`` or ``"row"``. A CPU has ``"vertex"``, ``"edge"`` and
@@ -193,6 +199,7 @@ class Config:
     """
 
     format: str | Mapping[str, str] | None = None
+    reorder: str | None = None
     schedule: str | Mapping[str, str] | None = None
     lanes: int | str | None = None
     items_per_thread: int | None = None

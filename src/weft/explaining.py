@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weft.backends.rules import wanted_direction
 from weft.config import Config, check_config
 from weft.engine.remembered import remembered
-from weft.engine.run import make_request
+from weft.engine.run import cross_border, make_request
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
@@ -217,8 +217,11 @@ def explain(
     copy.old.update(state.old)
     with g.topology.device.current():
         request = make_request(
-            program, g.topology, copy, edge_state, columns, g.edge, g.frontier(frontier), checked
-        )
+            program, g._held_for(program, checked), copy, edge_state, columns, g.edge,
+            g.frontier(frontier), checked,
+        )  # fmt: skip
+        if request.topology.numbering is not None:
+            request, _ = cross_border(request)
         compiled, on_device = _compile(request)
     # Programs of one form share what was compiled: it is told with the names of this one.
     made = compiled.program

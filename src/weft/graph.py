@@ -14,6 +14,7 @@ from weft.devices import (
     as_array,
     bytes_text,
     device_of,
+    move,
     open_device,
     parse_device,
     read_only,
@@ -23,6 +24,7 @@ from weft.edgelist import Duplicates, SelfLoops, assemble, check_ends, check_wei
 from weft.errors import GraphError
 from weft.interchange import Interchange
 from weft.labels import Labels, LabelsLike, label_array, labels_at, number_ends, vertex_numbers
+from weft.orders import arranged, check_order
 from weft.running import Running, scratch_bytes
 from weft.showing import columns_text, few, table_html
 from weft.subgraphs import induced, members_mask
@@ -62,6 +64,8 @@ class Graph(Running, Interchange):
         Columns, in the order of the vertices and of the edge ids.
     labels : array_like, optional
         The label of each vertex.
+    order : ndarray, optional
+        Every vertex once, as they are to lie in memory; see `reorder`.
 
     Examples
     --------
@@ -80,6 +84,7 @@ class Graph(Running, Interchange):
         vertex: Mapping[str, Array] | None = None,
         edge: Mapping[str, Array] | None = None,
         labels: Labels | ArrayLike | None = None,
+        order: Array | None = None,
     ) -> None:
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
@@ -92,6 +97,7 @@ class Graph(Running, Interchange):
         self._labels = labels
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
+        self._order = order
 
     @classmethod
     def from_edges(
@@ -296,6 +302,62 @@ class Graph(Running, Interchange):
                 )
         return self._sibling(topology, columns)
 
+    def reorder(self, order: str | ArrayLike) -> Graph:
+        """Return the same graph with its vertices in another order in memory.
+
+        Nothing else can be told from outside: numbers, columns, states, frontiers and results stay
+        in the user's order, and ids that programs see or store are the user's. Programs run over a
+        second copy of the arcs, and fields are put in order when a program begins and ends.
+
+        Parameters
+        ----------
+        order : {"community", "degree", "hub", "random", "rcm"} or array_like
+            Vertices of a community side by side (by modularity, at every scale), by falling degree,
+            those above the mean degree first, at random, or by reverse Cuthill-McKee (neighbours
+            close to each other); or every vertex number once, in the order wanted. On a GPU,
+            "community" and "rcm" are computed by the host.
+
+        Returns
+        -------
+        Graph
+            With columns of its own. Graphs made from it by `to`, `reverse` and `to_undirected` are
+            in the same order.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such order.
+        GraphError
+            If an array does not have every vertex once.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 2, 3], [1, 1, 1]).reorder("degree")
+        >>> g.order
+        array([1, 0, 2, 3], dtype=int32)
+        >>> weft.bfs(g, 2).parent
+        array([-1,  2,  2, -1], dtype=int32)
+        """
+        topology = self._topology
+        if isinstance(order, str):
+            held = arranged(topology, order)
+            assert held.numbering is not None
+            chosen = held.numbering.order
+        else:
+            chosen = check_order(topology, order)
+            held = topology.arranged(chosen)
+        columns = {name: self._edge.storage(name) for name in self._edge}
+        result = Graph(
+            topology,
+            vertex=self._vertex_storage(),
+            edge=columns,
+            labels=self._labels,
+            order=chosen,
+        )
+        result._arrangement = topology, held
+        return result
+
     def subgraph(self, vertices: Any) -> Graph:
         """Return the graph of some vertices and of all edges between them.
 
@@ -376,6 +438,7 @@ class Graph(Running, Interchange):
             vertex=self._vertex.moved(place),
             edge=self._edge.moved(place),
             labels=self._labels,
+            order=None if self._order is None else move(self._order, place),
         )
 
     def vertex_of(self, labels: Any) -> Any:
@@ -475,6 +538,11 @@ class Graph(Running, Interchange):
         return read_only(self._topology.in_degree)
 
     @property
+    def order(self) -> Array | None:
+        """The vertices as they lie in memory, see `reorder`; None if in their own order."""
+        return None if self._order is None else read_only(self._order)
+
+    @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays that the graph holds now.
 
@@ -483,7 +551,7 @@ class Graph(Running, Interchange):
         """
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
         held += 0 if self._labels is None else self._labels.nbytes
-        return held + scratch_bytes(self._topology)
+        return held + self._arranged_bytes() + scratch_bytes(self._topology)
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]
@@ -506,7 +574,13 @@ class Graph(Running, Interchange):
 
     def _sibling(self, topology: Topology, edge: Mapping[str, Array]) -> Graph:
         """Return a graph of the same vertices."""
-        return Graph(topology, vertex=self._vertex_storage(), edge=edge, labels=self._labels)
+        return Graph(
+            topology,
+            vertex=self._vertex_storage(),
+            edge=edge,
+            labels=self._labels,
+            order=self._order,
+        )
 
     def _vertex_storage(self) -> dict[str, Array]:
         return {name: self._vertex.storage(name) for name in self._vertex}

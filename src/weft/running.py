@@ -11,11 +11,13 @@ import numpy as np
 
 from weft.config import Config, check_config
 from weft.devices import device_of, is_device_array
+from weft.engine.border import sees_positions
 from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import State, make_state
 from weft.errors import ConfigError, FieldError
+from weft.orders import arranged, kept
 from weft.program import trace_program
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ class Running:
     _topology: Topology
     _vertex: VertexColumns
     _edge: EdgeColumns
+    _order: Array | None = None  # the vertices as they lie in memory, if not in their own order
+    _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
 
     def state(self, **fields: Any) -> State:
         """Make the state that programs work on: one array per field, aligned with the vertices.
@@ -251,7 +255,7 @@ class Running:
         columns = {name: self._vertex.storage(name) for name in self._vertex}
         return run_program(
             program,
-            self._topology,
+            self._held_for(program, checked),
             state,
             edge_state,
             columns,
@@ -260,6 +264,35 @@ class Running:
             checked,
             **more,
         )
+
+    def _held_for(self, program: Any, config: Config) -> Topology:
+        """Return the topology that a program runs over: the user's, or one in another order.
+
+        A program that asks for positions within rows, and one that is to give the same bits every
+        time, run in the user's order: that is what its result is defined by.
+        """
+        topology, wanted = self._topology, config.reorder
+        own = self._order if wanted is None else None
+        if (wanted in (None, "none") and own is None) or topology.num_vertices == 0:
+            return topology
+        if config.deterministic or sees_positions(program):
+            return topology
+        return self._arranged() if wanted is None else arranged(topology, wanted)
+
+    def _arranged(self) -> Topology:
+        """Return the topology in the graph's own order, made when first asked for."""
+        held = self._arrangement
+        if held is None or held[0] is not self._topology:
+            assert self._order is not None
+            held = self._arrangement = self._topology, self._topology.arranged(self._order)
+        return held[1]
+
+    def _arranged_bytes(self) -> int:
+        """Return the bytes of orders and of topologies in them, their scratch memory included."""
+        held, latest = kept(self._topology)
+        own = None if self._arrangement is None else self._arrangement[1]
+        arranged = {topology for topology in (latest, own) if topology is not None}
+        return held + sum(t.memory_bytes + scratch_bytes(t) for t in arranged)
 
     def _frontier_of(self, items: Array | None) -> Frontier:
         device = self._topology.device

@@ -7,6 +7,9 @@ of opposite direction, a self-loop always one. Three numberings meet here:
 - the *canonical arc* is the slot of the primary direction (out, or in where only that is kept);
 - the *edge id* is the position in the list of edges that the user sees.
 
+A topology may hold its vertices in another order than the user's (`arranged`). It numbers vertices,
+slots and canonical arcs by places then; edge ids stay the user's.
+
 Everything that can be derived (the second direction, the maps between the numberings, degrees) is
 made when first asked for, on the device that holds the arcs, and then kept.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -34,6 +38,7 @@ from weft.adjacency import (
 )
 from weft.devices import Device, device_of, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
+from weft.numbering import Numbering
 
 Direction: TypeAlias = Literal["out", "in"]
 Keep: TypeAlias = Literal["both", "out", "in"]
@@ -42,7 +47,7 @@ DIRECTIONS: Final = ("out", "in")
 KEEPS: Final = ("both", "out", "in")
 
 # What is made from the primary direction when it is needed, beside the degrees.
-_DERIVED: Final = ("_secondary", "_secondary_arcs", "_reverse", "_edges")
+_DERIVED: Final = ("_secondary", "_secondary_arcs", "_reverse", "_edges", "_secondary_edges")
 
 __all__ = ["DIRECTIONS", "KEEPS", "Adjacency", "Direction", "Keep", "Topology"]
 
@@ -70,6 +75,8 @@ class Topology:
     device : Device
     xp : module
         That of all arrays: NumPy or CuPy.
+    numbering : Numbering or None
+        How the user numbers vertices and edges, where that is not as they are numbered here.
     """
 
     def __init__(
@@ -90,10 +97,12 @@ class Topology:
         self.index_dtype: np.dtype[Any] = primary.targets.dtype
         self._primary = primary
         self.primary_direction: Direction = "in" if self.keep == "in" else "out"
+        self.numbering: Numbering | None = None
         self._secondary: Adjacency | None = None
         self._secondary_arcs: Array | None = None
         self._reverse: Array | None = None
         self._edges: Array | None = None
+        self._secondary_edges: Array | None = None  # where edges are numbered elsewhere
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
         self._lock = threading.RLock()
@@ -190,11 +199,39 @@ class Topology:
             num_edges=self.num_edges,
             device=device,
         )
+        if self.numbering is not None:
+            with device.current():
+                there.numbering = self.numbering.moved(device)
         if share:
             for name in _DERIVED:
                 setattr(there, name, getattr(self, name))
             there._degrees, there._owners = dict(self._degrees), dict(self._owners)
         return there
+
+    # -- order ----------------------------------------------------------------------------------
+
+    def arranged(self, order: Array) -> Topology:
+        """Return the structure with the vertices held in another order, on the same device.
+
+        Vertices, arcs and slots of the result are numbered by places; `edges` still gives the ids
+        of this topology's edges, and `numbering` tells which vertex is where.
+
+        Parameters
+        ----------
+        order : ndarray of int
+            Every vertex once; not checked.
+        """
+        with self.device.current():
+            numbering = Numbering(order, self._primary, self.directed)
+            arranged = Topology(
+                numbering.arranged(),
+                directed=self.directed,
+                keep=self.keep,
+                num_edges=self.num_edges,
+                device=self.device,
+            )
+        arranged.numbering = numbering
+        return arranged
 
     # -- adjacency ------------------------------------------------------------------------------
 
@@ -270,6 +307,8 @@ class Topology:
 
     def edges(self, direction: Direction) -> Array | None:
         """Return the edge id of each slot of a direction; None where they are the same."""
+        if self.numbering is not None:
+            return self._users_edges(direction, self.numbering)
         if self.directed:
             return self.arcs(direction)
         self.check_stored(direction)
@@ -279,6 +318,17 @@ class Topology:
                 self._edges = self.slot_values(ids, direction)
             return self._edges
 
+    def _users_edges(self, direction: Direction, numbering: Numbering) -> Array:
+        arcs = self.arcs(direction) if self.directed else None
+        with self._lock, self.device.current():
+            if self._edges is None:
+                self._edges = numbering.edges(self.num_edges)
+            if arcs is None:
+                return self._edges
+            if self._secondary_edges is None:
+                self._secondary_edges = self._edges[arcs]
+            return self._secondary_edges
+
     def slot_values(self, values: Array, direction: Direction) -> Array:
         """Return one value per edge in the slot order of a direction.
 
@@ -286,6 +336,10 @@ class Topology:
         the same.
         """
         self.check_stored(direction)
+        if self.numbering is not None:
+            edges = self._users_edges(direction, self.numbering)
+            with self.device.current():
+                return values[edges]
         if self.directed and direction == self.primary_direction:
             return values
         with self.device.current():
@@ -315,7 +369,7 @@ class Topology:
             if self._reverse is None:
                 unpaired = self.unpaired_arc()
                 if unpaired is not None:
-                    u, v = unpaired
+                    u, v = self.user_vertices(unpaired)
                     raise GraphError(
                         f"The arc {u} -> {v} has no opposite: there are fewer arcs {v} -> {u}. "
                         "Expected every arc to have one; make the graph undirected "
@@ -326,6 +380,12 @@ class Topology:
                 else:
                     self._reverse = self._secondary_arcs
             return self._reverse
+
+    def user_vertices(self, places: Sequence[int]) -> list[int]:
+        """Return what the user calls some vertices."""
+        if self.numbering is None:
+            return list(places)
+        return [int(self.numbering.order[place]) for place in places]
 
     def unpaired_arc(self) -> tuple[int, int] | None:
         """Return source and destination of an arc without an opposite, or None if all have one."""
@@ -369,7 +429,8 @@ class Topology:
     @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays held now."""
-        held = [self._primary, self._secondary, self._secondary_arcs, self._edges]
+        held: list[Any] = [self._primary, self._secondary, self._secondary_arcs]
+        held += [self._edges, self._secondary_edges, self.numbering]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
         held.extend([*self._degrees.values(), *self._owners.values()])

@@ -136,7 +136,7 @@ def test_a_config_knows_what_was_given():
 
 
 def test_something_else_is_not_a_config():
-    with pytest.raises(ConfigError, match=r"is not a weft.Config. Its fields are 'format', 'sched"):
+    with pytest.raises(ConfigError, match=r"is not a weft.Config. Its fields are 'format', 'reord"):
         weft.bfs(weft.generators.path(3), 0, config={"direction": "push"})
 
 

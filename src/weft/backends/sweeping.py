@@ -18,6 +18,7 @@ class Traits:
 
     directed: bool
     keep: str
+    renumbered: bool = False  # vertices and edges have other numbers outside
 
     def arcs_are_slots(self, direction: str) -> bool:
         """Whether a slot of a direction is its canonical arc."""
@@ -25,7 +26,7 @@ class Traits:
 
     def edges_are_slots(self, direction: str) -> bool:
         """Whether a slot of a direction is its edge id."""
-        return self.directed and self.arcs_are_slots(direction)
+        return self.directed and not self.renumbered and self.arcs_are_slots(direction)
 
 
 def refused(sweep: Sweep, direction: str) -> str:

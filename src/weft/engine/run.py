@@ -11,6 +11,7 @@ import numpy as np
 from weft.config import SIDES, Config, each_choice, of_side
 from weft.devices import CPU, move, to_host
 from weft.engine import profile, watching
+from weft.engine.border import Crossing, cross
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import ConfigError, FieldError, TraceError, listed
@@ -114,7 +115,7 @@ def make_request(
     def column(name: str, direction: str) -> Array:
         if direction == "edge":
             return edge_columns.storage(name)
-        return edge_columns.in_slots(name, direction)
+        return edge_columns.in_slots(name, direction, topology)
 
     options = config.options()
     options["schedule"] = _check_names(config, topology)
@@ -142,9 +143,17 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
         if watch is not None:
             watch.note(request)
             request.options["limit"] = watch.limit
+        crossing: Crossing | None = None
+        if topology.numbering is not None:
+            request, crossing = cross_border(request)
         backend = "cpu" if topology.device.kind == "cpu" else "cuda"
         outcome: Outcome = import_module(f"weft.backends.{backend}.execute").execute(request)
-        return outcome
+        return outcome if crossing is None else crossing.back(request, outcome)
+
+
+def cross_border(request: Request) -> tuple[Request, Crossing]:
+    """Return a request in the numbers of an arranged topology, and the way back."""
+    return cross(request, [facts_of(step) for step in request.program.all_steps()])
 
 
 def _run_empty(request: Request) -> Outcome:

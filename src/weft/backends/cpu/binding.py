@@ -150,6 +150,14 @@ class Binder:
     def _degree(self, direction: str) -> Array:
         return self.topology.out_degree if direction == "out" else self.topology.in_degree
 
+    def _vertex_ids(self) -> Array:
+        assert self.topology.numbering is not None
+        return unsigned(self.topology.numbering.order)
+
+    def _vertex_places(self) -> Array:
+        assert self.topology.numbering is not None
+        return unsigned(self.topology.numbering.place)
+
     def _reverse(self) -> Array:
         return unsigned(self.topology.reverse_arcs())
 

@@ -308,11 +308,26 @@ class BlockRenderer:
 
     def checked(self, value: Value) -> str:
         """Return a computed vertex as an index, after a check against the number of vertices."""
+        index = self._own_index(value)
+        if index:
+            return index
         place = self.scalar(value)
         if value.vertex:
-            return self.variable(f"np.uint64({place})", "p")
-        call = f"checked(ctl, {place}, n, {self.scope.function}, np.int64({self.scope.vertex}))"
-        return self.variable(call, "p")
+            place = f"np.uint64({place})"
+        else:
+            place = (
+                f"checked(ctl, {place}, n, {self.scope.function}, np.int64({self.scope.vertex}))"
+            )
+        if self.args.renumbered:
+            place = f"np.uint64({self.args.use('vertex_places')}[{place}])"
+        return self.variable(place, "p")
+
+    def _own_index(self, value: Value) -> str:
+        """Return the index of a vertex that is at hand, where its id would have to be looked up."""
+        while value.op == "cast":
+            value = value.args[0]
+        known = self.args.renumbered and value.op == "load" and value.attr[0] == "id"
+        return str(self.scope.site.index[value.attr[1]]) if known else ""
 
     def _live_load(self, value: Value) -> None:
         place = self.checked(value.args[0])

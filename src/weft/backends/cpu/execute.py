@@ -75,7 +75,8 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     kept = kept_old(request)
     directions = directions_of(request)
     shape = (
-        topology.directed, topology.keep, directions, request.options.get("schedule", "vertex"),
+        topology.directed, topology.keep, topology.numbering is None, directions,
+        request.options.get("schedule", "vertex"),
         bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
         kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
     )  # fmt: skip
@@ -119,7 +120,7 @@ def _make(
         request.arcs,
         rule_of(request.options),
     )
-    traits = Traits(topology.directed, topology.keep)
+    traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, sweeps, refill, traits, options)
     made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
@@ -244,7 +245,7 @@ class _Run:
             return
         # Programs of one form share a kernel, whatever their functions are called.
         function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
-        vertex = int(self.ctl[FAULT_VERTEX])
+        (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
         what = {
             INDEX_RANGE: "an index was out of range",
             LOOP_BOUND: "a weft.while_loop ran into its bound",

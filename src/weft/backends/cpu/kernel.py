@@ -71,6 +71,7 @@ class Kernel:
     counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
 
     def __post_init__(self) -> None:
+        self.args.renumbered = self.traits.renumbered
         self.scratch = Scratch(self.args)
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}

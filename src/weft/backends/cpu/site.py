@@ -43,6 +43,8 @@ class Site:
             return self.element(value, self.args.use("edge_state", attr[2]), place)
         if kind == "parameter":
             return self.element(value, self.args.use("parameter", attr[2]), "np.uint64(0)")
+        if kind == "id" and self.traits.renumbered:
+            return f"np.int64({self.args.use('vertex_ids')}[{self.index[attr[1]]}])"
         if kind == "id":
             return f"np.int64({self.index[attr[1]]})"
         if kind in ("out_degree", "in_degree"):

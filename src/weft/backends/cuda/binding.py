@@ -182,6 +182,14 @@ class Binder:
         degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
         return degree.astype(self.topology.index_dtype, copy=False)
 
+    def _vertex_ids(self) -> Any:
+        assert self.topology.numbering is not None
+        return self.topology.numbering.order
+
+    def _vertex_places(self) -> Any:
+        assert self.topology.numbering is not None
+        return self.topology.numbering.place
+
     def _reverse(self) -> Any:
         return self.topology.reverse_arcs()
 

@@ -318,10 +318,22 @@ class BlockRenderer:
 
     def checked(self, value: Value) -> str:
         """Return a computed vertex as an index, after a check against the number of vertices."""
+        index = self._own_index(value)
+        if index:
+            return index
         place = self.scalar(value)
-        if value.vertex:
-            return self.variable(place, "i64", "p")
-        return self.variable(f"checked({place}, a.n, {self.place()})", "i64", "p")
+        if not value.vertex:
+            place = f"checked({place}, a.n, {self.place()})"
+        if self.args.renumbered:
+            place = f"i64(load_constant({self.args.use('vertex_places')} + {place}))"
+        return self.variable(place, "i64", "p")
+
+    def _own_index(self, value: Value) -> str:
+        """Return the index of a vertex that is at hand, where its id would have to be looked up."""
+        while value.op == "cast":
+            value = value.args[0]
+        known = self.args.renumbered and value.op == "load" and value.attr[0] == "id"
+        return str(self.scope.site.index[value.attr[1]]) if known else ""
 
     def _live_load(self, value: Value) -> None:
         place = self.checked(value.args[0])

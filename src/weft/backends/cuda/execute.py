@@ -68,7 +68,8 @@ def prepare(request: Request) -> Preparation:
     topology = request.topology
     options = choose_options(request, kept_old(request))
     arc_type = "i32" if topology.num_arcs < 2**31 else "i64"
-    shape = (topology.directed, topology.keep, arc_type, options)
+    renumbered = topology.numbering is not None
+    shape = (topology.directed, topology.keep, renumbered, arc_type, options)
 
     def make(off: frozenset[str], fired: list[str]) -> Compiled:
         return _make(request, options, arc_type, off, fired)
@@ -112,7 +113,8 @@ def _make(
         and not request.arcs
     )
     options = replace(options, ordered=ordered)
-    traits = DeviceTraits(topology.directed, topology.keep, arc_type)
+    renumbered = topology.numbering is not None
+    traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
     rendered = render(program, sweeps, refill, traits, options, closed)
     made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
@@ -294,6 +296,8 @@ class _Run:
         if cause in PROOFS:
             return PROOFS[cause]
         function = self.request.program.all_steps()[number].name
+        if vertex >= 0:
+            (vertex,) = self.request.topology.user_vertices([vertex])
         raise FaultError(
             f"{FAULTS[cause]} in {function!r} at vertex {vertex}. Check what the function computes "
             f"there; the state's contents are unspecified."

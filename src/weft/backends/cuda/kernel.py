@@ -124,6 +124,7 @@ class Kernel:
     slots: dict[Any, tuple[int, Reduction, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.args.renumbered = self.traits.renumbered
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
         self.scalar_types = dict(self.program.signature.scalars)

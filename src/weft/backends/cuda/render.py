@@ -158,6 +158,8 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return "const Arc*"
     if kind in ("targets", "owners", "degree", "arc_source", "arc_target"):
         return "const Vertex*"
+    if kind in ("vertex_ids", "vertex_places"):
+        return "const Vertex*"
     if kind == "arc_queue":
         return "const i64*"
     if kind in ("stamp", "locks"):

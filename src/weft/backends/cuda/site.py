@@ -69,6 +69,8 @@ class Site:
     def _number(self, attr: tuple[str, ...]) -> str:
         """Return a load that is an i64."""
         kind = attr[0]
+        if kind == "id" and self.traits.renumbered:
+            return self._entry(self.args.use("vertex_ids"), self.index[attr[1]])
         if kind == "id":
             return self.index[attr[1]]
         if kind in ("out_degree", "in_degree"):

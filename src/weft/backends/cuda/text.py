@@ -103,6 +103,8 @@ class Arguments:
     A binding is a tuple whose first part says what it is, e.g. ("field", "rank").
     """
 
+    renumbered = False  # vertices lie in another order than the user's: ids are looked up
+
     def __init__(self) -> None:
         self.bindings: dict[str, tuple[Any, ...]] = {}
 

@@ -1,0 +1,117 @@
+"""The border between the user's order of vertices and the one that a topology holds them in.
+
+A program that runs over an arranged topology gets copies of its fields in the order of places, and
+what it wrote is copied back. Ids are looked up inside the kernels, which is not done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from weft.devices import move
+from weft.ir.facts import Facts
+from weft.ir.ops import Program, program_blocks
+from weft.ir.request import Outcome, Request
+from weft.numbering import Numbering
+
+# Ops and loads that see in which order the arcs of a vertex lie.
+_POSITIONS = frozenset({"neighbor", "neighbor_edge"})
+
+
+def sees_positions(program: Program) -> bool:
+    """Whether a program asks for positions within rows, which another order would change."""
+    return any(
+        value.op in _POSITIONS or (value.op == "load" and value.attr == ("rank",))
+        for block in program_blocks(program)
+        for value in block.walk()
+    )
+
+
+@dataclass
+class Crossing:
+    """What is to be copied back when a run has ended."""
+
+    numbering: Numbering
+    fields: list[tuple[Any, Any]] = field(default_factory=list)  # (the user's, the one used)
+    edge_fields: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def back(self, request: Request, outcome: Outcome) -> Outcome:
+        """Copy fields back, and return the outcome in the user's numbers."""
+        for outer, inner in self.fields:
+            outer[self.numbering.order] = inner
+        for outer, inner in self.edge_fields:
+            outer[self.numbering.arcs] = inner
+        xp, order = request.topology.xp, self.numbering.order
+        frontier = outcome.frontier
+        if frontier is not None and not (request.arcs and outcome.steps == 0):
+            frontier = order[frontier]
+            if request.topology.device.kind == "cpu":  # others sort when somebody asks
+                frontier = np.sort(frontier)
+        return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
+
+
+def cross(request: Request, facts: Iterable[Facts]) -> tuple[Request, Crossing]:
+    """Return a request over an arranged topology in the numbers that the topology uses."""
+    numbering = request.topology.numbering
+    assert numbering is not None
+    used, written, edge_used, edge_written = _names(facts)
+    used |= {name for name in request.fields if name.startswith("old.")}
+    written |= {name for name in used if name.startswith("old.")}
+    crossing = Crossing(numbering)
+    fields = {
+        name: array[numbering.order] for name, array in request.fields.items() if name in used
+    }
+    edge_fields = {
+        name: array[numbering.arcs]
+        for name, array in request.edge_fields.items()
+        if name in edge_used
+    }
+    crossing.fields = [(request.fields[name], fields[name]) for name in sorted(written)]
+    crossing.edge_fields = [
+        (request.edge_fields[name], edge_fields[name]) for name in sorted(edge_written)
+    ]
+    inner = replace(
+        request,
+        fields=fields,
+        edge_fields=edge_fields,
+        frontier=_placed(request, numbering),
+        trail=None if request.trail is None else _trail(request, numbering),
+    )
+    return inner, crossing
+
+
+def _names(facts: Iterable[Facts]) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Return the fields in use and those written, and the same of edge state."""
+    used, written, edge_used, edge_written = set[str](), set[str](), set[str](), set[str]()
+    for fact in facts:
+        written |= fact.written | fact.live_written
+        used |= fact.far | fact.near | fact.live | fact.written
+        edge_written |= fact.edge_written
+        edge_used |= fact.edge_read | fact.edge_written
+    return used, written, edge_used, edge_written
+
+
+def _placed(request: Request, numbering: Numbering) -> Any:
+    if request.frontier is None:
+        return None
+    members = move(request.frontier, request.topology.device)
+    if not request.arcs:
+        return _sorted(request, numbering.place[members])
+    xp = request.topology.xp
+    places = xp.empty(numbering.arcs.size, numbering.arcs.dtype)
+    places[numbering.arcs] = xp.arange(places.size, dtype=places.dtype)
+    return _sorted(request, places[members])
+
+
+def _trail(request: Request, numbering: Numbering) -> list[Any]:
+    assert request.trail is not None
+    device = request.topology.device
+    return [_sorted(request, numbering.place[move(part, device)]) for part in request.trail]
+
+
+def _sorted(request: Request, members: Any) -> Any:
+    return np.sort(members) if request.topology.device.on_host else members

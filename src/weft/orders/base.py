@@ -1,0 +1,171 @@
+"""The list of orders, and those that are a sort of the degrees.
+
+An order is an array with every vertex once: the first one is held first. It is made on the device
+of the topology; "community" and "rcm" are computed on the host, from a copy of the arcs there.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from weft.config import ORDERS
+from weft.devices import as_array, move, to_host
+from weft.errors import ConfigError, GraphError, unknown
+from weft.topology import Topology
+
+Array = Any
+
+_SEED: Final = 0x5EED
+_SCIPY_ARCS: Final = 2**31
+
+
+class _Arrangements:
+    """The orders of one topology that were asked for by name."""
+
+    def __init__(self) -> None:
+        self.orders: dict[str, Array] = {}
+        # Topologies for as long as somebody holds them, and the latest one.
+        self.topologies: weakref.WeakValueDictionary[str, Topology]
+        self.topologies = weakref.WeakValueDictionary()
+        self.latest: Topology | None = None
+
+
+_known: weakref.WeakKeyDictionary[Topology, _Arrangements] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+
+
+def arranged(topology: Topology, name: str) -> Topology:
+    """Return the topology with its vertices in the order with this name.
+
+    Orders are kept; of the topologies themselves only the latest one is, beside those that somebody
+    else holds.
+    """
+    with _lock:
+        known = _known.setdefault(topology, _Arrangements())
+        found = known.topologies.get(name)
+        if found is None:
+            known.latest = None  # before another one takes memory
+            if name not in known.orders:
+                known.orders[name] = order_of(topology, name)
+            found = topology.arranged(known.orders[name])
+            known.topologies[name] = found
+        known.latest = found
+        return found
+
+
+def kept(topology: Topology) -> tuple[int, Topology | None]:
+    """Return the bytes of the orders of a topology, and the arranged one that is kept."""
+    known = _known.get(topology)
+    if known is None:
+        return 0, None
+    return sum(int(order.nbytes) for order in known.orders.values()), known.latest
+
+
+def order_of(topology: Topology, name: str) -> Array:
+    """Return the vertices in the order with this name, on the topology's device.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such order.
+    """
+    if name not in _MAKERS:
+        raise ConfigError(unknown("reorder", name, ORDERS))
+    with topology.device.current():
+        order = _MAKERS[name](topology)
+        return topology.xp.ascontiguousarray(order.astype(topology.index_dtype, copy=False))
+
+
+def check_order(topology: Topology, order: Any) -> Array:
+    """Return an order that a user gave as an array on the topology's device.
+
+    Raises
+    ------
+    GraphError
+        Unless it has every vertex once.
+    """
+    n = topology.num_vertices
+    array = as_array(order)
+    if array.ndim != 1 or array.size != n or (n and array.dtype.kind not in "iu"):
+        raise GraphError(
+            f"The order is an array of {array.dtype} with shape {array.shape}. Expected ({n},): "
+            "every vertex number once."
+        )
+    host = to_host(array).astype(np.int64)
+    if n and (int(host.min()) < 0 or int(host.max()) >= n or int(np.bincount(host).max()) > 1):
+        raise GraphError(
+            f"The order does not have every vertex once. Expected each number from 0 to {n - 1}."
+        )
+    return move(host.astype(topology.index_dtype), topology.device)
+
+
+def total_degree(topology: Topology) -> Array:
+    """Return the arcs that leave or enter each vertex, each counted as often as it is stored."""
+    if not topology.directed:
+        return topology.out_degree
+    return topology.out_degree.astype(np.int64) + topology.in_degree
+
+
+def _by_degree(topology: Topology) -> Array:
+    """Most arcs first; equal ones keep their order."""
+    return topology.xp.argsort(-total_degree(topology), kind="stable")
+
+
+def _hubs_first(topology: Topology) -> Array:
+    """Vertices of more than the mean degree first; both groups keep their order."""
+    xp, degree = topology.xp, total_degree(topology)
+    n = topology.num_vertices
+    # A comparison of integers, since a mean would have to be rounded.
+    hub = degree.astype(np.int64) * n > int(degree.sum(dtype=np.int64))
+    return xp.concatenate((xp.flatnonzero(hub), xp.flatnonzero(~hub)))
+
+
+def _random(topology: Topology) -> Array:
+    """One order that is the same for every graph of a size."""
+    order = np.random.default_rng(_SEED).permutation(topology.num_vertices)
+    return move(order, topology.device)
+
+
+def _reverse_cuthill_mckee(topology: Topology) -> Array:
+    """Neighbours close to each other: SciPy's reverse Cuthill-McKee, all arcs taken both ways."""
+    if topology.num_arcs >= _SCIPY_ARCS:
+        raise GraphError(
+            f"reorder='rcm' is not possible for {topology.num_arcs} arcs: SciPy takes fewer than "
+            "2**31. Choose 'community' or 'degree'."
+        )
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    rows = topology.adjacency(topology.primary_direction)
+    n = topology.num_vertices
+    if n == 0:
+        return topology.xp.zeros(0, topology.index_dtype)
+    offsets, targets = to_host(rows.offsets), to_host(rows.targets)
+    ones = np.ones(targets.size, np.int8)
+    arcs = csr_array((ones, targets.astype(np.int32), offsets.astype(np.int32)), shape=(n, n))
+    if topology.directed:
+        arcs = csr_array(arcs + arcs.T)
+    return move(reverse_cuthill_mckee(arcs, symmetric_mode=True), topology.device)
+
+
+def _communities(topology: Topology) -> Array:
+    """Vertices of a community side by side, and those of its communities, and so on."""
+    from weft.orders.community import community_order
+
+    rows = topology.adjacency(topology.primary_direction)
+    order = community_order(to_host(rows.offsets), to_host(rows.targets), topology.directed)
+    return move(order, topology.device)
+
+
+_MAKERS: Final[dict[str, Callable[[Topology], Array]]] = {
+    "community": _communities,
+    "degree": _by_degree,
+    "hub": _hubs_first,
+    "random": _random,
+    "rcm": _reverse_cuthill_mckee,
+}
