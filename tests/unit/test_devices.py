@@ -612,6 +612,7 @@ def test_schedules_of_a_gpu_are_refused_on_a_cpu_only(cupy, monkeypatch):
         lambda **k: weft.generators.rmat(5, 4, seed=3, permute=False, duplicates="sum", **k),
         lambda **k: weft.generators.road(13, 0.7, seed=3, weights=(-5, 2**40), **k),
         lambda **k: weft.generators.road(0, **k),
+        lambda **k: weft.generators.planted(90, [50, 30, 10], 8, seed=3, weights="int", **k),
     ],
 )
 def test_generators_make_the_same_graph_on_every_device(cupy, make, device, monkeypatch):

@@ -23,6 +23,7 @@ SEEDED = {
     "erdos_renyi": lambda **k: generators.erdos_renyi(200, 0.05, **k),
     "erdos_renyi m": lambda **k: generators.erdos_renyi(200, m=500, **k),
     "powerlaw": lambda **k: generators.powerlaw(300, 6, **k),
+    "planted": lambda **k: generators.planted(200, 40, 12, **k),
     "geometric": lambda **k: generators.geometric(200, 0.1, **k),
     "delaunay": lambda **k: generators.delaunay(100, **k),
 }
@@ -35,6 +36,29 @@ FIXED = {
     "grid": lambda **k: generators.grid(4, 5, **k),
 }
 ALL = SEEDED | FIXED
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_planted_communities_hold_most_edges(directed):
+    g = generators.planted(3000, [1000, 500, 800, 700], directed=directed, seed=5)
+    assert np.bincount(g.vertex["community"]).tolist() == [1000, 500, 800, 700]
+    src, dst, _ = g.to_edges()
+    community = g.vertex["community"]
+    assert (community[src] == community[dst]).mean() > 0.9
+    assert g.out_degree.mean() > 40
+    assert not (src == dst).any()
+    # The numbers of vertices tell nothing.
+    assert (np.abs(np.diff(community)) > 0).mean() > 0.5
+    plain = generators.planted(1000, 300, permute=False)
+    assert plain.vertex["community"].tolist() == [v // 300 for v in range(1000)]
+
+
+def test_planted_communities_may_be_closed_or_nothing():
+    g = generators.planted(200, 50, 10, inside=1.0, permute=False)
+    src, dst, _ = g.to_edges()
+    assert (src // 50 == dst // 50).all()
+    assert generators.planted(0).num_vertices == 0
+    assert generators.planted(3, 1, 4, inside=1.0).num_edges == 0
 
 
 def pairs(g: weft.Graph) -> list[tuple[int, int]]:
@@ -328,6 +352,10 @@ def test_float_weights_stay_below_the_end():
         (lambda: generators.geometric(5, -0.1), "radius=-0.1 is not possible"),
         (lambda: generators.geometric(5, 0.1, weights="long"), "weights='long' is not known"),
         (lambda: generators.delaunay(-1), "n=-1 is not possible"),
+        (lambda: generators.planted(5, [2, 2]), "add up to 4, but there are 5 vertices"),
+        (lambda: generators.planted(5, [5, 0]), r"community\[1\]=0 is not possible"),
+        (lambda: generators.planted(5, 0), "community=0 is not possible"),
+        (lambda: generators.planted(5, inside=1.5), "inside=1.5 is not possible"),
     ],
 )
 def test_wrong_parameters_are_explained(call, message):

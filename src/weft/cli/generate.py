@@ -32,6 +32,7 @@ Output = Annotated[
 WEIGHTS_HELP = (
     "Edge weights: int (1 to 64), float (0 to 1), or LOW:HIGH for a range; none if left out."
 )
+COMMUNITY_HELP = "The size of every community (1024 if left out), or SIZE,SIZE,... of all of them."
 
 
 class Kinds(MadeOnDemand):
@@ -55,6 +56,8 @@ class Kinds(MadeOnDemand):
             options = {key: value for key, value in given.items() if value is not None}
             if "weights" in options:
                 options["weights"] = weights_of(options["weights"])
+            if "community" in options:
+                options["community"] = sizes_of(options["community"])
             with working(f"Generating {name}"):
                 g = function(**options)
             write_graph(g, output)
@@ -63,9 +66,9 @@ class Kinds(MadeOnDemand):
         made = parameters(
             function,
             skip=("device",),
-            text=("weights",),
+            text=("weights", "community"),
             arguments=True,
-            overrides={"weights": WEIGHTS_HELP},
+            overrides={"weights": WEIGHTS_HELP, "community": COMMUNITY_HELP},
         )
         return with_signature(
             generate, [*made, *own_parameters(generate)], first_sentence(function)
@@ -87,3 +90,17 @@ def weights_of(text: str) -> str | tuple[float, float]:
     if not all(isinstance(end, int | float) for end in ends):
         raise ConfigError(f"--weights {text!r} cannot be read. Expected int, float or LOW:HIGH.")
     return ends
+
+
+def sizes_of(text: str) -> int | list[int]:
+    """Return the size of communities that a command line asks for, or several.
+
+    Examples
+    --------
+    >>> sizes_of("100"), sizes_of("30,70")
+    (100, [30, 70])
+    """
+    sizes = [value_of(part) for part in text.split(",")]
+    if not all(type(size) is int for size in sizes):
+        raise ConfigError(f"--community {text!r} cannot be read. Expected SIZE or SIZE,SIZE,...")
+    return sizes if len(sizes) > 1 else sizes[0]

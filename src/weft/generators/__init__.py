@@ -8,6 +8,7 @@ from weft.generators.classic import complete, cycle, path, star, tree
 from weft.generators.geometric import delaunay, geometric
 from weft.generators.kronecker import kron, rmat
 from weft.generators.lattice import grid, road
+from weft.generators.planted import planted
 from weft.generators.random_graphs import erdos_renyi, powerlaw
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "grid",
     "kron",
     "path",
+    "planted",
     "powerlaw",
     "rmat",
     "road",
