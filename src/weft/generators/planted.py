@@ -114,7 +114,7 @@ def planted(
 
 def _starts(n: int, community: int | Sequence[int]) -> Array:
     """Return where each community begins, and the number of vertices at the end."""
-    if isinstance(community, Sequence) or hasattr(community, "__len__"):
+    if not isinstance(community, int | np.integer):
         sizes = [check_integer(f"community[{k}]", size, 1) for k, size in enumerate(community)]
         if sum(sizes) != n:
             raise ConfigError(
