@@ -1,0 +1,113 @@
+"""Dense oracles: the formulas of weft.learning in NumPy, with one row and column per vertex.
+
+Nothing here is shared with weft but the list of edges.
+"""
+
+import numpy as np
+
+import weft
+
+WIDTHS = (1, 2, 3, 4, 7, 8, 16, 32, 33, 64, 128)
+
+
+def social(*, directed=False, seed=1):
+    """A small graph with a hub, self-loops, parallel edges, isolated vertices and weights."""
+    rng = np.random.default_rng(seed)
+    n, m = 60, 240
+    src = np.minimum(rng.integers(0, n - 3, m), rng.integers(0, n - 3, m))
+    dst = rng.integers(0, n - 3, m)
+    weight = rng.integers(1, 9, m) / 4
+    return weft.Graph.from_edges(src, dst, weight, num_vertices=n, directed=directed)
+
+
+def tolerance(dtype):
+    """How close results are to the oracle: rounding, and where an iteration stops."""
+    return {"rtol": 2e-4, "atol": 2e-5} if np.dtype(dtype) == np.float32 else {"rtol": 1e-9}
+
+
+def arcs(g, column=None):
+    """Return sources and targets of all arcs, and the values of an edge column on them."""
+    src, dst, weight = (None if x is None else np.asarray(x) for x in g.to_edges())
+    if column is not None and column != "weight":
+        values = np.asarray(g.edge[column])
+    else:
+        values = np.ones(len(src)) if weight is None else weight
+    if not g.directed:
+        proper = src != dst
+        src, dst = np.concatenate([src, dst[proper]]), np.concatenate([dst, src[proper]])
+        values = np.concatenate([values, values[proper]])
+    return src, dst, values.astype(float)
+
+
+def matrix(g, column=None):
+    """Return W[v, u]: what the arcs u -> v weigh together; vectors along the last axis."""
+    src, dst, values = arcs(g, column)
+    n = g.num_vertices
+    total = np.zeros((n, n, *values.shape[1:]))
+    np.add.at(total, (dst, src), values)
+    return total
+
+
+def fixed_point(update, x, tol, max_iter):
+    """Return x after updates until no element moves by more than tol, and how many there were."""
+    for step in range(max_iter):
+        new = update(x)
+        moved = np.abs(new - x).max(initial=0)
+        x = new
+        if moved <= tol:
+            return x, step + 1
+    return x, max_iter
+
+
+def safe_inverse(x):
+    return np.divide(1, x, out=np.zeros_like(x), where=x != 0)
+
+
+def normalized(x):
+    total = x.sum(axis=-1, keepdims=True)
+    return x / np.where(total == 0, 1, total)
+
+
+def manifold_ranking(g, start, alpha, column, tol=1e-6, max_iter=200):
+    start = np.asarray(start, float)
+    w = matrix(g, column)
+    vectors = start[:, None] if start.ndim == 1 else start
+    w = np.broadcast_to(w if w.ndim == 3 else w[:, :, None], (*w.shape[:2], vectors.shape[1]))
+
+    def update(x):
+        return (
+            alpha * np.einsum("vuk,uk->vk", w, x) * safe_inverse(w.sum(axis=1))
+            + (1 - alpha) * vectors
+        )
+
+    found, steps = fixed_point(update, vectors, tol, max_iter)
+    return found.reshape(start.shape), steps
+
+
+def label_propagation(g, labels, alpha, column, seeds=(), tol=1e-6, max_iter=200):
+    """Propagate one property."""
+    start = normalized(np.asarray(labels, float))
+    w = matrix(g, column) if isinstance(column, str | None) else column
+    seeds = list(seeds)
+
+    def update(x):
+        new = normalized(alpha * normalized(w @ x) + (1 - alpha) * x)
+        new[seeds] = start[seeds]
+        return new
+
+    return fixed_point(update, start, tol, max_iter)
+
+
+def multimodal(g, start, alpha, column, tol=1e-6, max_iter=200):
+    start = np.asarray(start, float)
+    alpha = np.atleast_1d(alpha)
+    w = matrix(g, column)
+    w = w if w.ndim == 3 else w[:, :, None]
+
+    def update(x):
+        vectors = x[:, None] if x.ndim == 1 else x
+        aggr = np.einsum("vum,uk->vmk", w, vectors)
+        mixed = np.einsum("m,vmk->vk", alpha, aggr)
+        return mixed.reshape(x.shape) + (1 - alpha.sum()) * start
+
+    return fixed_point(update, start, tol, max_iter)
