@@ -62,11 +62,17 @@ def push_update(
 
 
 def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> None:
-    """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
+    """Write-once: whoever swaps the deciding field writes the others and queues the vertex.
+
+    Where it held something else than `held` says, that is the case to be looked at again.
+    """
     claim = claim_field(step)
     message = messages[step.into.index(claim)]
     array = kernel.args.use("field", claim)
-    with out.block(f"if (!differs(at_cas({array}, v, held, {message}), held))"):
+    out.line(f"const auto found = at_cas({array}, v, held, {message});")
+    out.line("again = differs(found, held);")
+    out.line("held = found;")
+    with out.block("if (!again)"):
         for name, text in zip(step.into, messages, strict=False):
             if name != claim:
                 write(kernel, out, ("field", name), name, text, "leave")
@@ -432,7 +438,8 @@ class Pulled:
     def _held(self, out: Emitter) -> None:
         claim = claim_field(self.step)
         array = self.kernel.args.use("field", claim)
-        out.line(f"const auto held = at_load({array}, v);")
+        out.line(f"auto held = at_load({array}, v);")
+        out.line("bool again = false;")
         dtype, _ = self.kernel.types[claim]
         site = self.kernel.site("in")
         site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"

@@ -55,6 +55,8 @@ struct Loop {
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
     i64 lists;       // far lists made so far
+    i64 hinted;      // what accepting vertices hold in the field that decides is known:
+    i64 hint;        // its bits
     i64 origin;      // what the first frontier holds in the field that tells who is in a frontier
     double threshold;
     double raised;
@@ -80,37 +82,41 @@ struct Held {
 
 constexpr i64 ticks_between_looks = 32;  // at the stop flag, which lies in host memory
 
-// Clear the counters of the next phase, and look whether somebody asks to stop.
+WEFT_DEVICE void clear_counters(u64* counters, u32 count) {
+    for (u32 i = thread_id(); i < count; i += block_size()) counters[i] = 0;
+}
+
+// Whether somebody asks to stop. Nobody need wait for the answer before the phase is over.
 template <class Args>
-WEFT_DEVICE void open_phase(const Args& a, const Loop& loop) {
-    u64* next = a.counters + (loop.tick + 1) % 3 * CELLS;
-    for (u32 i = thread_id(); i < CELLS; i += block_size()) next[i] = 0;
-    if (thread_id() == 0) {
-        u64 stop = load_relaxed(&a.fault->cause);
-        if (loop.tick % ticks_between_looks == 0) stop |= load_volatile(a.stop);
-        if (stop != 0) atomic_add(a.counters + loop.tick % 3 * CELLS + STOPPED, 1ull);
-    }
+WEFT_DEVICE u32 look_for_stop(const Args& a, const Loop& loop) {
+    u32 stop = load_relaxed(&a.fault->cause);
+    if (loop.tick % ticks_between_looks == 0) stop |= load_volatile(a.stop);
+    return stop;
 }
 
 template <class Program>
 WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Program::Scalars>* held,
-                           u32 blocks, unsigned char* shared) {
+                           u64* counters, u32 blocks, unsigned char* shared) {
     const Loop& loop = held->loop;
-    u64* cells = a.counters + loop.tick % 3 * CELLS;
-    const u64* before = a.counters + (loop.tick + 2) % 3 * CELLS;
+    u64* cells = counters + loop.tick % 3 * CELLS;
+    const u64* before = counters + (loop.tick + 2) % 3 * CELLS;
+    u32 stop = 0;
     if (block_id() == 0) {
-        open_phase(a, loop);
+        clear_counters(counters + (loop.tick + 1) % 3 * CELLS, CELLS);
+        if (thread_id() == 0) stop = look_for_stop(a, loop);
         Program::clear(a, loop);
     }
     const Place place{block_id(), blocks, cells + SCHEDULE, before + SCHEDULE, shared};
     Program::run(a, loop, held->scalars, place, cells);
+    if (stop != 0) atomic_add(cells + STOPPED, 1ull);
 }
 
 // By one thread of each block: on to the next phase.
 template <class Program>
 WEFT_DEVICE void step_forward(const typename Program::Args& a,
-                              Held<typename Program::Scalars>* held, u32 blocks) {
-    const u64* cells = a.counters + held->loop.tick % 3 * CELLS;
+                              Held<typename Program::Scalars>* held, const u64* counters,
+                              u32 blocks) {
+    const u64* cells = counters + held->loop.tick % 3 * CELLS;
     Program::advance(a, held->loop, held->scalars, cells, blocks, block_id() == 0);
     held->loop.tick += 1;
 }
@@ -159,11 +165,13 @@ WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
     return loop.status == RUNNING && (phases >> loop.phase & 1) != 0;
 }
 
-// Run the phases of this kernel as long as it is their turn.
+// Run the phases of this kernel as long as it is their turn. A cluster that goes on alone counts in
+// the shared memory of its first block, which is nearer than global memory.
 template <class Program>
 WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     using HeldLoop = Held<typename Program::Scalars>;
     WEFT_SHARED(HeldLoop, held, 1);
+    WEFT_SHARED(u64, near_counters, 3 * CELLS);
     WEFT_SHARED(unsigned char, shared);
     load_held(a, held);
     bool ran = false;
@@ -171,7 +179,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
     sync_block();  // everybody has looked
     if (begins) {  // each block for itself
-        if (thread_id() == 0) step_forward<Program>(a, held, grid_size());
+        if (thread_id() == 0) step_forward<Program>(a, held, a.counters, grid_size());
         sync_block();
         ran = true;
     }
@@ -179,20 +187,28 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
         ran = true;
         const bool narrow = held->loop.narrow != 0;
         const u32 blocks = narrow ? cluster_size() : grid_size();
-        // Every block has read what the last phase counted before a cluster goes on alone.
-        if (narrow) sync_grid(a.barrier);
+        u64* const counters = narrow ? cluster_pointer(near_counters, 0) : a.counters;
+        if (narrow) {
+            if (block_id() == 0) clear_counters(near_counters, 3 * CELLS);
+            // Every block has read what the last phase counted before a cluster goes on alone.
+            sync_grid(a.barrier);
+        }
         if (block_id() < blocks) {
+            if (narrow) sync_cluster();
             do {
-                run_phase<Program>(a, held, blocks, shared);
+                run_phase<Program>(a, held, counters, blocks, shared);
                 if (narrow) sync_cluster();
                 else sync_grid(a.barrier);
                 loaded = false;
-                if (thread_id() == 0) step_forward<Program>(a, held, blocks);
+                if (thread_id() == 0) step_forward<Program>(a, held, counters, blocks);
                 sync_block();
             } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
         }
         if (narrow) {
-            if (block_id() == 0) store_held(a, held);
+            if (block_id() == 0) {
+                store_held(a, held);
+                clear_counters(a.counters, 3 * CELLS);
+            }
             sync_grid(a.barrier);
             load_held(a, held);
             loaded = true;
@@ -209,7 +225,9 @@ WEFT_DEVICE void run_alone(const typename Program::Args& a) {
     WEFT_SHARED(HeldLoop, held, 1);
     WEFT_SHARED(unsigned char, shared);
     load_held(a, held);
-    if (held->loop.status == RUNNING) run_phase<Program>(a, held, grid_size(), shared);
+    if (held->loop.status == RUNNING) {
+        run_phase<Program>(a, held, a.counters, grid_size(), shared);
+    }
 }
 
 // What follows a phase that was run alone.
@@ -221,7 +239,7 @@ WEFT_DEVICE void turn_alone(const typename Program::Args& a, u32 blocks) {
     const bool running = held->loop.status == RUNNING;
     sync_block();  // all have looked before the first thread goes on
     if (!running) return;
-    if (thread_id() == 0) step_forward<Program>(a, held, blocks);
+    if (thread_id() == 0) step_forward<Program>(a, held, a.counters, blocks);
     sync_block();
     report_held(a, held);
 }
