@@ -259,7 +259,8 @@ def driver(sanitizer: str, seed: int) -> EmulatedDriver:
 
 # What is different in each: schedules that share rows, maps, compaction, launches.
 SANITIZED = [
-    ("search", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12}),
+    ("search", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12,
+                "frontier_in": "state"}),
     ("paths", {"schedule": "warp", "fuse": "direction"}),
     ("ranks", {"schedule": "block", "fuse": "none"}),
     ("components", {"schedule": "twce"}),
@@ -267,7 +268,7 @@ SANITIZED = [
     ("fold", {"schedule": "strict", "compaction": "jit", "bin_size": 1}),
     ("minima", {"schedule": "edge", "dedup": "bitmask", "frontier_out": "queue"}),
     ("minima", {"schedule": "row", "combine": "sort", "compaction": "ballot"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])

@@ -70,8 +70,10 @@ template <class Vertex, Kind kind, Compaction compaction, Dedup dedup, u32 class
 struct Output {
     static_assert(classes == 1 || classes == 4, "one queue, or one per degree class");
 
-    Vertex* queue;          // `classes` stretches of `capacity` places
-    i64 capacity;
+    static constexpr u32 num_classes = classes;
+
+    Vertex* queue;          // a stretch of places for each class, the first from the beginning on
+    i64 capacity;           // of the first
     u32* stamps;            // one per vertex: stamps[v] == epoch says that v is in
     u32 epoch;
     u32* bitmap;            // of Kind::bitmap or Dedup::bitmask; all zero before the phase
@@ -82,6 +84,8 @@ struct Output {
     u32 warp_degree, block_degree, grid_degree;  // where the classes 1, 2 and 3 begin
     u32 emitted = 0;  // by this thread; a warp emits less than 2^32 times in a phase
     u64 edges = 0;
+    // Where the stretches of the other classes begin, and the last one ends.
+    i64 class_1 = capacity, class_2 = 2 * capacity, class_3 = 3 * capacity, class_4 = 4 * capacity;
 
     static constexpr Dedup filter = filter_of(kind, compaction, dedup);
     static constexpr bool exact = filter == Dedup::exact;
@@ -216,7 +220,16 @@ struct Output {
     }
 
     WEFT_DEVICE List<Vertex> list(u32 of_class) const {
-        return {queue + of_class * capacity, capacity, cells + TAIL + of_class, cells + OVERFLOW};
+        const i64 begin = classes == 1 || of_class == 0 ? 0
+                          : of_class == 1               ? class_1
+                          : of_class == 2               ? class_2
+                                                        : class_3;
+        const i64 end = classes == 1    ? capacity
+                        : of_class == 0 ? class_1
+                        : of_class == 1 ? class_2
+                        : of_class == 2 ? class_3
+                                        : class_4;
+        return {queue + begin, end - begin, cells + TAIL + of_class, cells + OVERFLOW};
     }
 
     WEFT_DEVICE void put_in_bin(i64 v, u32 of_class) {

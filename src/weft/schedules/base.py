@@ -67,6 +67,8 @@ class Schedule:
     workspace
         Arrays in global memory, of any contents, as (name, dtype, size) in the order of the
         pointers of ``Memory``: ``workspace(n, slots)`` for `n` rows and their slots.
+    takes_classes
+        Whether its last phase can do without the others, given rows by degree class.
     refuse
         Why it cannot serve a format with groups of this width, or "": ``refuse(format, lanes)``.
     """
@@ -80,6 +82,7 @@ class Schedule:
     shared_bytes: Callable[[int, int, int, int], int] = _no_shared
     workspace: Callable[[int, int], Workspace] = _no_workspace
     refuse: Callable[[Format, int], str] = _never_refuses
+    takes_classes: bool = False
 
     @property
     def source(self) -> str:

@@ -2,7 +2,8 @@
 //
 // Phase 0 fills two arrays from both ends: `small` with rows for a group (from the front) and for a
 // warp (from the back), `large` with rows for a block and for all blocks. Phase 1 takes the rows,
-// the largest first. Rows for all blocks are closed in parts, by each warp that took some.
+// the largest first. Rows for all blocks are closed in parts, by each warp that took some. Rows that
+// come by class are taken as they are, by phase 1 alone.
 // (D. Merrill, M. Garland, A. Grimshaw, Scalable GPU graph traversal, PPoPP 2012.)
 #ifndef WEFT_SCHEDULE_TWC_CUH
 #define WEFT_SCHEDULE_TWC_CUH
@@ -24,40 +25,60 @@ struct TwcSchedule {
     static WEFT_DEVICE void run(const Place& place, const Knobs& knobs, const Memory& memory,
                                 const Format& format, const Rows& rows, Visitor& visitor) {
         if constexpr (phase == 0) {
+            static_assert(!has_classes<Rows>, "they need no sorting");
             sort(place, knobs, memory, format, rows, visitor);
+        } else if constexpr (has_classes<Rows>) {
+            static_assert(!Visitor::exits, "nobody has cleared the stops");
+            take(place, memory, format, rows, visitor);
         } else {
-            const i64 size = rows.size();
-            const i64 for_group = static_cast<i64>(place.before[FOR_GROUP]);
-            const i64 for_warp = static_cast<i64>(place.before[FOR_WARP]);
-            const i64 for_block = static_cast<i64>(place.before[FOR_BLOCK]);
-            const i64 for_grid = static_cast<i64>(place.before[FOR_GRID]);
-            take_by_grid(place, memory, format, visitor, size, for_grid);
-            if (for_block > 0) {
-                u32 turn = 0;
-                clear_flag<lanes>(place.shared);
-                for (i64 i = place.block; i < for_block; i += place.blocks) {
-                    const i64 row = memory.large[i];
-                    walk_by_block<lanes>(format, row, format.begin(row), format.end(row), visitor,
-                                         place.shared, ++turn);
-                }
-            }
-            constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
-            const i64 units = num_groups<unit_lanes>(place);
-            for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
-                const i64 row = memory.small[size - 1 - i];
-                const i64 begin = format.begin(row), end = format.end(row);
-                if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
-                else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
-            }
-            const i64 groups = num_groups<lanes>(place);
-            for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
-                const i64 row = memory.small[i];
-                walk_alone(format, row, format.begin(row), format.end(row), visitor);
-            }
+            take(place, memory, format, Sorted{memory, place.before, rows.size()}, visitor);
         }
     }
 
  private:
+    // Rows as phase 0 left them.
+    struct Sorted {
+        const Memory& memory;
+        const u64* counts;
+        i64 size;
+        WEFT_DEVICE i64 count(u32 of_class) const { return static_cast<i64>(counts[of_class]); }
+        WEFT_DEVICE i64 row(u32 of_class, i64 i) const {
+            const i64* const queue = of_class <= FOR_WARP ? memory.small : memory.large;
+            return queue[of_class % 2 == 0 ? i : size - 1 - i];
+        }
+    };
+
+    template <class Classes, class Visitor>
+    static WEFT_DEVICE void take(const Place& place, const Memory& memory, const Format& format,
+                                 const Classes& rows, Visitor& visitor) {
+        const i64 for_group = rows.count(FOR_GROUP);
+        const i64 for_warp = rows.count(FOR_WARP);
+        const i64 for_block = rows.count(FOR_BLOCK);
+        take_by_grid(place, memory, format, rows, visitor);
+        if (for_block > 0) {
+            u32 turn = 0;
+            clear_flag<lanes>(place.shared);
+            for (i64 i = place.block; i < for_block; i += place.blocks) {
+                const i64 row = rows.row(FOR_BLOCK, i);
+                walk_by_block<lanes>(format, row, format.begin(row), format.end(row), visitor,
+                                     place.shared, ++turn);
+            }
+        }
+        constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
+        const i64 units = num_groups<unit_lanes>(place);
+        for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
+            const i64 row = rows.row(FOR_WARP, i);
+            const i64 begin = format.begin(row), end = format.end(row);
+            if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
+            else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
+        }
+        const i64 groups = num_groups<lanes>(place);
+        for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
+            const i64 row = rows.row(FOR_GROUP, i);
+            walk_alone(format, row, format.begin(row), format.end(row), visitor);
+        }
+    }
+
     static WEFT_DEVICE u32 class_of(const Knobs& knobs, i64 degree) {
         return degree < knobs.warp_degree    ? FOR_GROUP
                : degree < knobs.block_degree ? FOR_WARP
@@ -110,10 +131,11 @@ struct TwcSchedule {
     }
 
     // All warps (or blocks, where they are the groups) share each row, piece by piece in turn.
-    template <class Visitor>
+    template <class Classes, class Visitor>
     static WEFT_DEVICE void take_by_grid(const Place& place, const Memory& memory,
-                                         const Format& format, Visitor& visitor, i64 size,
-                                         i64 count) {
+                                         const Format& format, const Classes& rows,
+                                         Visitor& visitor) {
+        const i64 count = rows.count(FOR_GRID);
         constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
         constexpr u32 windows = 8;
         constexpr u32 piece = windows * (lanes == 0 ? 1 : warp_size / (lanes + (lanes == 0)));
@@ -121,7 +143,7 @@ struct TwcSchedule {
         const i64 unit = first_group<unit_lanes>(place);
         i64 used = 0;  // where the pieces of the next row begin, among the units
         for (i64 i = 0; i < count; ++i) {
-            const i64 row = memory.large[size - 1 - i];
+            const i64 row = rows.row(FOR_GRID, i);
             const i64 begin = format.begin(row), end = format.end(row);
             const i64 pieces = (end - begin + piece - 1) / piece;
             const i64 first = unit >= used ? unit - used : unit + units - used;
@@ -129,7 +151,7 @@ struct TwcSchedule {
             if (first >= pieces) continue;
             const typename Visitor::Row held = visitor.load(row);
             typename Visitor::Partial partial = visitor.empty(held);
-            const ByteFlag flag = {memory.stops + i};
+            const ByteFlag flag = {Visitor::exits ? memory.stops + i : nullptr};
             for (i64 at = first; at < pieces; at += units) {
                 const i64 from = begin + at * piece;
                 const i64 to = from + piece < end ? from + piece : end;

@@ -25,5 +25,6 @@ register(
         rows="mixed",
         shared_bytes=shared_bytes,
         workspace=workspace,
+        takes_classes=True,
     )
 )

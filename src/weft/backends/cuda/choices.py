@@ -6,7 +6,9 @@ import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft.backends.cuda.conversions import class_starts
 from weft.backends.cuda.costs import common_lanes, default_schedule, shape_of
+from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of, wants_state
@@ -70,7 +72,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         sides = {name: replace(side, **_by_bytes(side)) for name, side in sides.items()}
     return Options(
         directions=directions_of(request),
-        **sides,
+        push=sides["push"],
+        pull=sides["pull"],
+        gather=sides["gather"],
         rule=rule_of(request.options),
         compaction="ballot" if deterministic else get("compaction") or "online",
         dedup="exact" if deterministic else get("dedup") or "exact",
@@ -145,6 +149,8 @@ def launching(
         "few": 1 << 20,
         "many": 1 << 23,
     }
+    degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
+    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
     return Launching(grid, block, shared, cluster, fuse, knobs)
 
 
@@ -170,4 +176,6 @@ def _aligned(nbytes: int) -> int:
 def _output_bytes(options: Options, bin_size: int, block: int, index_bytes: int) -> int:
     """Return an upper bound for all outputs of a program (see output.cuh)."""
     tables = max(1024, block // 32 * 64) if options.dedup in ("history", "warp") else 0
-    return 16 + _aligned(bin_size * index_bytes) + tables * index_bytes + block // 32 * 16
+    classes = CLASSES if options.classes else 1
+    bins = 16 * classes + _aligned(classes * bin_size * index_bytes)
+    return bins + tables * index_bytes + block // 32 * 16

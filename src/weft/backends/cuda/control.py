@@ -17,7 +17,8 @@ LOOP = (
     "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
-    "swapped", "overflow", "following", "once", "lists", "hinted", "hint", "origin",
+    "swapped", "overflow", "following", "once", "lists", "hinted", "hint",
+    "classed", "class_0", "class_1", "class_2", "class_3", "origin",
     "threshold", "raised", "delta", "floor", "least", "total",
 )  # fmt: skip
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})

@@ -15,6 +15,7 @@ from weft.ir.facts import uses
 from weft.ir.ops import LIVE_WRITE
 from weft.ir.plan import Sweep, claim_field
 
+CLASSES = 4  # of degrees, where a queue lies by them
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
 
 
@@ -24,8 +25,9 @@ def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
 
 
 def output_of(
-    kernel: Kernel, kind: str, *, exact: bool, repeats: bool = False, batch: bool = False
-) -> str:
+    kernel: Kernel, kind: str, *, exact: bool, repeats: bool = False, batch: bool = False,
+    classes: bool = False,
+) -> str:  # fmt: skip
     """Return the C++ type of an output that may (exact) get a vertex twice, or surely does not.
 
     With `repeats` nobody can see a vertex that is queued twice. A `batch` is filtered afterwards.
@@ -36,7 +38,8 @@ def output_of(
         dedup = kernel.options.dedup
     if compaction == "batch":
         compaction, dedup = ("batch", "none") if batch else ("online", dedup)
-    return f"Output<Vertex, Kind::{kind}, Compaction::{compaction}, Dedup::{dedup}, 1>"
+    pieces = CLASSES if classes and kind == "queue" else 1
+    return f"Output<Vertex, Kind::{kind}, Compaction::{compaction}, Dedup::{dedup}, {pieces}>"
 
 
 def is_batch(kernel: Kernel, kind: str, direction: str) -> bool:
@@ -140,7 +143,8 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
 def sweep_call(kernel: Kernel, side: Side, name: str, part: int, lanes: int = 1) -> str:
     """Return the call of one phase of a schedule with `rows` and `visitor`."""
     struct = f"{side.schedule.struct}<{side.format.struct}<Vertex>, {lanes}>"
-    memory = f"{struct}::Memory{_memory(kernel, side, name)}"
+    arrays = "{}" if kernel.options.classes and name == "push" else _memory(kernel, side, name)
+    memory = f"{struct}::Memory{arrays}"
     return f"{struct}::template run<{part}>(place, knobs_of(a), {memory}, format, rows, visitor);"
 
 
@@ -169,6 +173,8 @@ def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> list[st
         else:
             lines.append("const SomeRows<Vertex> rows{nullptr, a.n};")
         return lines
+    if kernel.options.classes:
+        return ["const auto rows = class_rows(a, loop);"]
     if side.frontier_in == "queue":
         return [
             "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "
@@ -270,7 +276,8 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         kind = kind if options.chosen_output else "counter"
     batch = is_batch(kernel, kind, direction)
     repeats = direction == "push" and sweep.relaxes
-    output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch)
+    classes = options.classes and direction == "push"
+    output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch, classes=classes)
     lanes = kernel.lanes = lanes_of(kernel, sweep) if direction == "push" else 1
     if direction == "push":
         visitor = push_visitor(kernel, sweep, f"Push{k}")
@@ -284,7 +291,8 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     kernel.lanes = 1
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
     serial = sweep.in_order and direction == "push"
-    count = 1 if serial else side.schedule.phases
+    count = 1 if serial or classes else side.schedule.phases
+    last = side.schedule.phases - 1
     head = _inputs(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
@@ -296,7 +304,8 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     def body_of(part: int) -> list[str]:
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=IN_ORDER if serial else sweep_call(kernel, side, chosen, part, lanes),
+            call=IN_ORDER if serial
+            else sweep_call(kernel, side, chosen, last if classes else part, lanes),
             format_=format_of(kernel, side, way), members=members, batch=batch,
         )  # fmt: skip
         if kind in ("bitmap", "bytemap") and part == count - 1:
@@ -308,7 +317,8 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     maps = maps or "Dedup::bitmask" in output
     return kernel.ready(
         start,
-        queue=direction == "push" and side.frontier_in == "queue",
+        queue=direction == "push" and side.frontier_in == "queue" and not classes,
+        classes=classes,
         map_=not told and (direction == "pull" or side.frontier_in in ("bitmap", "bytemap")),
         clean=maps and not kernel.discards,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
@@ -459,6 +469,8 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
         lines = ["keep_counts(t);", "state_taken(t.loop);", then]
     elif kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
+    elif kind == "queue" and kernel.options.classes and direction.startswith("push"):
+        lines = [f"classes_taken(t, {_once(sweep)});", then]
     elif kind == "queue":
         take = "take_batch" if is_batch(kernel, kind, direction) else "take_queue"
         lines = ["keep_counts(t);", f"{take}(t, {kernel.follow(then)}, {_once(sweep)});"]
@@ -483,8 +495,9 @@ def _commit_phase(
         out_kind = side.frontier_out
     if direction == "pull" and kind not in ("counter", out_kind):
         out_kind = kind
+    classes = kernel.options.classes and direction == "push"
     body = [
-        f"using Out = {output_of(kernel, out_kind, exact=False)};",
+        f"using Out = {output_of(kernel, out_kind, exact=False, classes=classes)};",
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
         f"const auto degree = {degree_functor(kernel)};",

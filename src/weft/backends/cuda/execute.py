@@ -12,6 +12,7 @@ from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
 from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
+from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import Rendered, render
@@ -113,6 +114,8 @@ def _make(
         and not request.arcs
     )
     options = replace(options, ordered=ordered)
+    options = replace(options, classes=takes_classes(program, sweeps, options))
+    decided += ["degree_classes"] if options.classes else []
     renumbered = topology.numbering is not None
     traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
     rendered = render(program, sweeps, refill, traits, options, closed)
@@ -198,7 +201,8 @@ class _Run:
             threshold=-np.inf, floor=-np.inf, least=np.inf,
             delta=float(request.options.get("delta") or 0.0),
         )  # fmt: skip
-        self.queues = [workspace.get(("queue", k), self.n, topology.index_dtype) for k in (0, 1)]
+        places = self.launching.knobs["class_4"] if self.compiled.options.classes else self.n
+        self.queues = [workspace.get(("queue", k), places, topology.index_dtype) for k in (0, 1)]
         frontier = request.frontier
         if request.arcs:
             count = topology.num_arcs if frontier is None else len(frontier)
@@ -369,6 +373,8 @@ class _Run:
             return self.xp.zeros(0, self.request.topology.index_dtype)
         if self.saved("queued"):
             return self.xp.unique(self.queues[self.saved("queue")][:size])
+        if self.saved("classed"):
+            return self._listed_by_class()
         if not self.saved("mapped"):
             return self._told_by_state()
         words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32)
@@ -378,6 +384,13 @@ class _Run:
             bits = self.xp.unpackbits(words.view(np.uint8), bitorder="little")
             mask = bits[: self.n] != 0
         return self.xp.flatnonzero(mask).astype(self.request.topology.index_dtype)
+
+    def _listed_by_class(self) -> Any:
+        """Return the last frontier where the queue lies by degree class."""
+        queue, knobs = self.queues[self.saved("queue")], self.launching.knobs
+        firsts = [0, *(knobs[f"class_{k}"] for k in (1, 2, 3))]
+        pieces = [queue[at : at + self.saved(f"class_{k}")] for k, at in enumerate(firsts)]
+        return self.xp.unique(self.xp.concatenate(pieces))
 
     def _told_by_state(self) -> Any:
         """Return the last frontier where a field tells who is in it."""

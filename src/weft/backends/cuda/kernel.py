@@ -61,6 +61,7 @@ class Options:
     lanes: int = 1  # threads that look for common neighbours together
     large_blocks: bool = False  # of more than 256 threads
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
+    classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
 
     def side(self, name: str) -> Side:
@@ -94,6 +95,18 @@ class Phase:
     number: int = -1
 
 
+@dataclass(frozen=True)
+class Start:
+    """The start of a sweep, and the form in which it wants the frontier."""
+
+    statement: str
+    queue: bool = False
+    map: bool = False
+    clean: bool = False  # the map that is written next is empty
+    reverse: str = ""  # the statement that lists the accepting vertices
+    classes: bool = False  # a queue by degree class
+
+
 @dataclass
 class Kernel:
     """The parts of a program as they are made."""
@@ -113,7 +126,7 @@ class Kernel:
     marks: bool = False  # blocks keep rows in markers
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
-    starts: list[tuple[str, bool, bool, bool, str]] = field(default_factory=list)
+    starts: list[Start] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
     lanes: int = 1  # threads that take one arc together, in the sweep being rendered
     row_bytes: int = 1  # of the largest visitor
@@ -146,11 +159,11 @@ class Kernel:
 
     def ready(
         self, start: str, *, queue: bool = False, map_: bool = False, clean: bool = False,
-        reverse: str = "",
+        reverse: str = "", classes: bool = False,
     ) -> str:  # fmt: skip
         """Return the statement that brings the frontier into the form wanted, then starts."""
         number = len(self.starts)
-        self.starts.append((start, queue, map_, clean, reverse))
+        self.starts.append(Start(start, queue, map_, clean, reverse, classes))
         return f"t.loop.back = {number}; ready(t);"
 
     def follow(self, then: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.edges import (
+    CLASSES,
     add_parts,
     degree_functor,
     format_of,
@@ -33,7 +34,18 @@ from weft.backends.cuda.visitors import (
 from weft.ir.ops import FLOAT64, Step
 from weft.ir.plan import Sweep
 
-NEAR = "Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, 1>"
+
+def _near(kernel: Kernel) -> str:
+    """Return the type of the output that near vertices go to."""
+    pieces = CLASSES if kernel.options.classes else 1
+    return f"Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, {pieces}>"
+
+
+def _taken(kernel: Kernel) -> list[str]:
+    """Return the statements that make the near vertices the frontier."""
+    if kernel.options.classes:
+        return ["classes_taken(t, false);"]
+    return ["keep_counts(t);", "queue_taken(t.loop);"]
 
 
 def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
@@ -103,9 +115,12 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     else:
         render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
+    phases = side.schedule.phases
+    count = 1 if kernel.options.classes else phases
     head = [
-        "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "
-        "loop.size};",
+        "const auto rows = class_rows(a, loop);"
+        if kernel.options.classes
+        else "const auto rows = entered_rows(a, loop);",
         "Far<Vertex, true> waiting = "
         "make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
         "waiting.begin();",
@@ -115,10 +130,9 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         [
             "t.loop.far_size += i64(t.cells[FAR]);",
             "t.loop.processed += t.loop.looked;",
-            "keep_counts(t);",
             "record(t, 0, 0);",
             "t.loop.step += 1;",
-            "queue_taken(t.loop);",
+            *_taken(kernel),
             "choose_width(t);",
             "begin_step(t);",
         ],
@@ -126,13 +140,15 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
 
     def body_of(part: int) -> list[str]:
         body = visitor_phase(
-            kernel, sweep, visitor, output=NEAR, touched=False, head=head,
-            call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
+            kernel, sweep, visitor, output=_near(kernel), touched=False, head=head,
+            call=sweep_call(kernel, side, "push", part if count > 1 else phases - 1),
+            format_=format_of(kernel, side, "out"),
             members={"waiting": "Far<Vertex, true>"},
         )  # fmt: skip
         return [*body, "waiting.end();"]
 
-    return add_parts(kernel, "relax", side.schedule.phases, body_of, [finish])
+    start = add_parts(kernel, "relax", count, body_of, [finish])
+    return kernel.ready(start, classes=True) if kernel.options.classes else start
 
 
 def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:
@@ -188,7 +204,7 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
     out = kernel.emitter()
     text = _priority(kernel, out, step, site, {})
     body = [
-        f"using Out = {NEAR};",
+        f"using Out = {_near(kernel)};",
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
         f"const auto degree = {degree_functor(kernel)};",
@@ -220,8 +236,7 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
             "t.loop.lists += 1;",
             "t.loop.threshold = t.loop.raised;",
             "t.loop.floor = -infinity<double>();",
-            "keep_counts(t);",
-            "queue_taken(t.loop);",
+            *_taken(kernel),
             "const double* const found = t.a.spread + t.loop.tick % 3 * 2;",
             "t.loop.least = load_relaxed(found);",
             "t.loop.total = load_relaxed(found + 1);",

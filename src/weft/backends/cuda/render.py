@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.beginning import render_beginning
+from weft.backends.cuda.conversions import render_conversions
 from weft.backends.cuda.edges import directions_of, render_edge_sweep
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
@@ -106,6 +107,8 @@ def render(
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
+    if options.classes:
+        kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
     if options.ordered:
         render_ordered(kernel, sweeps[0])
     elif program.mode == "replay":
@@ -113,7 +116,7 @@ def render(
     else:
         _loop(kernel, sweeps, refill)
     render_beginning(kernel, sweeps, closed)
-    _conversions(kernel)
+    render_conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
     source = _source(kernel, types, sweeps)
     return Rendered(
@@ -305,136 +308,6 @@ def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
         ],
     )
     kernel.first = "begin_step(t);"
-
-
-# -- one form of a frontier from another
-
-
-def _conversions(kernel: Kernel) -> None:
-    """Add the phases that turn queues into maps and back, and the decisions about them."""
-    bits = kernel.options.map_kind == "bitmap"
-    view = "bits_of" if bits else "bytes_of"
-    words = "(a.n + 31) / 32" if bits else "(a.n + 3) / 4"
-    member = f"{'BitmapMember' if bits else 'BytemapMember'}{{{view}(a, loop.map)}}"
-    if kernel.state_rows:
-        member = kernel.state_rows
-    degree = "NoDegree{}"
-    phases: dict[str, str] = {}
-    wants = [start[1:] for start in kernel.starts]
-    if any(map_ for _, map_, _, _ in wants):
-        phases["SET_MAP"] = kernel.phase(
-            "set_map",
-            [f"queue_to_{'bitmap' if bits else 'bytemap'}(place, queue_of(a, loop.queue), "
-             f"loop.size, {view}(a, loop.map));"],
-            ["t.loop.mapped = 1;", "ready(t);"],
-        )  # fmt: skip
-        phases["CLEAR_MAP"] = kernel.phase(
-            "clear_map",
-            [f"clear_words(place, map_of(a, loop.map), {words});",
-             f"clear_words(place, map_of(a, loop.map + 1), {words});"],
-            ["t.loop.clean = 1;", phases["SET_MAP"]],
-        )  # fmt: skip
-    if any(clean for _, _, clean, _ in wants):
-        phases["CLEAR_NEXT"] = kernel.phase(
-            "clear_next",
-            [f"clear_words(place, map_of(a, loop.map + 1), {words});"],
-            ["t.loop.clean = 1;", "ready(t);"],
-        )
-    makes_maps = any(map_ or clean for _, map_, clean, _ in wants) or bool(kernel.state_rows)
-    if any(queue or (map_ and kernel.state_rows) for queue, map_, *_ in wants) and makes_maps:
-        write = kernel.phase(
-            "queue_write",
-            [f"write_members(place, a.n, {member}, a.counts, "
-             f"queue_of(a, loop.queue), {degree}, cells);"],
-            ["t.loop.queued = 1;", "ready(t);"],
-        )  # fmt: skip
-        phases["QUEUE"] = kernel.phase(
-            "queue_count",
-            [f"count_members(place, a.n, {member}, a.counts);"],
-            [write],
-        )
-    lines = ["switch (t.loop.back) {"]
-    for number, (start, queue, map_, clean, reverse) in enumerate(kernel.starts):
-        lines.append(f"case {number}:")
-        if queue and "QUEUE" in phases:
-            lines.append(
-                f"    if (t.loop.dense == 0 && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
-            )
-        if map_:
-            wanted = "t.loop.dense == 0 && t.loop.mapped == 0"
-            if kernel.state_rows:
-                lines.append(
-                    f"    if ({wanted} && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
-                )
-            lines.append(f"    if ({wanted}) {{ {phases['CLEAR_MAP']} return; }}")
-        if clean:
-            lines.append(f"    if (t.loop.clean == 0) {{ {phases['CLEAR_NEXT']} return; }}")
-        if reverse:
-            lines.append(f"    if (t.loop.reversed != t.loop.epoch) {{ {reverse} return; }}")
-        lines.append(f"    {start}")
-        lines.append("    break;")
-    lines += ["default:", "    break;", "}"]
-    kernel.decide("ready", lines)
-    _queue_taking(kernel)
-
-
-def _queue_taking(kernel: Kernel) -> None:
-    """Add what makes the filled queue the frontier, building it anew where that is needed."""
-    options = kernel.options
-    rebuilds = options.compaction in ("ballot", "jit") or options.dedup in (
-        "none", "bitmask", "history", "warp",
-    )  # fmt: skip
-    following = ["switch (t.loop.following) {"]
-    for number, then in enumerate(kernel.thens):
-        following += [f"case {number}:", f"    {then}", "    break;"]
-    following += ["default:", "    break;", "}"]
-    kernel.decide("follow", following)
-    lines = []
-    if rebuilds and kernel.thens:
-        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
-        if kernel.counts_edges:
-            kernel.args.use("offsets", "out")
-        member = "StampMember{a.stamps, u32(loop.epoch)}"
-        write = kernel.phase(
-            "rebuild_write",
-            [f"write_members(place, a.n, {member}, a.counts, queue_of(a, loop.queue + 1), "
-             f"{degree}, cells);"],
-            ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"],
-        )  # fmt: skip
-        count = kernel.phase(
-            "rebuild_count", [f"count_members(place, a.n, {member}, a.counts);"], [write]
-        )
-        when = "true" if options.compaction == "ballot" else "t.loop.overflow != 0"
-        lines.append(f"if ({when}) {{ {count} return; }}")
-    lines.append("settle_queue(t);")
-    takes = {"take_queue": lines}
-    if kernel.batches and kernel.thens:
-        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
-        if kernel.counts_edges:
-            kernel.args.use("offsets", "out")
-        body = [
-            "using Out = Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, 1>;",
-            "Out out = make_plain_output<Out>(a, loop, place, cells);",
-            "out.begin();",
-            f"filter_batch(place, {kernel.args.use('batch')}, loop.next_tail, {degree}, out);",
-            "out.end();",
-        ]
-        start = kernel.phase(
-            "filter", body, ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"]
-        )
-        takes["take_batch"] = [start]
-    for name, lines in takes.items():
-        kernel.decisions.append(
-            f"    static WEFT_DEVICE void {name}(Turn& t, i64 number, bool once) {{\n"
-            "        t.loop.following = number;\n"
-            "        t.loop.once = once;\n"
-            + "".join(f"        {line}\n" for line in lines)
-            + "    }"
-        )
-    kernel.decide("settle_queue", ["queue_taken(t.loop);", "follow(t);"])
-    kernel.decisions.append(
-        "    static WEFT_DEVICE void take_map(Turn& t, bool once) { map_taken(t.loop, once); }"
-    )
 
 
 # -- the text

@@ -16,6 +16,22 @@ struct SomeRows {
     WEFT_DEVICE bool holds(i64) const { return true; }
 };
 
+// The rows of a queue by degree class: a piece of the queue for each.
+template <class Vertex>
+struct ClassRows {
+    static constexpr u32 classes = 4;
+    const Vertex* items;
+    i64 firsts[classes];
+    i64 counts[classes];
+    WEFT_DEVICE i64 first(u32 of_class) const { return firsts[of_class]; }
+    WEFT_DEVICE i64 count(u32 of_class) const { return counts[of_class]; }
+    WEFT_DEVICE i64 row(u32 of_class, i64 i) const {
+        return static_cast<i64>(items[firsts[of_class] + i]);
+    }
+};
+template <class Vertex>
+constexpr bool has_classes<ClassRows<Vertex>> = true;
+
 // The rows whose bits are set; without bits, all rows.
 struct BitRows {
     const u32* words;

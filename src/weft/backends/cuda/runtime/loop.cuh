@@ -59,19 +59,36 @@ WEFT_DEVICE auto entered_rows(const Args& a, const Loop& loop) {
     return SomeRows<Vertex>{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), loop.size};
 }
 
+template <class Args>
+WEFT_DEVICE auto class_rows(const Args& a, const Loop& loop) {
+    using Vertex = typename Pointed<decltype(a.queue_0)>::type;
+    return ClassRows<Vertex>{queue_of(a, loop.queue),
+                             {0, a.class_1, a.class_2, a.class_3},
+                             {loop.class_0, loop.class_1, loop.class_2, loop.class_3}};
+}
+
 // Where the next frontier goes.
 template <class Out, class Args>
 WEFT_DEVICE Out make_plain_output(const Args& a, const Loop& loop, const Place& place, u64* cells) {
-    return Out{queue_of(a, loop.queue + 1), a.n, a.stamps, static_cast<u32>(loop.epoch),
+    Out out{queue_of(a, loop.queue + 1), a.n, a.stamps, static_cast<u32>(loop.epoch),
                bits_of(a, loop.map + 1), bytes_of(a, loop.map + 1), cells,
-               place.shared + a.output_at, a.bin_size, a.warp_degree, a.block_degree,
-               a.grid_degree, 0, 0};
+            place.shared + a.output_at, a.bin_size, a.warp_degree, a.block_degree, a.grid_degree,
+            0, 0};
+    if constexpr (Out::num_classes > 1) {
+        out.class_1 = a.class_1;
+        out.class_2 = a.class_2;
+        out.class_3 = a.class_3;
+        out.class_4 = a.class_4;
+    }
+    return out;
 }
 template <class Out, class Args>
 WEFT_DEVICE Out make_output(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     Out out = make_plain_output<Out>(a, loop, place, cells);
-    out.queue += loop.next_tail;
-    out.capacity -= loop.next_tail;
+    if constexpr (Out::num_classes == 1) {  // by class, one phase puts out everything
+        out.queue += loop.next_tail;
+        out.capacity -= loop.next_tail;
+    }
     return out;
 }
 template <class Args>
@@ -187,17 +204,37 @@ WEFT_DEVICE void queue_taken(Loop& loop) {
     loop.queue = 1 - loop.queue;
     loop.size = loop.next_tail;
     loop.edges = loop.next_edges;
-    loop.dense = loop.mapped = 0;
+    loop.dense = loop.mapped = loop.classed = 0;
     loop.queued = 1;
     if (loop.once != 0) loop.explored += loop.next_edges;
     loop.next_tail = loop.next_size = loop.next_edges = 0;
+}
+
+// The other queue was filled by degree class: with the present frontier, or with the next one.
+template <class T>
+WEFT_DEVICE void classes_filled(T& t) {
+    t.loop.queue = 1 - t.loop.queue;
+    t.loop.classed = 1;
+    t.loop.queued = 0;
+    t.loop.class_0 = static_cast<i64>(t.cells[TAIL]);
+    t.loop.class_1 = static_cast<i64>(t.cells[TAIL_1]);
+    t.loop.class_2 = static_cast<i64>(t.cells[TAIL_2]);
+    t.loop.class_3 = static_cast<i64>(t.cells[TAIL_3]);
+}
+template <class T>
+WEFT_DEVICE void classes_taken(T& t, bool once) {
+    classes_filled(t);
+    t.loop.size = static_cast<i64>(t.cells[EMITTED]);
+    t.loop.edges = static_cast<i64>(t.cells[EDGES]);
+    t.loop.dense = t.loop.mapped = 0;
+    if (once) t.loop.explored += t.loop.edges;
 }
 
 WEFT_DEVICE void map_taken(Loop& loop, bool once) {
     loop.map = (loop.map + 1) % 3;
     loop.size = loop.next_size;
     loop.edges = loop.next_edges;
-    loop.dense = loop.queued = 0;
+    loop.dense = loop.queued = loop.classed = 0;
     loop.mapped = 1;
     if (once) loop.explored += loop.next_edges;
     loop.next_tail = loop.next_size = loop.next_edges = 0;
@@ -207,7 +244,7 @@ WEFT_DEVICE void map_taken(Loop& loop, bool once) {
 WEFT_DEVICE void state_taken(Loop& loop) {
     loop.size = loop.next_size;
     loop.edges = loop.next_edges;
-    loop.dense = loop.queued = loop.mapped = 0;
+    loop.dense = loop.queued = loop.mapped = loop.classed = 0;
     loop.explored += loop.next_edges;
     loop.next_tail = loop.next_size = loop.next_edges = 0;
 }
@@ -217,7 +254,7 @@ WEFT_DEVICE void take_everything(T& t) {
     t.loop.size = t.a.n;
     t.loop.edges = t.a.arcs;
     t.loop.dense = 1;
-    t.loop.mapped = t.loop.queued = t.loop.narrow = 0;
+    t.loop.mapped = t.loop.queued = t.loop.classed = t.loop.narrow = 0;
 }
 
 template <class T>

@@ -57,6 +57,11 @@ struct Loop {
     i64 lists;       // far lists made so far
     i64 hinted;      // what accepting vertices hold in the field that decides is known:
     i64 hint;        // its bits
+    i64 classed;     // the queue holds the frontier by degree class, of which there are:
+    i64 class_0;
+    i64 class_1;
+    i64 class_2;
+    i64 class_3;
     i64 origin;      // what the first frontier holds in the field that tells who is in a frontier
     double threshold;
     double raised;

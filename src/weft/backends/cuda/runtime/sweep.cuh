@@ -67,6 +67,11 @@ struct Place {
 
 constexpr u32 schedule_cells = 8;
 
+// Whether rows come by degree class: count(c) of them, row(c, i) being the i-th. All of them are
+// open. A schedule that can take them as they are then runs its last phase alone.
+template <class Rows>
+constexpr bool has_classes = false;
+
 // What can be tuned without compiling anew.
 struct Knobs {
     u32 row_lanes;     // groups that share a row (schedule `row`); 0: a block

@@ -1,0 +1,87 @@
+"""Queues by degree class: `twc` takes vertices as they were discovered, without sorting them."""
+
+import numpy as np
+import pytest
+
+import weft
+from agreement import emulated, interpreted
+from oracle import assert_same, make_request
+from weft.backends.cuda.execute import compile_program
+from weft.engine.run import Registries
+
+pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
+
+# A hub, rows of every class and of degree 0, self-loops and parallel edges.
+_rng = np.random.default_rng(8)
+_src = np.concatenate([np.zeros(70, int), _rng.zipf(1.5, 300) % 60, [5, 5, 5], np.arange(60, 79)])
+_dst = np.concatenate([np.arange(70), _rng.integers(0, 64, 300), [5, 6, 6], np.arange(61, 80)])
+G = weft.Graph.from_edges(_src, _dst, _rng.integers(1, 9, _src.size), num_vertices=83)
+N = G.num_vertices
+# Few entries of a bin, so that some go straight to the queue; rows of a small graph in all classes.
+CLASSES = {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 30, "bin_size": 1}
+
+
+def start(value, first, dtype=int):
+    """Return a field that is `first` at vertex 1 and `value` elsewhere."""
+    return np.where(np.arange(N) == 1, first, value).astype(dtype)
+
+
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+def discover(u, v, e):
+    return u.level + 1
+
+
+@weft.edge(into="dist", reduce=weft.min, priority=lambda v: v.dist)
+def relax(u, v, e):
+    return u.dist + e.weight
+
+
+@weft.edge(into="x", reduce=weft.sum)
+def add(u, v, e):
+    return u.x % 5
+
+
+PROGRAMS = {
+    "turning": (discover, {"level": start(-1, 0)}, [1], {}),
+    "pushing": (discover, {"level": start(-1, 0)}, [1], {"direction": "push"}),
+    "ordered": (relax, {"dist": start(10**6, 0)}, [1], {}),
+    "unordered": (relax, {"dist": start(10**6, 0)}, [1], {"ordering": False}),
+    "buffered": (add, {"x": np.arange(N) % 7}, [1, 0, 5, 70], {"max_iter": 3}),
+    "buffered, from everywhere": (add, {"x": np.arange(N) % 7}, None, {"max_iter": 2}),
+    "single atomics": (add, {"x": np.arange(N) % 7}, [3], {"max_iter": 2, "compaction": "atomic"}),
+    "unfused": (discover, {"level": start(-1, 0)}, [1], {"fuse": "none", "max_iter": 2}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_whose_queues_lie_by_class(name):
+    functions, fields, frontier, options = PROGRAMS[name]
+    chosen = {k: v for k, v in options.items() if k != "max_iter"}
+    rest = {"mode": "iterate", **{k: v for k, v in options.items() if k == "max_iter"}}
+    got = emulated(G, functions, fields, frontier, choices={**CLASSES, **chosen}, **rest)
+    want = interpreted(G, functions, fields, frontier, **rest)
+    assert_same(want, got, steps=functions is not relax)
+
+
+def phases(functions, fields, frontier, trail=False, **options):
+    """Return the phases that a program would have, without compiling it."""
+    g = G.to("emulated")
+    chosen = {"registries": Registries, "schedule": "twc", **options}
+    request, _ = make_request(
+        g, functions, g.state(**fields), frontier, mode="iterate", trail=trail, options=chosen
+    )
+    return {name for name, _ in compile_program(request)[0].rendered.phases}
+
+
+def test_the_sorting_phase_is_left_out_only_where_the_queue_is_nobody_elses():
+    level = {"level": start(-1, 0)}
+    assert phases(discover, level, [1]) >= {"push_0", "classify"}
+    assert phases(relax, {"dist": start(10**6, 0)}, [1]) >= {"relax", "classify"}
+    sorted_ = {"push_0_0", "push_0_1"}
+    assert phases(discover, level, [1], trail=True) >= sorted_  # a trail
+    assert phases(discover, level, [1], compaction="ballot") >= sorted_
+    assert phases(discover, level, [1], frontier_in="bitmap") >= sorted_
+    assert phases(discover, level, [1], combine="sort") >= sorted_
+    twice = {"dist": start(10**6, 0)}
+    assert phases(relax, twice, [1], dedup="none", ordering=False) >= sorted_
+    assert "classify" not in phases(discover, level, [1], schedule="warp")
