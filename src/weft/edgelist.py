@@ -32,12 +32,7 @@ def check_ends(
     GraphError
         If the arrays are not one-dimensional, integer, of one length and in range.
     """
-    ends = move(_ids("src", src), device), move(_ids("dst", dst), device)
-    if ends[0].size != ends[1].size:
-        raise GraphError(
-            f"src and dst differ in length: got {ends[0].size} and {ends[1].size}. "
-            "Expected one entry of each per edge."
-        )
+    ends = check_pairs(src, dst, device)
     largest = -1
     for name, ids in zip(("src", "dst"), ends, strict=True):
         if ids.size and (lowest := int(ids.min())) < 0:
@@ -58,6 +53,17 @@ def check_ends(
             f"pass num_vertices={largest + 1} or more, or leave it out."
         )
     return *ends, count
+
+
+def check_pairs(src: ArrayLike, dst: ArrayLike, device: Device = CPU) -> tuple[Array, Array]:
+    """Return both ends as integer arrays of a device, of one length; does not look at the range."""
+    ends = move(_ids("src", src), device), move(_ids("dst", dst), device)
+    if ends[0].size != ends[1].size:
+        raise GraphError(
+            f"src and dst differ in length: got {ends[0].size} and {ends[1].size}. "
+            "Expected one entry of each per edge."
+        )
+    return ends
 
 
 def check_count(name: str, value: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft.adjacency import Array
+from weft.changing import Changing
 from weft.columns import EdgeColumns, VertexColumns
 from weft.devices import (
     Device,
@@ -29,6 +30,7 @@ from weft.running import Running, scratch_bytes
 from weft.showing import columns_text, few, table_html
 from weft.subgraphs import induced, members_mask
 from weft.topology import Keep, Topology
+from weft.versions import History
 
 
 class Edges(NamedTuple):
@@ -49,12 +51,12 @@ class Edges(NamedTuple):
     weight: Array | None
 
 
-class Graph(Running, Interchange):
+class Graph(Running, Changing, Interchange):
     """A directed or undirected graph with named columns on its vertices and edges.
 
     Build one with `Graph.from_edges`, another `Graph.from_...`, `weft.read`, or a function of
-    `weft.generators`. The structure and the labels never change afterwards; the columns `g.vertex`
-    and `g.edge` may.
+    `weft.generators`. Columns `g.vertex` and `g.edge` may be assigned at any time; edges change by
+    `update`, or in a new graph by `add_edges` and `remove_edges`.
 
     Parameters
     ----------
@@ -98,6 +100,7 @@ class Graph(Running, Interchange):
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
         self._order = order
+        self._history = History()
 
     @classmethod
     def from_edges(
@@ -356,6 +359,7 @@ class Graph(Running, Interchange):
             order=chosen,
         )
         result._arrangement = topology, held
+        result._history = self._history.copied(self.num_vertices)
         return result
 
     def subgraph(self, vertices: Any) -> Graph:
@@ -433,13 +437,15 @@ class Graph(Running, Interchange):
         if parse_device(device) == self._topology.device:
             return self
         place = open_device(device)
-        return Graph(
+        there = Graph(
             self._topology.to(place),
             vertex=self._vertex.moved(place),
             edge=self._edge.moved(place),
             labels=self._labels,
             order=None if self._order is None else move(self._order, place),
         )
+        there._history = self._history.copied(self.num_vertices)
+        return there
 
     def vertex_of(self, labels: Any) -> Any:
         """Return the vertex that has a label, or the vertices of several.

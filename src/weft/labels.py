@@ -83,6 +83,12 @@ class Labels:
         """Return the labels of some vertices."""
         return Labels(self.values[to_host(vertices)])
 
+    def extended(self, more: Array) -> Labels:
+        """Return these labels and some more after them."""
+        if self.values.dtype == more.dtype and more.dtype.kind in _NATIVE:
+            return Labels(np.concatenate((self.values, more)))
+        return Labels(label_array(np.concatenate((_as_objects(self.values), _as_objects(more)))))
+
     def check(self, what: str = "labels") -> Labels:
         """Return these labels; raises unless all are different, hashable and there."""
         values = self.values
@@ -213,7 +219,7 @@ def number_ends(
         If an id is missing or has no label, or labels and number of vertices do not fit.
     """
     if labels is None or isinstance(labels, bool | np.bool_):
-        ends = _end("src", src), _end("dst", dst)
+        ends = end_array("src", src), end_array("dst", dst)
         named = bool(labels) or (_are_names(*ends) if labels is None else False)
         if not named:
             named = labels is None and num_vertices is None and _are_sparse(*ends)
@@ -227,7 +233,7 @@ def number_ends(
             f"num_vertices={num_vertices} was given with {count} labels. Expected one label per "
             "vertex; leave num_vertices out."
         )
-    ends = _end("src", src), _end("dst", dst)
+    ends = end_array("src", src), end_array("dst", dst)
     if all(end.dtype.kind in "iu" or not end.size for end in ends):
         return *ends, count, known
     return _placed(known, "src", ends[0]), _placed(known, "dst", ends[1]), count, known
@@ -406,7 +412,7 @@ def _placed(known: Labels, name: str, end: Any) -> Array:
     return vertices
 
 
-def _end(name: str, values: Any) -> Any:
+def end_array(name: str, values: Any) -> Any:
     """Return one end of all edges as an array in which an id is an element."""
     if isinstance(values, list | tuple):
         try:

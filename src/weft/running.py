@@ -16,13 +16,14 @@ from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import State, make_state
-from weft.errors import ConfigError, FieldError
+from weft.errors import ConfigError, FieldError, GraphError
 from weft.orders import arranged, kept
 from weft.program import trace_program
 
 if TYPE_CHECKING:
     from weft.columns import EdgeColumns, VertexColumns
     from weft.topology import Topology
+    from weft.versions import History
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +36,7 @@ class Running:
     _edge: EdgeColumns
     _order: Array | None = None  # the vertices as they lie in memory, if not in their own order
     _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
+    _history: History
 
     def state(self, **fields: Any) -> State:
         """Make the state that programs work on: one array per field, aligned with the vertices.
@@ -54,7 +56,8 @@ class Running:
         """
         columns = {name: self._vertex.storage(name) for name in self._vertex}
         n = self._topology.num_vertices
-        return make_state(self._topology, fields, columns, length=n, edges=False)
+        state = make_state(self._topology, fields, columns, length=n, edges=False)
+        return state.belonging_to(self._history.version)
 
     def edge_state(self, **fields: Any) -> State:
         """Make edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
@@ -70,7 +73,8 @@ class Running:
         (4,)
         """
         count = self._topology.num_arcs
-        return make_state(self._topology, fields, {}, length=count, edges=True)
+        state = make_state(self._topology, fields, {}, length=count, edges=True)
+        return state.belonging_to(self._history.version)
 
     def frontier(self, vertices: Any = None) -> Frontier:
         """Make a frontier of vertices from ids or a mask; without an argument, of all."""
@@ -86,9 +90,18 @@ class Running:
     def edge_frontier(self, arcs: Any = None) -> Frontier:
         """Make a frontier of arcs from their numbers or a mask; without an argument, of all."""
         topology = self._topology
-        return make_frontier(
+        made_for = arcs.version if isinstance(arcs, Frontier) else None
+        if made_for is not None and not made_for.current:
+            raise GraphError(
+                f"the frontier holds arcs of version {made_for.number} of the graph, which was "
+                "changed since by g.update: arcs are numbered anew. Make another one with "
+                "g.edge_frontier(...)."
+            )
+        made = make_frontier(
             arcs, topology.num_arcs, np.dtype(np.int64), arcs=True, device=topology.device
         )
+        made.version = self._history.version if made_for is None else made_for
+        return made
 
     def run(
         self,
@@ -216,6 +229,8 @@ class Running:
             raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
         n, arcs = self._topology.num_vertices, self._topology.num_arcs
         for held, length, maker in ((state, n, "state"), (edge_state, arcs, "edge_state")):
+            if held is not None:
+                held.check_current(maker)
             for name, array in held.fields.items() if held is not None else ():
                 if len(array) != length:
                     raise FieldError(

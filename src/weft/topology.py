@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +38,7 @@ from weft.adjacency import (
 )
 from weft.devices import Device, device_of, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
+from weft.merging import grown, insert_arcs, remove_arcs
 from weft.numbering import Numbering
 
 Direction: TypeAlias = Literal["out", "in"]
@@ -397,6 +398,62 @@ class Topology:
                 turned, _ = transpose(self._primary, None)
             pair = first_unpaired(self._primary, turned)
         return pair if pair is None or self.primary_direction == "out" else pair[::-1]
+
+    # -- changes --------------------------------------------------------------------------------
+
+    def with_edges(self, src: Array, dst: Array, num_vertices: int) -> Topology:
+        """Return a topology with more edges, and perhaps more vertices; this one without any.
+
+        The arcs are merged into the directions that are stored; all else is derived anew when it is
+        needed.
+        """
+        if not src.size and num_vertices == self.num_vertices:
+            return self
+        return self._edited(insert_arcs, src, dst, self.num_edges + src.size, num_vertices)
+
+    def without_edges(self, src: Array, dst: Array) -> Topology:
+        """Return a topology without some edges, all of which are there; parallel ones count."""
+        if not src.size:
+            return self
+        return self._edited(remove_arcs, src, dst, self.num_edges - src.size, self.num_vertices)
+
+    def primary_ends(self, src: Array, dst: Array) -> tuple[Array, Array]:
+        """Return row and target of edges in the primary direction; undirected: lower end first."""
+        if not self.directed:
+            return self.xp.minimum(src, dst), self.xp.maximum(src, dst)
+        return (dst, src) if self.primary_direction == "in" else (src, dst)
+
+    def resized(self, num_vertices: int, dtype: DTypeLike) -> Adjacency:
+        """Return the primary direction with some number of rows, its targets of some dtype."""
+        return grown(self._primary, num_vertices, dtype)
+
+    def _edited(
+        self,
+        edit: Callable[[Adjacency, Array, Array], Adjacency],
+        src: Array,
+        dst: Array,
+        num_edges: int,
+        num_vertices: int,
+    ) -> Topology:
+        dtype = max(self.index_dtype, index_dtype_for(num_vertices), key=lambda d: d.itemsize)
+        with self.device.current():
+            rows, targets = self.primary_ends(src, dst)
+            if not self.directed:
+                proper = rows != targets
+                rows, targets = (
+                    self.xp.concatenate((rows, targets[proper])),
+                    self.xp.concatenate((targets, rows[proper])),
+                )
+            after = Topology(
+                edit(grown(self._primary, num_vertices, dtype), rows, targets),
+                directed=self.directed,
+                keep=self.keep,
+                num_edges=num_edges,
+                device=self.device,
+            )
+            if self._secondary is not None:
+                after._secondary = edit(grown(self._secondary, num_vertices, dtype), targets, rows)
+        return after
 
     # -- degrees and memory ---------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class Frontier:
         self.length = length
         self.arcs = arcs
         self.device = device or (CPU if items is None else device_of(items))
+        self.version: Any = None  # of the graph whose arcs they are; vertices keep their numbers
 
     @property
     def is_all(self) -> bool:

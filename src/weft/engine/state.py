@@ -117,11 +117,28 @@ class State:
         object.__setattr__(self, "scalars", scalars)
         object.__setattr__(self, "parameters", parameters or {})
         object.__setattr__(self, "old", {})
+        object.__setattr__(self, "_version", None)
 
     fields: dict[str, Array]
     scalars: dict[str, Array]
     parameters: dict[str, Array]
     old: dict[str, Array]  # kept once a program asked for v.old
+    _version: Any  # the version of the graph that made it, None if it was not made by one
+
+    def belonging_to(self, version: Any) -> State:
+        """Return this state, from now on that of a version of a graph."""
+        object.__setattr__(self, "_version", version)
+        return self
+
+    def check_current(self, maker: str) -> None:
+        """Raise if the graph was changed since it made this state."""
+        if self._version is not None and not self._version.current:
+            example = next(iter(self.fields), "field")
+            raise FieldError(
+                f"the state is that of version {self._version.number} of the graph, which was "
+                f"changed since by g.update. Make a new one with g.{maker}(...); to start from old "
+                f"values, pass them: g.{maker}({example}=old.{example})."
+            )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
