@@ -211,15 +211,20 @@ def even_out(v):
 
 
 ROUNDED = {
-    "a list": ([add_up, nearest, even_out], "atomic"),
-    "a fold in order": (weft.fold(add_up, nearest, even_out), "atomic"),
-    "sorted messages": ([add_up, nearest, even_out], "sort"),
+    "a list": ([add_up, nearest, even_out], {"combine": "atomic"}),
+    "a fold in order": (weft.fold(add_up, nearest, even_out), {"combine": "atomic"}),
+    "sorted messages": ([add_up, nearest, even_out], {"combine": "sort"}),
+    # Rows that a warp or a block reduces: in another order than a pull, which one thread does.
+    "sorted messages of long rows": (
+        [add_up, nearest, even_out],
+        {"combine": "sort", "direction": "push", "warp_degree": 3, "block_degree": 9},
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ROUNDED)
 def test_deterministic_runs_have_the_same_bits_in_any_order_of_threads(name):
-    functions, combine = ROUNDED[name]
+    functions, options = ROUNDED[name]
     rng = np.random.default_rng(1)
     fields = {
         "f": rng.random(N), "sum": np.zeros(N), "first": np.full(N, -1), "some": np.full(N, -1),
@@ -227,12 +232,19 @@ def test_deterministic_runs_have_the_same_bits_in_any_order_of_threads(name):
     }  # fmt: skip
     runs = []
     for seed, direction in itertools.product(range(4), ["auto", "push"]):
-        if direction == "push" and combine == "atomic":
+        if direction == "push" and options["combine"] == "atomic":
             continue
-        chosen = {"deterministic": True, "combine": combine, "direction": direction,
+        chosen = {"deterministic": True, "direction": direction, **options,
                   "driver": driver("none", seed)}  # fmt: skip
         got = emulated(G, functions, fields, None, choices=chosen, mode="iterate", max_iter=3)
         runs.append({**got.state.fields, **got.state.scalars})
+    into = G.in_degree
+    if "warp_degree" in options:
+        assert into.max() >= options["block_degree"] and into.min() < options["warp_degree"]
+        plain = {k: v for k, v in options.items() if not k.endswith("_degree")}
+        one = emulated(G, functions, fields, None, mode="iterate", max_iter=3,
+                       choices={"deterministic": True, **plain})  # fmt: skip
+        np.testing.assert_allclose(one.state.fields["sum"], runs[0]["sum"], rtol=1e-13)
     for other in runs[1:]:
         for field, values in runs[0].items():
             assert_bits_equal(other[field], values, field)
@@ -267,7 +279,8 @@ SANITIZED = [
     ("cores", {"schedule": "merge", "frontier_out": "bytemap", "compaction": "batch"}),
     ("fold", {"schedule": "strict", "compaction": "jit", "bin_size": 1}),
     ("minima", {"schedule": "edge", "dedup": "bitmask", "frontier_out": "queue"}),
-    ("minima", {"schedule": "row", "combine": "sort", "compaction": "ballot"}),
+    ("cores", {"schedule": "row", "combine": "sort", "compaction": "ballot", "warp_degree": 3,
+               "block_degree": 9}),
 ]  # fmt: skip
 
 

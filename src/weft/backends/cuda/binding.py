@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,40 @@ def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
     return _by_target[topology]
 
 
+_long: weakref.WeakKeyDictionary[Topology, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def long_rows(topology: Topology, warp_degree: int, block_degree: int) -> Any:
+    """Return the vertices with many arcs into them, those for blocks first, then those for warps.
+
+    Two numbers stand before them: how many are for blocks, and how many there are.
+    """
+    known = _long.setdefault(topology, {})
+    key = (warp_degree, block_degree)
+    if key not in known:
+        xp = topology.xp
+        offsets = (
+            arcs_by_target(topology)[0]
+            if topology.keep == "out"
+            else topology.adjacency("in").offsets
+        )
+        degrees = offsets[1:] - offsets[:-1]
+        wide = degrees >= max(warp_degree, block_degree)
+        for_block = xp.flatnonzero(wide)
+        for_warp = xp.flatnonzero((degrees >= warp_degree) & ~wide)
+        counts = xp.asarray([for_block.size, for_block.size + for_warp.size], dtype=np.int64)
+        known[key] = xp.concatenate([counts, for_block, for_warp]).astype(np.int64)
+    return known[key]
+
+
 class Binder:
     """Makes the arguments of one run, after the fixed ones."""
 
     def __init__(
         self, request: Request, rendered: Rendered, options: Options, workspace: Workspace,
-        constants: list[Any],
+        constants: list[Any], knobs: Mapping[str, Any],
     ) -> None:  # fmt: skip
+        self.knobs = knobs
         self.request = request
         self.rendered = rendered
         self.options = options
@@ -207,6 +235,10 @@ class Binder:
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
+
+    def _long_rows(self) -> Any:
+        degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])
+        return long_rows(self.topology, *degrees)
 
     def _sorted_offsets(self) -> Any:
         return arcs_by_target(self.topology)[0]

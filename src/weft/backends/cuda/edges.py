@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.backends.cuda.kernel import Kernel, Side
-from weft.backends.cuda.sorting import arcs_into, keep_message, sorted_visitor, sorts_messages
+from weft.backends.cuda.sorting import (
+    arcs_into,
+    keep_message,
+    reduce_sorted,
+    sorted_visitor,
+    sorts_messages,
+)
 from weft.backends.cuda.text import c_type
 from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
@@ -422,8 +428,7 @@ def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     body = visitor_phase(
         kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
         output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
-        call="for_all(place, a.n, [&](i64 v) { walk_row(format, v, visitor); });",
-        format_=arcs_into(kernel),
+        call=reduce_sorted(kernel), format_=arcs_into(kernel),
     )  # fmt: skip
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")

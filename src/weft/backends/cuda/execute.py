@@ -153,9 +153,12 @@ class _Run:
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
         self.module = compiled.module(self.driver)
-        self.binder = Binder(request, compiled.rendered, compiled.options, workspace, constants)
         self.launching: Launching = launching(
             request, compiled.rendered, compiled.options, self.driver, self.module
+        )
+        knobs = self.launching.knobs
+        self.binder = Binder(
+            request, compiled.rendered, compiled.options, workspace, constants, knobs
         )
         self.control: Control = workspace.control(
             len(request.scalars), compiled.rendered.accumulators

@@ -27,7 +27,7 @@ from weft.ir.plan import Sweep
 
 RUNTIME = (
     "control", "sweep", "machine", "numbers", "features", "memory", "random", "rows_of", "marker",
-    "inputs", "updates", "loop",
+    "inputs", "updates", "segments", "loop",
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
@@ -171,6 +171,8 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return "u64*"
     if kind in ("touched", "far", "reverse_queue", "batch"):
         return "Vertex*"
+    if kind == "long_rows":
+        return "const i64*"
     if kind in ("trail", "trail_ends"):
         return "i64*"
     if kind == "schedule":
@@ -322,7 +324,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         for name, dtype in program.signature.scalars
     )
     args = "".join(f"    {kind} {name};\n" for name, kind in parameters.items())
-    files = [f"{name}.cuh" for name in (*RUNTIME[:-1], *FRONTIERS, RUNTIME[-1])]
+    files = [f"{name}.cuh" for name in (*RUNTIME[:-2], *FRONTIERS, *RUNTIME[-2:])]
     for side in options.sides:
         files += [*side.format.headers, *side.schedule.headers]
     included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))

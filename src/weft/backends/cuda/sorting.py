@@ -1,7 +1,8 @@
 """Pushed messages that meet without atomics: kept by arc, then combined by target in slot order.
 
 In the first phase every arc that sends leaves its message at its own place, with a stamp. In the
-second one thread per vertex goes over the arcs into it, as a pull would.
+second the arcs into a vertex are gone over as in a pull, by a thread, a warp or a block, in an
+order that does not depend on who is faster (`segments.cuh`).
 """
 
 from __future__ import annotations
@@ -56,6 +57,15 @@ def arcs_into(kernel: Kernel) -> str:
     if kernel.traits.keep == "both":
         return f"ArcsInto<Arc>{{{use('offsets', 'in')}, {use('arcs', 'in')}}}"
     return f"ArcsInto<Arc>{{{use('sorted_offsets')}, {use('sorted_arcs')}}}"
+
+
+def reduce_sorted(kernel: Kernel) -> str:
+    """Return the call that reduces the arcs into each vertex."""
+    listed = kernel.args.use("long_rows")
+    return (
+        f"reduce_rows(place, format, a.n, a.warp_degree, {listed} + 2, {listed}[0], {listed}[1], "
+        "visitor);"
+    )
 
 
 def sorted_visitor(kernel: Kernel, sweep: Sweep, name: str) -> Visitor:
