@@ -16,7 +16,6 @@ from weft.backends.rules import rule_of
 from weft.config import SIDES, each_choice, of_side
 from weft.errors import ConfigError
 from weft.ir.request import Request
-from weft.schedules.base import meeting_bytes
 from weft.topology import Topology
 
 BLOCK = 256
@@ -121,7 +120,8 @@ def launching(
         for lanes in (1, options.lanes)
     )
     if options.combine == "sort":
-        schedule_bytes = max(schedule_bytes, meeting_bytes(block, 1, rendered.partial_bytes))
+        parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
+        schedule_bytes = max(schedule_bytes, parts * rendered.partial_bytes)
     schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
     output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
     far_bytes = _aligned(16 + bin_size * index_bytes)
