@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from weft.ir.proxies import common, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
+    from weft.tuning import TuningReport, tune
 
 # Where each public name lives; modules are imported when a name of theirs is first used.
 _HOMES = {
@@ -130,6 +131,7 @@ _HOMES = {
     "weft.engine.profile": "profile",
     "weft.estimating": "estimate_memory",
     "weft.explaining": "explain",
+    "weft.tuning": "TuningReport tune",
     "weft.errors": "WeftError",
     "weft.algorithms.bfs": "bfs",
     "weft.algorithms.sssp": "sssp",

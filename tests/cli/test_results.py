@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.cli.charts import Bars, draw_bars, draw_steps, histogram, ticks
+from weft.charts import Bars, draw_bars, draw_steps, histogram, ticks
 from weft.cli.results import jsonable, result_of, summary, top, write_result
 from weft.cli.signatures import described, first_sentence, parameters, plain
 from weft.cli.vertices import personalization_of, sources_of, vertex_of

@@ -77,6 +77,7 @@ def run_python(block, path, names):
 @pytest.mark.parametrize("path", WITH_CODE, ids=name_of)
 def test_blocks_run_in_order(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WEFT_TUNINGS", str(tmp_path / "tunings.sqlite"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     names = {"__name__": "page"}
     for block in blocks_of(path):

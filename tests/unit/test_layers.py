@@ -17,6 +17,8 @@ LAYERS = (
         "config",
         "devices",
         "showing",
+        "charts",
+        "pages",
         "device_adjacency",
         "adjacency",
         "numbering",
@@ -56,7 +58,7 @@ LAYERS = (
     ("algorithms", "learning", "acc"),
     ("estimating",),
     ("networkx",),
-    ("cli", "demo", "doctor", "__init__", "__main__"),
+    ("tuning", "cli", "demo", "doctor", "__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

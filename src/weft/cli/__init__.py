@@ -1,7 +1,8 @@
-"""The command line: `weft run`, `info`, `convert`, `generate`, `doctor`; or `python -m weft`."""
+"""The command line: `weft run`, `tune`, `info`, `convert`, ...; or `python -m weft`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ from weft.cli.doctor import doctor
 from weft.cli.generate import Kinds
 from weft.cli.info import info
 from weft.cli.run import Algorithms
+from weft.cli.tune import Tunings, stored
 
 
 class TopLevel(Commands):
@@ -19,7 +21,7 @@ class TopLevel(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return ["run", "info", "convert", "generate", "doctor"]
+        return ["run", "tune", "info", "convert", "generate", "doctor"]
 
 
 app = typer.Typer(
@@ -46,16 +48,23 @@ def main() -> None:
     """
 
 
-def _group(name: str, cls: type[Commands], text: str, metavar: str) -> None:
+def _group(
+    name: str,
+    cls: type[Commands],
+    text: str,
+    metavar: str,
+    callback: Callable[..., None] = lambda: None,
+) -> None:
     group = typer.Typer(
         name=name,
         cls=cls,
         help=text,
         subcommand_metavar=metavar,
         no_args_is_help=True,
+        invoke_without_command=callback is stored,
         rich_markup_mode=None,
     )
-    group.callback()(lambda: None)
+    group.callback()(callback)
     app.add_typer(group)
 
 
@@ -72,6 +81,21 @@ _group(
     distances.csv", "weft run connected_components social.mtx --json".
     """,
     "ALGORITHM FILE [OPTIONS]...",
+)
+_group(
+    "tune",
+    Tunings,
+    """Find the fastest configuration of an algorithm on the graph in a file.
+
+    Runs the algorithm under many configurations, tells the best, and keeps it: later runs of the
+    same algorithm on the same graph and device use it by themselves. "weft tune bfs --help" lists
+    the options of bfs.
+
+    Examples: "weft tune pagerank web.txt.gz --device cuda", "weft tune bfs roads.gr --source 5
+    --budget 60 --report tuning.html", "weft tune --list", "weft tune --forget bfs".
+    """,
+    "ALGORITHM FILE [OPTIONS]...",
+    stored,
 )
 app.command()(info)
 app.command()(convert)

@@ -40,6 +40,9 @@ VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "sources": sources_of,
     "personalization": personalization_of,
 }
+Where = Annotated[
+    str, typer.Option("--device", help="Where to run: cpu, cuda, cuda:1, ... or emulated.")
+]
 LONG = "personalization"  # becomes an array, and is told as it was given
 HELPS = {
     "sources": "The vertices that paths start from: a number takes a sample of that size, a list "
@@ -97,20 +100,36 @@ class Algorithms(MadeOnDemand):
         """Return the command that runs one algorithm."""
         import weft
 
-        function = getattr(weft, name)
-        made = parameters(
-            function, skip=("g", "config"), text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS
-        )
+        return algorithm_command(name, getattr(weft, name), execute)
 
-        def command(**given: Any) -> None:
-            own = {p.name for p in made}
-            options = {k: v for k, v in given.items() if k in own and v is not None}
-            execute(name, function, options, **{k: v for k, v in given.items() if k not in own})
 
-        shared = [
-            p for p in own_parameters(execute) if p.name not in ("name", "function", "options")
-        ]
-        return with_signature(command, [*shared, *made], first_sentence(function))
+def algorithm_command(
+    name: str, function: Callable[..., Any], execute: Callable[..., None]
+) -> Callable[..., None]:
+    """Return a command with the options of an algorithm and those of what is done with it.
+
+    `execute` takes the name, the function, the options of the algorithm as they were given, and
+    its own.
+    """
+    made = parameters(
+        function, skip=("g", "config"), text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS
+    )
+
+    def command(**given: Any) -> None:
+        own = {p.name for p in made}
+        options = {k: v for k, v in given.items() if k in own and v is not None}
+        execute(name, function, options, **{k: v for k, v in given.items() if k not in own})
+
+    shared = [p for p in own_parameters(execute) if p.name not in ("name", "function", "options")]
+    return with_signature(command, [*shared, *made], first_sentence(function))
+
+
+def with_vertices(g: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an algorithm with the vertices that they name."""
+    return {
+        key: VERTEX_OPTIONS[key](g, value) if key in VERTEX_OPTIONS else value
+        for key, value in options.items()
+    }
 
 
 def execute(
@@ -149,9 +168,7 @@ def execute(
         bool, typer.Option("--profile", help="Tell what every superstep did.")
     ] = False,
     undirected: Undirected = False,
-    device: Annotated[
-        str, typer.Option("--device", help="Where to run: cpu, cuda, cuda:1, ... or emulated.")
-    ] = "cpu",
+    device: Where = "cpu",
     config: Annotated[
         list[str] | None,
         typer.Option(
@@ -171,10 +188,7 @@ def execute(
             check_output(path if path is output else path.with_suffix(".csv"))
     settings = config_of(config or [])
     g = read_graph(file, undirected)
-    used = {
-        key: VERTEX_OPTIONS[key](g, value) if key in VERTEX_OPTIONS else value
-        for key, value in options.items()
-    }
+    used = with_vertices(g, options)
     g = g.to(device)
     with working(f"Running {name}"), weft.profile() as recorded:
         start = time.perf_counter()

@@ -118,7 +118,7 @@ def make_request(
         return edge_columns.in_slots(name, direction, topology)
 
     options = config.options()
-    options["schedule"] = _check_names(config, topology)
+    options["schedule"] = check_names(config, topology)
     options["report"] = _reporter(program, config)
     if topology.device.kind != "cpu":
         options["registries"] = Registries
@@ -190,7 +190,7 @@ class Registries:
         return import_module("weft.formats").format(name)
 
 
-def _check_names(config: Config, topology: Topology) -> Any:
+def check_names(config: Config, topology: Topology) -> Any:
     """Look formats and schedules up; return the schedule, None for the choice of the backend."""
     for name in each_choice(config.format):
         if name is not None:

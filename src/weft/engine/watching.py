@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from weft.backends.limits import TimeLimit
-from weft.config import Config
 from weft.engine.remembered import program_digest
 from weft.ir.request import Request
 
@@ -41,7 +39,9 @@ class Watch:
         digest = program_digest(request.program)
         if digest not in self.requests:
             program = copy.deepcopy(request.program)  # passes rewrite the one that runs
-            self.requests[digest] = replace(request, program=program)
+            # Proofs about the start look at the fields, which the run is about to change.
+            fields = {name: array.copy() for name, array in request.fields.items()}
+            self.requests[digest] = replace(request, program=program, fields=fields)
 
 
 _open: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)
@@ -60,9 +60,3 @@ def watching(watch: Watch) -> Iterator[Watch]:
         yield watch
     finally:
         _open.reset(token)
-
-
-def under(request: Request, config: Config) -> Request:
-    """Return a kept request as it would be under another configuration."""
-    options: dict[str, Any] = {**request.options, **config.options(), "report": None, "limit": None}
-    return replace(request, program=copy.deepcopy(request.program), options=options)

@@ -60,6 +60,16 @@ class Module(Protocol):
         """Return a kernel by name."""
 
 
+class Compiler(Protocol):
+    """Compiles into the cache; several threads may call it at once."""
+
+    def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> None:
+        """Compile a source unless the cache has it."""
+
+    def close(self) -> None:
+        """End what it has started."""
+
+
 class Driver(Protocol):
     """A place where kernels run on arrays of the module `xp`."""
 
@@ -68,6 +78,9 @@ class Driver(Protocol):
 
     def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> Module:
         """Compile a source, or take it from the cache."""
+
+    def compiler(self) -> Compiler:
+        """Return what compiles into the cache while this process does something else."""
 
     def launch(
         self, kernel: Kernel, arguments: Sequence[Any], *, grid: int, block: int,

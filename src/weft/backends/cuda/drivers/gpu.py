@@ -65,6 +65,23 @@ def compile_cubin(
     return bytes(compiled.code)
 
 
+def cubin_path(source: str, headers: Mapping[str, str], architecture: str) -> Path:
+    """Return where the cache has the machine code of a source, or will have it."""
+    parts = [source, sorted(headers.items()), compile_options(architecture), nvrtc_version(),
+             CACHE_FORMAT]  # fmt: skip
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+    return cache_dir("cubin") / f"{digest}.cubin"
+
+
+def fill_cache(
+    source: str, kernels: Sequence[str], headers: Mapping[str, str], architecture: str
+) -> None:
+    """Put the machine code of a source into the cache, unless it is there."""
+    path = cubin_path(source, headers, architecture)
+    if not path.exists():
+        _write(path, compile_cubin(source, kernels, headers, architecture))
+
+
 def inline_headers(source: str, headers: Mapping[str, str]) -> str:
     """Return the source with its included headers put in place, each once."""
     done: set[str] = set()
@@ -211,15 +228,18 @@ class GpuDriver:
 
     def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> GpuModule:
         """Compile a source, or load it from the cache."""
-        parts = [source, sorted(headers.items()), compile_options(self.limits.architecture),
-                 nvrtc_version(), CACHE_FORMAT]  # fmt: skip
-        digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
-        path = cache_dir("cubin") / f"{digest}.cubin"
+        path = cubin_path(source, headers, self.limits.architecture)
         with contextlib.suppress(Exception):  # not there, or damaged: then it is made anew
             return self._load(path.read_bytes(), kernels)
         code = compile_cubin(source, kernels, headers, self.limits.architecture)
         _write(path, code)
         return self._load(code, kernels)
+
+    def compiler(self) -> Any:
+        """Return what compiles into the cache in other processes, for several threads at once."""
+        from weft.backends.cuda.drivers.elsewhere import Elsewhere
+
+        return Elsewhere(self.limits.architecture)
 
     def _load(self, code: bytes, kernels: Sequence[str]) -> GpuModule:
         """Load machine code with all its kernels: only then it is known to be sound."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -184,3 +184,63 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 def _svg(body: str, height: int, label: str) -> str:
     name = html.escape(label)
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{name}">{body}</svg>'
+
+
+def draw_heat_map(
+    cells: Mapping[tuple[str, str], float],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    y_label: str,
+    x_label: str,
+    unit: str,
+) -> str:
+    """Draw numbers above 0 by row and column: the smaller, the stronger; each is written out."""
+    height_of_row, top = 34, TOP + 14
+    slot = (WIDTH - LEFT - RIGHT - 40) / max(len(columns), 1)
+    left, base = LEFT + 40, top + height_of_row * len(rows)
+    low, high = min(cells.values(), default=1.0), max(cells.values(), default=1.0)
+    spread = math.log(high / low) or 1.0
+    parts = []
+    for i, row in enumerate(rows):
+        y = top + i * height_of_row
+        parts.append(_text(left - 8, y + height_of_row / 2 + 4, row, "end"))
+        for j, column in enumerate(columns):
+            value = cells.get((row, column))
+            if value is None:
+                continue
+            x, strength = left + j * slot, 1 - math.log(value / low) / spread
+            name = f"{row}, {column}: {value:.4g} {unit}"
+            parts.append(
+                f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{slot - 2:.1f}" '
+                f'height="{height_of_row - 2}" fill="var(--push)" '
+                f'fill-opacity="{0.08 + 0.72 * strength:.2f}"><title>{html.escape(name)}</title>'
+                f"</rect>"
+            )
+            middle = x + slot / 2, y + height_of_row / 2 + 4
+            parts.append(
+                f'<text x="{middle[0]:.1f}" y="{middle[1]:.1f}" text-anchor="middle" '
+                f'class="name">{value:.3g}</text>'
+            )
+    parts += [_text(left + (j + 0.5) * slot, base + 15, c, "middle") for j, c in enumerate(columns)]
+    parts.append(_axis_names(x_label, y_label, base))
+    return _svg("".join(parts), base + BOTTOM, f"{y_label} and {x_label}, {unit}")
+
+
+def draw_ratios(names: Sequence[str], ratios: Sequence[float], notes: Sequence[str]) -> str:
+    """Draw ratios from 1 on as bars side by side, one below another, each with a note."""
+    row, left = 24, 190
+    longest = max([*ratios, 1.0])
+    scale = (WIDTH - left - 150) / math.log2(max(longest, 1.1))
+    parts = []
+    for i, (name, ratio, note) in enumerate(zip(names, ratios, notes, strict=True)):
+        y, length = TOP + i * row, max(1.0, math.log2(max(ratio, 1.0)) * scale)
+        parts.append(_text(left - 8, y + 15, name, "end"))
+        parts.append(
+            f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="{row - 7}">'
+            f"<title>{html.escape(f'{name}: {note}')}</title></rect>"
+        )
+        parts.append(
+            f'<text x="{left + length + 6:.1f}" y="{y + 15}" class="name">{ratio:.2f}×</text>'
+        )
+    body = f'<g class="bars">{"".join(parts)}</g>'
+    return _svg(body, TOP + row * len(names) + 8, "effects of the axes")

@@ -1,0 +1,148 @@
+"""The order in which configurations are tried: likely ones first, then one axis after another.
+
+A search is a generator: it gives a batch of configurations and is sent the time of each, infinite
+for those that failed or were stopped. It decides by the times alone, so that equal times give equal
+searches.
+
+Method. The starts (the default, what won on similar graphs, the usual suspects) are raced. From the
+fastest on, formats and schedules are taken together, side by side, because neither can be chosen
+without the other; then every other axis in turn, all of its values at once. Rounds over the axes go
+on until one brings nothing. Then the same is done from the best place that is different in format
+or schedule, for as long as there is time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterable, Sequence
+from typing import TypeAlias
+
+from weft.config import Config
+from weft.tuning.space import Axis, Space
+
+Times: TypeAlias = dict[Config, float]
+Search: TypeAlias = Generator[list[Config], Times, None]
+
+GAIN = 0.98  # of the time before: what is less of a gain is noise
+KEPT = 3  # formats and schedules that are combined where there are many of both
+WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
+STARTS = 3  # places that a search sets out from
+ORDER = (
+    "threads", "block_size", "lanes", "items_per_thread", "width", "delta", "bin_size",
+    "direction", "ordering", "compaction", "fuse", "frontier_in", "frontier_out", "dedup",
+    "combine",
+)  # fmt: skip
+"""Axes that need no other code first, then by how much they usually matter; passes come last."""
+
+
+def coordinate_search(space: Space, starts: Sequence[Config]) -> Search:
+    """Search a space from some places, the first of them being the default."""
+    times: Times = {}
+    fresh = _fresh(space, starts, times)
+    times.update((yield fresh))
+    expanded: set[tuple[object, ...]] = set()
+    for _ in range(STARTS):
+        left = [c for c in times if _place(space, c) not in expanded]
+        if not left:
+            return
+        best = min(left, key=lambda c: times[c])
+        if times[best] == float("inf"):
+            return
+        expanded.add(_place(space, best))
+        best = yield from _descend(space, best, times)
+        expanded.add(_place(space, best))
+
+
+def likely(space: Space) -> list[Config]:
+    """Return the usual suspects: every schedule for all sides, and one direction only."""
+    axes = space.of_field("schedule")
+    found = [Config()]
+    for name in axes[0].values if axes else ():
+        config = Config()
+        for axis in axes:
+            if name in axis.values:
+                config = axis.set(config, name)
+        found.append(config)
+    for axis in space.of_field("direction"):
+        found += [axis.set(Config(), way) for way in ("push", "pull") if way in axis.values]
+    return [config for config in dict.fromkeys(found) if not space.why_not(config)]
+
+
+def _place(space: Space, config: Config) -> tuple[object, ...]:
+    """Return the part of a configuration by which places count as different."""
+    axes = (*space.of_field("format"), *space.of_field("schedule"))
+    return tuple(axis.get(config) for axis in axes)
+
+
+def _descend(space: Space, start: Config, times: Times) -> Generator[list[Config], Times, Config]:
+    """Improve a configuration until a round over all axes brings nothing."""
+    best = start
+    while True:
+        before = times[best]
+        for schedules in space.of_field("schedule"):
+            if space.applies(schedules, best):
+                best = yield from _grid(space, schedules, best, times)
+        for axis in _ordered(space):
+            if space.applies(axis, best):
+                moves = [axis.set(best, value) for value in axis.values]
+                best = yield from _try(space, moves, best, times)
+        if times[best] > GAIN * before:
+            return best
+
+
+def _grid(
+    space: Space, schedules: Axis, best: Config, times: Times
+) -> Generator[list[Config], Times, Config]:
+    """Try formats and schedules of one side together."""
+    formats = next((a for a in space.of_field("format") if a.side == schedules.side), None)
+    if formats is None:
+        moves = [schedules.set(best, value) for value in schedules.values]
+        return (yield from _try(space, moves, best, times))
+    if len(schedules.values) * len(formats.values) <= WHOLE_GRID:
+        pairs = itertools.product(_ranked(schedules, times), _ranked(formats, times))
+        moves = [formats.set(schedules.set(best, s), f) for s, f in pairs]
+        return (yield from _try(space, moves, best, times))
+    fast = []
+    for axis in (schedules, formats):
+        moves = [axis.set(best, value) for value in axis.values]
+        chosen = yield from _try(space, moves, best, times)
+        ranked = sorted(moves, key=lambda c: times.get(c, float("inf")))
+        fast.append([axis.get(config) for config in ranked[:KEPT]])
+        best = chosen
+    moves = [formats.set(schedules.set(best, s), f) for s, f in itertools.product(*fast)]
+    return (yield from _try(space, moves, best, times))
+
+
+def _ranked(axis: Axis, times: Times) -> list[object]:
+    """Return the values of an axis, those that were in fast company first."""
+    least: dict[object, float] = {}
+    for config, ms in times.items():
+        value = axis.get(config)
+        least[value] = min(ms, least.get(value, float("inf")))
+    return sorted(axis.values, key=lambda value: least.get(value, float("inf")))
+
+
+def _try(
+    space: Space, moves: Iterable[Config], best: Config, times: Times
+) -> Generator[list[Config], Times, Config]:
+    """Time what is new; return the fastest, the present best if nothing is clearly faster."""
+    fresh = _fresh(space, moves, times)
+    if fresh:
+        times.update((yield fresh))
+    fastest = min((c for c in fresh if c in times), key=lambda c: times[c], default=best)
+    return fastest if times[fastest] < GAIN * times[best] else best
+
+
+def _fresh(space: Space, configs: Iterable[Config], times: Times) -> list[Config]:
+    return [c for c in dict.fromkeys(configs) if c not in times and not space.why_not(c)]
+
+
+def _ordered(space: Space) -> list[Axis]:
+    """Return the axes other than format and schedule, those that matter most first."""
+    places = {name: place for place, name in enumerate(ORDER)}
+
+    def rank(axis: Axis) -> int:
+        return len(ORDER) + 1 if axis.field == "passes_off" else places.get(axis.field, len(ORDER))
+
+    rest = [axis for axis in space.axes if axis.field not in ("format", "schedule")]
+    return sorted(rest, key=rank)

@@ -1,0 +1,307 @@
+"""The choices that there are for a program on a graph: axes, their values, what excludes what.
+
+Everything is found where it is defined: formats and schedules in their registries, fixed lists and
+ranges in `weft.config`. A new format, schedule, pass or field of `Config` is an axis, or longer
+one, without an edit here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from weft.config import BY_SIDE, CHOICES, GPU_ONLY, PASSES, RANGES, BySide, Config, of_side
+
+SINGLE = ""  # the side of a field that is not chosen by side
+FIXED = {
+    "deterministic": "a promise about results, not a way to be fast",
+    "passes_off": "each pass is an axis of its own",
+}
+SAMPLED = {  # of the fields that take a range
+    "items_per_thread": (2, 4, 8, 16, 32),
+    "block_size": (64, 128, 256, 512, 1024),
+    "bin_size": (16, 64, 256, 1024),
+}
+# Fields that mean something under one choice alone: field -> (other field, its value).
+ONLY_WITH = {"lanes": ("schedule", "row"), "items_per_thread": ("schedule", "merge")}
+# What a CPU tells apart of the fields that mean more to a GPU.
+ON_A_CPU = {"ordering": (True, False), "frontier_in": ("queue", "state")}
+DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
+DEFAULT_FORMAT = "csr"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice.
+
+    Attributes
+    ----------
+    field
+        The field of `Config`.
+    values
+        What it can be; None, the engine's own choice, is always possible beside them.
+    side
+        ``"push"``, ``"pull"``, ``"gather"``, the name of a pass, or nothing.
+    """
+
+    field: str
+    values: tuple[Any, ...]
+    side: str = SINGLE
+
+    @property
+    def name(self) -> str:
+        """The name of the field and, where it has one, of the side."""
+        return f"{self.field}.{self.side}" if self.side else self.field
+
+    def get(self, config: Config) -> Any:
+        """Return what a configuration chooses on this axis."""
+        value = getattr(config, self.field)
+        if self.field == "passes_off":
+            return "off" if self.side in value else "on"
+        return of_side(value, self.side) if self.side else value
+
+    def set(self, config: Config, value: Any) -> Config:
+        """Return the configuration with another choice on this axis."""
+        if self.field == "passes_off":
+            others = frozenset(config.passes_off) - {self.side}
+            off = others | {self.side} if value == "off" else others
+            return replace(config, passes_off=off)
+        if not self.side:
+            return _with(config, self.field, value)
+        held = getattr(config, self.field)
+        sides = dict(held) if isinstance(held, BySide) else {}
+        sides = {**sides, self.side: value}
+        chosen = {side: name for side, name in sides.items() if name is not None}
+        return _with(config, self.field, chosen or None)
+
+    def unset(self, config: Config) -> Config:
+        """Return the configuration with this axis left to the engine."""
+        if self.field == "passes_off":
+            return self.set(config, "on")
+        return self.set(config, None if self.side else getattr(Config(), self.field))
+
+
+def _with(config: Config, name: str, value: Any) -> Config:
+    changed: dict[str, Any] = {name: value}
+    return replace(config, **changed)
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What of a program and a graph decides which choices there are.
+
+    Attributes
+    ----------
+    device
+        The kind of device.
+    sides
+        How the program sweeps: some of ``"push"``, ``"pull"``, ``"gather"``.
+    refused
+        Directions that are not possible, with the reason.
+    ordered
+        Whether a step has a priority.
+    weight
+        The average weight, where there are weights.
+    threads
+        Threads of a CPU.
+    """
+
+    device: str
+    sides: tuple[str, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    ordered: bool = False
+    weight: float | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Space:
+    """All axes, and what is not possible.
+
+    Attributes
+    ----------
+    axes
+        The choices.
+    invalid
+        Choices that are not possible, alone or together, each with the reason.
+    fixed
+        Fields that are not tuned, each with the reason.
+
+    Examples
+    --------
+    >>> space = make_space(Traits("cpu", ("push", "pull"), threads=2))
+    >>> space.axis("schedule").values
+    ('vertex', 'edge', 'merge')
+    >>> space.size == math.prod(len(axis.values) for axis in space.axes)
+    True
+    >>> space.why_not(Config(schedule="warp"))[:51]
+    "schedule='warp': its groups are lanes of a GPU's wa"
+    """
+
+    axes: tuple[Axis, ...]
+    invalid: tuple[tuple[Mapping[str, Any], str], ...]
+    fixed: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        """The product of the sizes of all axes, invalid combinations included."""
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def axis(self, name: str) -> Axis:
+        """Return an axis by its name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def of_field(self, name: str) -> tuple[Axis, ...]:
+        """Return the axes of a field, one for each side."""
+        return tuple(axis for axis in self.axes if axis.field == name)
+
+    def applies(self, axis: Axis, config: Config) -> bool:
+        """Whether a choice on an axis makes a difference beside the others."""
+        if axis.side in ("push", "pull") and config.direction in ("push", "pull"):
+            return axis.side == config.direction
+        other, value = ONLY_WITH.get(axis.field, (None, None))
+        return other is None or any(
+            a.get(config) == value and self.applies(a, config) for a in self.of_field(other)
+        )
+
+    def why_not(self, config: Config) -> str:
+        """Return why a configuration is not possible, or nothing."""
+        for excluded, reason in self.invalid:
+            if all(_chosen(config, name) == value for name, value in excluded.items()):
+                told = ", ".join(f"{name}={value!r}" for name, value in excluded.items())
+                return f"{told}: {reason}"
+        return ""
+
+    def rows(self) -> list[tuple[str, int, str]]:
+        """Return name, number of values and values of every axis, for reading."""
+        return [(a.name, len(a.values), ", ".join(map(str, a.values))) for a in self.axes]
+
+    def __str__(self) -> str:
+        width = max((len(name) for name, _, _ in self.rows()), default=0)
+        lines = [f"{name:<{width}} {count:>3}  {values}" for name, count, values in self.rows()]
+        lines.append(f"{self.size:,} combinations")
+        if self.invalid:
+            lines.append("not possible:")
+            for excluded, reason in self.invalid:
+                told = ", ".join(f"{name}={value!r}" for name, value in excluded.items())
+                lines.append(f"  {told}: {reason}")
+        lines += [f"not tuned: {name}, {reason}" for name, reason in self.fixed.items()]
+        return "\n".join(lines)
+
+
+def _chosen(config: Config, name: str) -> Any:
+    field_, _, side = name.partition(".")
+    value = getattr(config, field_)
+    chosen = of_side(value, side) if side else value
+    return DEFAULT_FORMAT if field_ == "format" and chosen is None else chosen
+
+
+def make_space(traits: Traits) -> Space:
+    """Return the choices for a program on a graph and a device."""
+    axes: list[Axis] = []
+    fixed = dict(FIXED)
+    on_cpu = traits.device == "cpu"
+    for each in fields(Config):
+        name = each.name
+        if name in FIXED:
+            continue
+        if on_cpu and name in GPU_ONLY:
+            fixed[name] = "means nothing on a CPU"
+            continue
+        values = _values(name, traits)
+        if isinstance(values, str):
+            fixed[name] = values
+        elif name in BY_SIDE and not on_cpu:
+            axes += [
+                Axis(name, kept, side)
+                for side in traits.sides
+                if len(kept := _of_side(name, side, values)) > 1
+            ]
+        elif len(values) > 1:
+            axes.append(Axis(name, values))
+    axes += [Axis("passes_off", ("on", "off"), name) for name in PASSES]
+    return Space(tuple(axes), tuple(_invalid(traits, axes)), fixed)
+
+
+def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
+    """Return the values of a field, or why it is not tuned."""
+    if name == "schedule":
+        from weft.schedules import schedules
+
+        if traits.device == "cpu":
+            from weft.backends.cpu.schedules import SCHEDULES
+
+            return SCHEDULES
+        return tuple(schedules())
+    if name == "format":
+        from weft.formats import formats
+
+        return tuple(formats())
+    if name == "threads":
+        return _doubling(traits.threads) if traits.device == "cpu" else "means nothing on a GPU"
+    if name in ("ordering", "delta") and not traits.ordered:
+        return "no step has a priority"
+    if name == "delta":
+        if traits.weight is None:
+            return "there are no weights"
+        return tuple(traits.weight * times for times in DELTAS)
+    if traits.device == "cpu" and name in ON_A_CPU:
+        return ON_A_CPU[name]
+    if name == "direction":
+        possible = [v for v in CHOICES[name] if v not in traits.refused]
+        one_way = {"push", "pull"} & set(traits.refused) or not _turns(traits)
+        return tuple(possible[:1]) if one_way else tuple(possible)
+    if name in CHOICES:
+        return tuple(value for value in CHOICES[name] if value is not None)
+    if name in RANGES:
+        return SAMPLED.get(name) or _doubling(RANGES[name][1] or 1)
+    return "it takes no fixed list of values"
+
+
+def _turns(traits: Traits) -> bool:
+    return {"push", "pull"} <= set(traits.sides)
+
+
+def _of_side(name: str, side: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the values that a side knows."""
+    if name == "frontier_in":
+        unknown = ("reverse_queue", "state") if side == "push" else ("queue",)
+        return tuple(value for value in values if value not in unknown)
+    return tuple(values)
+
+
+def _doubling(most: int) -> tuple[int, ...]:
+    """Return 1, 2, 4, ... and the most.
+
+    Examples
+    --------
+    >>> _doubling(6)
+    (1, 2, 4, 6)
+    """
+    return tuple(sorted({2**k for k in range(most.bit_length())} | {most}))
+
+
+def _invalid(traits: Traits, axes: Sequence[Axis]) -> list[tuple[dict[str, Any], str]]:
+    from weft.schedules import schedules
+
+    found: list[tuple[dict[str, Any], str]] = [
+        ({"direction": direction}, reason) for direction, reason in traits.refused.items()
+    ]
+    if traits.device == "cpu":
+        from weft.backends.cpu.schedules import refusal
+
+        found += [({"schedule": name}, why) for name in schedules() if (why := refusal(name))]
+        return found
+    from weft.engine.run import SCALAR_LANES
+    from weft.formats import formats
+
+    for side in traits.sides:
+        for name, schedule in schedules().items():
+            for other, format_ in formats().items():
+                reason = schedule.refuse(format_, SCALAR_LANES)
+                if reason:
+                    pair = {f"schedule.{side}": name, f"format.{side}": other}
+                    found.append((pair, reason))
+    return found

@@ -1,0 +1,360 @@
+"""tune: searches the configurations of an algorithm on a graph, and remembers the best."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import weft
+from weft.backends.planning import directions_of
+from weft.cachedir import tunings_path
+from weft.config import Config
+from weft.engine.fingerprint import Fingerprint, fingerprint_of
+from weft.engine.remembered import device_name, forget_remembered, version
+from weft.engine.state import full
+from weft.errors import ConfigError, GraphError, unknown
+from weft.graph import Graph
+from weft.ir.request import Request
+from weft.tuning.compiling import compiled, insists
+from weft.tuning.measuring import Bench, Trial
+from weft.tuning.progress import ProgressBar
+from weft.tuning.report import TuningReport
+from weft.tuning.search import Search, coordinate_search, likely
+from weft.tuning.space import Traits, make_space
+
+PACKAGES = ("weft.algorithms.", "weft.learning.")
+SIMILAR = 3  # winners of other graphs to start from
+FINALISTS = 3
+FINAL_ROUNDS = 5
+CLEAR = 0.98  # of the default's time: who needs more does not replace it
+CPU_THREADS = 64
+
+
+def tune(
+    g: Graph,
+    algorithm: str | Callable[..., Any],
+    *args: Any,
+    budget_s: float = 30.0,
+    same: Callable[[Any, Any], bool] | None = None,
+    remember: bool = True,
+    progress: bool | None = None,
+    **kwargs: Any,
+) -> TuningReport:
+    """Find the fastest configuration of an algorithm on a graph, by running it.
+
+    The winner is kept for later processes: runs of the same programs on the same graph and device
+    use it by themselves, unless they are given a `Config` (``WEFT_TUNINGS=off`` switches that off).
+    Every candidate's result is compared with the default's; one that differs is reported and never
+    wins. Ctrl-C ends the search; what was found until then is reported and kept.
+
+    Parameters
+    ----------
+    g
+        The graph, on the device to tune for.
+    algorithm
+        A function that takes the graph first and a keyword ``config``, such as `weft.bfs`, or the
+        name of one of weft's own.
+    *args, **kwargs
+        Its other arguments.
+    budget_s
+        Seconds that the search may take, once the default configuration has run.
+    same
+        ``same(result, right)`` tells whether a candidate's result is as right as the default's; by
+        default integers must be equal, floats nearly so, and parents of search trees may differ.
+    remember
+        Whether to keep the winner.
+    progress
+        Whether to show a bar with the best so far; by default on a terminal.
+
+    Returns
+    -------
+    TuningReport
+        ``report.config`` is the winner; printed, the report tells what was tried.
+
+    Raises
+    ------
+    ConfigError
+        If the algorithm is not known or takes no configuration.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.generators.rmat(8, seed=1)
+    >>> report = weft.tune(g, "bfs", 0, budget_s=0.1, remember=False)
+    >>> report.algorithm, report.best.ms <= report.default.ms
+    ('bfs', True)
+    """
+    function, name = find_algorithm(algorithm)
+    _check(g, function, name, budget_s, kwargs)
+
+    def call(config: Config) -> Any:
+        return function(g, *args, config=config, **kwargs)
+
+    trusted = str(getattr(function, "__module__", "")).startswith(PACKAGES)
+    bench = Bench(call, g.topology.device, same, trusted)
+    return tune_on(bench, g, name, budget_s, remember=remember, progress=progress)
+
+
+def tune_on(
+    bench: Bench,
+    g: Graph,
+    name: str,
+    budget_s: float,
+    *,
+    remember: bool = True,
+    progress: bool | None = None,
+) -> TuningReport:
+    """Search the configurations of what a bench runs, by the bench's clock."""
+    began = bench.clock()
+    try:
+        default = bench.start()
+        space = make_space(traits_of(g, bench.requests.values()))
+        graph = fingerprint_of(g.topology, sampled_diameter(g))
+        starts = [*similar_winners(bench.requests, graph, g), *likely(space)]
+        search = coordinate_search(space, [Config(), *starts])
+        tuning = _Tuning(bench, default, budget_s)
+        with ProgressBar(f"Tuning {name}", budget_s, progress) as bar:
+            tuning.run(search, bar)
+        finalists = tuning.finish()
+    finally:
+        bench.close()
+    best = finalists[0]
+    report = TuningReport(
+        algorithm=name,
+        graph=graph,
+        device=device_name(g.topology.device),
+        space=space,
+        trials=tuple(tuning.trials),
+        default=next(t for t in finalists if t.config == Config()),
+        best=best,
+        runner_up=next((t for t in finalists if t.config != best.config), None),
+        seconds=bench.clock() - began,
+        interrupted=tuning.interrupted,
+        kernel=bench.kernel_source(best.config),
+    )
+    if remember:
+        keep(report, bench.requests)
+    return report
+
+
+class _Tuning:
+    """One search with its trials."""
+
+    def __init__(self, bench: Bench, default: Trial, budget_s: float) -> None:
+        self.bench, self.began, self.budget_s = bench, bench.clock(), budget_s
+        self.trials = [default]
+        self.times = {default.config: default.ms}
+        self.interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        return self.bench.clock() - self.began
+
+    def run(self, search: Search, bar: ProgressBar) -> None:
+        """Try what the search asks for until it ends, the time is over or Ctrl-C comes."""
+        try:
+            batch = next(search, None)
+            while batch is not None and self.seconds < self.budget_s:
+                self._try(batch, bar)
+                try:
+                    batch = search.send({c: self.times[c] for c in batch if c in self.times})
+                except StopIteration:
+                    return
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def _try(self, batch: Iterable[Config], bar: ProgressBar) -> None:
+        """Time a batch: while one runs, the next ones are compiled."""
+        waiting = [config for config in batch if config not in self.times]
+        ahead: list[Config] = []
+        while (waiting or ahead) and self.seconds < self.budget_s:
+            while waiting and len(ahead) < self.bench.lookahead:
+                ahead.append(waiting.pop(0))
+                self.bench.begin(ahead[-1])
+            ready = next((config for config in ahead if self.bench.is_ready(config)), None)
+            if ready is None:
+                left = self.budget_s - self.seconds
+                wait(self.bench.under_way(), timeout=max(0.0, left), return_when=FIRST_COMPLETED)
+                continue
+            ahead.remove(ready)
+            trial = self.bench.measure(ready)
+            self.trials.append(trial)
+            self.times[ready] = trial.ms
+            bar.update(self.seconds, len(self.trials), self.best(), self.trials[0])
+
+    def best(self) -> Trial:
+        """Return the fastest so far."""
+        return min((t for t in self.trials if t.is_timed), key=lambda t: t.ms)
+
+    def finish(self) -> list[Trial]:
+        """Run the fastest few and the default in turn once more; return them, the winner first."""
+        ranked = _plainest_first(t for t in self.trials if t.is_timed)
+        different = [t for t in ranked if t.same_as is None]
+        finalists = [t for t in different if t.config != Config()][:FINALISTS]
+        default = self.trials[0]
+        times: dict[Config, list[float]] = {t.config: [] for t in (default, *finalists)}
+        room_s = max(0.1 * self.budget_s, 3 * sum(t.ms for t in (default, *finalists)) / 1e3)
+        stop = self.seconds + room_s
+        try:
+            for _ in range(FINAL_ROUNDS if finalists and not self.interrupted else 0):
+                for config, found in times.items():
+                    found += self.bench.confirm(config)
+                if self.seconds > stop:
+                    break
+        except KeyboardInterrupt:
+            self.interrupted = True
+        again = [
+            replace(t, ms=min(found), runs=t.runs + len(found)) if found else t
+            for t, found in zip((default, *finalists), times.values(), strict=True)
+        ]
+        rest = _plainest_first(again[1:])
+        if rest and rest[0].ms < CLEAR * again[0].ms:
+            return [rest[0], *_plainest_first([again[0], *rest[1:]])]
+        return [again[0], *rest]
+
+
+def _plainest_first(trials: Iterable[Trial]) -> list[Trial]:
+    """Return trials by their time; of those as good as equal, the one that chooses least first."""
+
+    def rank(trial: Trial) -> tuple[int, int, float]:
+        steps = math.log(max(trial.ms, 1e-9)) / math.log(1 / CLEAR)
+        return round(steps), len(trial.config.given()), trial.ms
+
+    return sorted(trials, key=rank)
+
+
+def find_algorithm(algorithm: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
+    """Return an algorithm and its name, given either.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    if isinstance(algorithm, str):
+        known = sorted(n for n, home in weft._HOME.items() if home.startswith(PACKAGES))
+        if algorithm not in known:
+            raise ConfigError(unknown("algorithm", algorithm, known))
+        return getattr(weft, algorithm), algorithm
+    if not callable(algorithm):
+        raise ConfigError(
+            f"algorithm={algorithm!r} cannot be called. Expected a function such as weft.bfs, or "
+            f"the name of one."
+        )
+    return algorithm, str(getattr(algorithm, "__name__", type(algorithm).__name__))
+
+
+def _check(
+    g: object, function: Callable[..., Any], name: str, budget_s: float, kwargs: dict[str, Any]
+) -> None:
+    if not isinstance(g, Graph):
+        raise GraphError(f"weft.tune needs a graph first, but got {g!r}.")
+    if not budget_s > 0 or not math.isfinite(budget_s):
+        raise ConfigError(f"budget_s={budget_s!r} is not possible. Expected seconds above 0.")
+    if "config" in kwargs:
+        raise ConfigError("weft.tune chooses config= itself. Leave it out.")
+    try:
+        known = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if not any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in known):
+        raise ConfigError(
+            f"{name!r} takes no configuration. Give it a keyword config=None and pass it on to "
+            f"g.run, g.iterate or weft's algorithms."
+        )
+
+
+def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
+    """Return what of a graph and the programs that ran on it decides which choices there are."""
+    sides: set[str] = set()
+    refused: dict[str, str] = {}
+    ordered = False
+    for request in requests:
+        for sweep in compiled(request, Config()).sweeps:
+            if sweep.kind == "edge":
+                reasons = {"push": sweep.push_refused, "pull": sweep.pull_refused}
+                sides |= {way for way in directions_of(request) if not reasons[way]}
+                if not insists(request):
+                    refused |= {way: reason for way, reason in reasons.items() if reason}
+            elif any(v.op == "gather" for step in sweep.steps for v in step.body.walk()):
+                sides.add("gather")
+            ordered |= any(step.priority is not None for step in sweep.steps)
+    if g.topology.keep != "both":
+        missing = "pull" if g.topology.keep == "out" else "push"
+        refused[missing] = f"the graph keeps only its {g.topology.keep}-edges"
+    weight = float(g.edge.storage("weight").mean()) if g.weighted and g.num_edges else None
+    threads = 1
+    if g.topology.device.kind == "cpu":
+        from weft.backends.cpu.threads import num_threads
+
+        threads = min(num_threads(), CPU_THREADS)
+    known = ("push", "pull", "gather")
+    return Traits(
+        g.topology.device.kind,
+        tuple(side for side in known if side in sides),
+        refused,
+        ordered,
+        weight if weight and math.isfinite(weight) and weight > 0 else None,
+        threads,
+    )
+
+
+def sampled_diameter(g: Graph) -> int:
+    """Return how far a search reaches from the end of one that began at the largest degree."""
+    from weft.algorithms.bfs import discover
+    from weft.ir.types import vertex_id
+
+    if g.topology.device.kind == "emulated":
+        g = g.to("cpu")
+    if not g.num_vertices:
+        return 0
+    degrees = g.topology.in_degree if g.topology.keep == "in" else g.topology.out_degree
+    source, reach = int(degrees.argmax()), 0
+    for _ in range(2):
+        state = g.state(level=full(-1, np.int32), parent=full(-1, vertex_id))
+        state.level[source] = 0
+        state.parent[source] = source
+        g.iterate(discover, state, [source], config=Config())
+        source = int(state.level.argmax())
+        reach = max(reach, int(state.level[source]))
+    return reach
+
+
+def similar_winners(requests: dict[str, Request], graph: Fingerprint, g: Graph) -> list[Config]:
+    """Return what won for the same programs on the most similar graphs."""
+    path = tunings_path()
+    if path is None or not path.exists():
+        return []
+    from weft.engine.store import Store
+
+    store, device = Store(path), device_name(g.topology.device)
+    found = [t for program in requests for t in store.of_program(program, device)]
+    found.sort(key=lambda tuning: graph.distance(tuning.graph))
+    return list(dict.fromkeys(tuning.config for tuning in found))[:SIMILAR]
+
+
+def keep(report: TuningReport, programs: Iterable[str]) -> None:
+    """Put a winner into the store, for each program that ran; a full disk is only a warning."""
+    path = tunings_path(writing=True)
+    if path is None:
+        return
+    from weft.engine.store import Store, Tuning
+
+    try:
+        for program in programs:
+            Store(path).put(
+                Tuning(
+                    report.graph, program, report.algorithm, report.device, version(),
+                    report.config, report.best.ms, report.default.ms, len(report.trials),
+                )
+            )  # fmt: skip
+    except OSError as error:
+        warnings.warn(f"the winner could not be stored: {error}", RuntimeWarning, stacklevel=3)
+    forget_remembered()

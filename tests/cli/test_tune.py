@@ -1,0 +1,54 @@
+"""`weft tune`: what it finds, keeps, lists and forgets."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def store(tmp_path):
+    return {"WEFT_TUNINGS": str(tmp_path / "tunings.sqlite")}
+
+
+def test_what_is_tuned_is_listed_used_and_forgotten(weft, edges, tmp_path, store):
+    done = weft(
+        "tune", "bfs", edges, "--source", "0", "--budget", "0.01", "--json",
+        "--report", "page.html", env=store,
+    )  # fmt: skip
+    assert (done.code, done.err) == (0, "wrote page.html\n")
+    told = json.loads(done.out)
+    assert told["algorithm"] == "bfs" and told["best_ms"] <= told["default_ms"]
+    assert told["graph"]["vertices"] == 6 and told["trials"][0]["status"] == "ok"
+    assert "Generated kernel" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    listed = weft("tune", "--list", env=store)
+    assert listed.code == 0 and listed.out.startswith("1 tuned in ")
+    assert "bfs" in listed.out
+    assert weft("tune", "--forget", "bfs", env=store).out == "forgot 1 stored configuration\n"
+    assert weft("tune", "--list", env=store).out.startswith("nothing is stored in ")
+
+
+def test_nothing_is_listed_where_nothing_is_kept(weft):
+    done = weft("tune", "--list", "--forget", "all", env={"WEFT_TUNINGS": "off"})
+    told = "forgot 0 stored configurations\nWEFT_TUNINGS=off: nothing is stored\n"
+    assert (done.code, done.out) == (0, told)
+
+
+def test_the_fastest_are_shown(weft, edges, store):
+    done = weft("tune", "bfs", edges, "--source", "0", "--budget", "0.01", "--top", "1", env=store)
+    assert done.code == 0
+    assert done.out.startswith("bfs on 6 vertices, 5 arcs, cpu ")
+    assert "times as long as the best" in done.out and "× best" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("tune", "bsf", "x"), 2, "Did you mean 'bfs'?"),
+        (("tune", "bfs", "missing.txt", "--source", "0"), 1, "missing.txt"),
+        (("tune", "bfs", "small.txt", "--source", "0", "--budget", "0"), 1, "above 0"),
+        (("tune",), 2, ""),
+    ],
+)
+def test_mistakes_are_told(weft, edges, arguments, code, words):
+    done = weft(*arguments)
+    assert done.code == code and words in done.err

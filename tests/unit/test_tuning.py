@@ -1,0 +1,510 @@
+"""The tuner: its space, its search by a clock of our own, what it believes, and what it tells."""
+
+import json
+import math
+import random
+import signal
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backends.cuda.drivers.elsewhere import Elsewhere
+from weft.config import CHOICES, PASSES
+from weft.devices import CPU
+from weft.engine import remembered, watching
+from weft.engine.store import Store, config_text
+from weft.errors import ConfigError, DeviceError, GraphError
+from weft.formats import formats
+from weft.schedules import schedules
+from weft.tuning.comparing import Reference
+from weft.tuning.measuring import RUNS, WARM_UP, Bench, Trial
+from weft.tuning.report import chosen
+from weft.tuning.search import coordinate_search, likely
+from weft.tuning.space import Axis, Traits, make_space
+from weft.tuning.tuner import tune_on
+
+GPU = Traits("emulated", ("push", "pull"))
+GRASSEMBLER = 7 * 5 * 4 * 2**5
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    path = tmp_path / "tunings.sqlite"
+    monkeypatch.setenv("WEFT_TUNINGS", str(path))
+    remembered.forget_remembered()
+    yield Store(path)
+    remembered.forget_remembered()
+
+
+# -- the space -----------------------------------------------------------------------------------
+
+
+def test_the_space_holds_every_registered_choice():
+    space = make_space(GPU)
+    for side in ("push", "pull"):
+        assert space.axis(f"schedule.{side}").values == tuple(schedules())
+        assert space.axis(f"format.{side}").values == tuple(formats())
+    for name in ("compaction", "dedup", "fuse", "width", "direction"):
+        assert set(space.axis(name).values) == set(CHOICES[name]) - {None}
+    assert {axis.side for axis in space.of_field("passes_off")} == set(PASSES)
+    assert space.size == math.prod(count for _, count, _ in space.rows())
+    assert space.size > GRASSEMBLER
+    assert {"vertex", "edge", "warp", "block", "twc", "twce", "strict"} <= set(
+        space.axis("schedule.push").values
+    )
+    assert set(space.fixed) == {"deterministic", "passes_off", "ordering", "delta", "threads"}
+
+
+def test_what_is_registered_later_is_in_the_space(monkeypatch):
+    from weft.schedules import base
+
+    monkeypatch.setattr(base, "_schedules", dict(schedules()))
+    base.register(base.Schedule("mine", "", "Mine", refuse=lambda format, lanes: "it is young"))
+    space = make_space(GPU)
+    assert "mine" in space.axis("schedule.pull").values
+    assert ({"schedule.pull": "mine", "format.pull": "coo"}, "it is young") in space.invalid
+    assert "it is young" in space.why_not(weft.Config(schedule={"push": "mine"}, format="coo"))
+    assert "it is young" in space.why_not(weft.Config(schedule={"push": "mine"}))
+    assert "not possible" in str(space) and "it is young" in str(space)
+    assert space.why_not(weft.Config(schedule={"push": "warp"})) == ""
+
+
+def test_a_cpu_has_a_space_of_its_own():
+    space = make_space(Traits("cpu", ("push", "pull"), threads=6))
+    assert space.axis("threads").values == (1, 2, 4, 6)
+    assert space.axis("schedule").values == ("vertex", "edge", "merge")
+    assert space.why_not(weft.Config(schedule="twc"))
+    assert space.fixed["compaction"] == "means nothing on a CPU"
+    assert not space.of_field("format")
+
+
+def test_directions_that_a_program_refuses_are_no_choice():
+    space = make_space(Traits("cpu", ("push",), {"pull": "it writes edges"}, threads=2))
+    assert not space.of_field("direction")
+    assert space.why_not(weft.Config(direction="pull")) == "direction='pull': it writes edges"
+
+
+def test_priorities_and_weights_bring_axes():
+    space = make_space(Traits("emulated", ("push",), ordered=True, weight=2.0))
+    assert space.axis("delta").values == (0.5, 2.0, 8.0, 32.0, 128.0)
+    assert set(space.axis("ordering").values) == {True, False, "near_far", "buckets"}
+
+
+def test_choices_that_make_no_difference_do_not_apply():
+    space = make_space(GPU)
+    lanes, push = space.axis("lanes"), space.axis("schedule.push")
+    assert not space.applies(lanes, weft.Config())
+    assert space.applies(lanes, weft.Config(schedule={"push": "row"}))
+    assert not space.applies(lanes, weft.Config(schedule={"push": "row"}, direction="pull"))
+    assert not space.applies(push, weft.Config(direction="pull"))
+    assert space.applies(push, weft.Config(direction="beamer"))
+
+
+@pytest.mark.parametrize("traits", [GPU, Traits("cpu", ("gather",), threads=2)])
+def test_axes_set_and_get(traits):
+    for axis in make_space(traits).axes:
+        for value in axis.values:
+            config = axis.set(weft.Config(), value)
+            assert axis.get(config) == value
+            assert axis.unset(config) == weft.Config()
+
+
+# -- the search ----------------------------------------------------------------------------------
+
+
+def drive(search, time_of):
+    """Run a search on times of our own; return what it tried, in order."""
+    tried = {}
+    batch = next(search)
+    while True:
+        assert batch and not set(batch) & set(tried)
+        tried.update({config: time_of(config) for config in batch})
+        try:
+            batch = search.send({config: tried[config] for config in batch})
+        except StopIteration:
+            return tried
+
+
+def multiplied(space, seed):
+    """Times that are a product over the axes; `edge` alone is fast with one format only."""
+    numbers = random.Random(seed)
+    factor = {}
+    for axis in space.axes:
+        for value in (*axis.values, None):
+            factor[axis.name, value] = numbers.choice([1.2, 1.5, 2.0])
+        factor[axis.name, numbers.choice(axis.values)] = 1.0
+        if axis.field == "schedule":
+            factor.update({(axis.name, value): 2.0 for value in (*axis.values, None)})
+            factor[axis.name, "edge"] = 1.0
+
+    def time_of(config):
+        value = 1.0
+        for axis in space.axes:
+            if axis.field not in ("lanes", "items_per_thread") and space.applies(axis, config):
+                value *= factor[axis.name, axis.get(config)]
+        for axis in space.of_field("schedule"):
+            format_ = space.axis(f"format.{axis.side}").get(config)
+            alone = axis.get(config) == "edge" and format_ != "coo"
+            value *= 6.0 if alone and space.applies(axis, config) else 1.0
+        return value
+
+    for axis in space.of_field("format"):
+        factor[axis.name, "coo"] = 1.0
+    return time_of
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_search_finds_what_is_fast_together(seed):
+    space = make_space(Traits("emulated", ("gather",)))
+    time_of = multiplied(space, seed)
+    tried = drive(coordinate_search(space, likely(space)), time_of)
+    fastest = min(tried, key=tried.get)
+    assert space.axis("schedule.gather").get(fastest) == "edge"
+    assert space.axis("format.gather").get(fastest) == "coo"
+    assert tried[fastest] == 1.0
+    assert len(tried) < 600
+
+
+def test_the_search_is_as_the_times_are():
+    space = make_space(GPU)
+    time_of = multiplied(space, 3)
+    orders = [list(drive(coordinate_search(space, likely(space)), time_of)) for _ in range(2)]
+    assert orders[0] == orders[1]
+    assert orders[0][0] == weft.Config()
+
+
+def test_the_search_never_asks_for_what_is_invalid(monkeypatch):
+    from weft.schedules import base
+
+    known = dict(schedules())
+    monkeypatch.setattr(base, "_schedules", known)
+    refuse = lambda format, lanes: "no" if format.name == "coo" else ""
+    base.register(base.Schedule("mine", "", "Mine", refuse=refuse))
+    space = make_space(GPU)
+    tried = drive(coordinate_search(space, likely(space)), lambda config: 1.0)
+    assert not any(space.why_not(config) for config in tried)
+    assert any("mine" in str(config.schedule) for config in tried)
+
+
+def test_the_search_ends_where_everything_fails():
+    space = make_space(GPU)
+    assert drive(coordinate_search(space, [weft.Config()]), lambda config: math.inf)
+
+
+def test_starts_are_tried_first():
+    space = make_space(GPU)
+    known = weft.Config(compaction="jit", fuse="none")
+    tried = drive(coordinate_search(space, [weft.Config(), known]), lambda config: 1.0)
+    assert list(tried)[:2] == [weft.Config(), known]
+
+
+# -- right and wrong -----------------------------------------------------------------------------
+
+
+def test_results_are_compared_as_far_as_configurations_may_differ():
+    levels = np.array([0, 1, 1, 2, -1], np.int32)
+    right = weft.bfs(weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], num_vertices=5), 0)
+    reference = Reference(right)
+    assert reference.complaint(right) == ""
+    assert reference.complaint(right._replace(parent=np.array([0, 0, 0, 2, -1]))) == ""
+    trouble = reference.complaint(right._replace(level=levels + np.int32([0, 0, 0, 1, 0])))
+    assert trouble == "level: 1 of 5 entries differ, the first at 3: 3, not 2"
+    assert "-1 in one result only" in reference.complaint(
+        right._replace(parent=np.array([0, 0, 0, 1, 1]))
+    )
+    assert "shape" in reference.complaint(right._replace(level=levels[:4]))
+    assert "parts" in reference.complaint(levels)
+
+
+def test_floats_may_differ_a_little():
+    values = np.array([0.25, 1e-12, np.inf, np.nan, 0.0])
+    reference = Reference(values)
+    assert reference.complaint(values * (1 + 1e-9)) == ""
+    assert reference.complaint(values + np.array([0, 1e-11, 0, 0, 0])) == ""
+    assert "1 of 5" in reference.complaint(values + np.array([1e-3, 0, 0, 0, 0]))
+    assert "2 of 5" in reference.complaint(np.array([0.25, 1e-12, 1.0, 2.0, 0.0]))
+    assert Reference(3).complaint(4) == "the result: 4, not 3"
+    assert Reference({"a": [1.0, 2]}).complaint({"a": [1.0, 2]}) == ""
+    assert Reference(np.float32(1)).complaint(np.float32(1.00001)) == ""
+
+
+def test_what_differs_between_right_results_is_not_compared():
+    reference = Reference((np.array([1, 2]), np.array([3, 4])), [(np.array([1, 9]), [3, 4])])
+    assert reference.complaint((np.array([5, 5]), np.array([3, 4]))) == ""
+    assert reference.complaint((np.array([5, 5]), np.array([3, 5])))
+
+
+# -- timing, by a clock of our own ---------------------------------------------------------------
+
+
+class Fake:
+    """An algorithm that takes the milliseconds that we say, and a clock that believes it."""
+
+    def __init__(self, ms, result=lambda config: np.arange(4)):
+        self.ms, self.result = ms, result
+        self.now, self.calls = 0.0, []
+
+    def __call__(self, config):
+        self.calls.append(config)
+        watch = watching.active()
+        if watch is None:
+            self.now += self.ms(config) / 1e3
+            return self.result(config)
+        with watch.limit.running():
+            for _ in range(10):
+                self.now += self.ms(config) / 1e4
+                watch.limit.check()
+        return self.result(config)
+
+    def bench(self):
+        bench = Bench(self, CPU, trusted=True, clock=lambda: self.now)
+        assert bench.start().ms == pytest.approx(self.ms(weft.Config()))
+        self.calls.clear()
+        return bench
+
+
+FAST, NEAR, SLOW = (weft.Config(threads=n) for n in (1, 2, 3))
+MS = {FAST: 50.0, NEAR: 51.0, SLOW: 900.0, weft.Config(): 100.0}
+
+
+def test_near_candidates_are_run_often_and_lost_ones_once():
+    fake = Fake(lambda config: MS.get(config, 90.0))
+    bench = fake.bench()
+    trial = bench.measure(FAST)
+    assert (trial.status, trial.runs, len(fake.calls)) == ("ok", RUNS, RUNS + 1)
+    assert trial.ms == pytest.approx(50.0)
+    assert bench.measure(NEAR).runs == RUNS
+    fake.calls.clear()
+    lost = bench.measure(weft.Config(threads=9))
+    assert (lost.status, lost.runs, len(fake.calls)) == ("stopped", 1, 2)
+    assert lost.reason == "1.80 times the best"
+
+
+def test_a_candidate_that_cannot_win_is_stopped_while_it_runs():
+    fake = Fake(lambda config: MS.get(config, 90.0))
+    bench = fake.bench()
+    bench.measure(FAST)
+    began = fake.now
+    stopped = bench.measure(SLOW)
+    assert stopped.status == "stopped" and stopped.ms == pytest.approx(WARM_UP * 50.0)
+    assert fake.now - began < 0.3  # of 0.9 s
+
+
+def test_wrong_results_and_errors_never_win():
+    def result(config):
+        if config == NEAR:
+            raise ConfigError("not possible here")
+        if config == SLOW:
+            raise ZeroDivisionError("a defect")
+        return np.arange(4) + (config == FAST)
+
+    bench = Fake(lambda config: 1.0 if config == FAST else 100.0, result).bench()
+    assert bench.measure(FAST).status == "wrong"
+    assert bench.measure(FAST).reason.startswith("the result: 4 of 4 entries differ")
+    assert bench.best_ms == pytest.approx(100.0)
+    assert bench.measure(NEAR) == Trial(NEAR, "refused", reason="not possible here")
+    assert bench.measure(SLOW).status == "failed"
+
+
+def test_a_lost_device_ends_the_search():
+    def result(config):
+        if config == FAST:
+            raise DeviceError("'run_all' could not be launched")
+        return 0
+
+    bench = Fake(lambda config: 1.0, result).bench()
+    with pytest.raises(DeviceError):
+        bench.measure(FAST)
+
+
+# -- the whole -----------------------------------------------------------------------------------
+
+GRAPH = weft.generators.rmat(6, 4, seed=1)
+
+
+def tuned(ms, result=lambda config: 7, *, budget_s=50.0, remember=False, same=None):
+    """Tune an algorithm that takes the time that we say, by a clock of our own."""
+    fake = Fake(ms, result)
+    bench = Bench(fake, CPU, same, trusted=True, clock=lambda: fake.now)
+    with pytest.MonkeyPatch.context() as patch:
+        traits = Traits("cpu", ("push", "pull"), threads=2)
+        patch.setattr("weft.tuning.tuner.traits_of", lambda g, requests: traits)
+        return tune_on(bench, GRAPH, "fake", budget_s, remember=remember)
+
+
+def by_direction(config):
+    return {"pull": 10.0, "push": 12.0}.get(config.direction, 40.0)
+
+
+def test_the_best_is_found_told_and_kept(store):
+    report = tuned(lambda c: 20.0 if c.schedule == "edge" else 40.0, remember=True)
+    assert report.config == weft.Config(schedule="edge")
+    assert report.speedup == pytest.approx(2.0)
+    assert report.runner_up.ms >= report.best.ms
+    assert report.trials[0].config == weft.Config() and not report.interrupted
+    assert "edge" in str(report) and "2.00 times as long" in str(report)
+    assert store.all() == []  # it ran no program that could be found again
+
+
+def test_noise_does_not_replace_the_default():
+    report = tuned(lambda c: 39.9 if c.schedule == "edge" else 40.0)
+    assert report.config == weft.Config()
+
+
+def test_a_wrong_winner_is_an_error(store):
+    def result(config):
+        return 8 if config.schedule == "edge" else 7
+
+    report = tuned(lambda c: 1.0 if c.schedule == "edge" else 40.0, result)
+    assert report.config.schedule != "edge"
+    assert {t.status for t in report.errors} == {"wrong"}
+    assert "error      schedule=edge: wrong, the result: 8, not 7" in str(report)
+    assert "the result: 8, not 7" in report.html()
+
+
+def test_who_knows_better_says_what_is_the_same():
+    result = lambda config: 8 if config.schedule == "edge" else 7
+    ms = lambda c: 1.0 if c.schedule == "edge" else 40.0
+    report = tuned(ms, result, same=lambda a, b: abs(a - b) < 2)
+    assert report.config.schedule == "edge" and not report.errors
+
+
+def test_an_interrupt_keeps_what_was_found():
+    count = [0]
+
+    def result(config):
+        count[0] += 1
+        if count[0] == 14:
+            raise KeyboardInterrupt
+        return 7
+
+    report = tuned(lambda c: 20.0 if c.schedule == "vertex" else 40.0, result)
+    assert report.interrupted and "(interrupted)" in str(report)
+    assert report.config == weft.Config(schedule="vertex")
+
+
+def test_the_budget_ends_the_search():
+    report = tuned(lambda c: 100.0, budget_s=2.0)
+    assert 1 < len(report.trials) < 12
+
+
+def test_reports_are_tables_pages_pictures_and_json(tmp_path):
+    report = tuned(lambda c: 20.0 if c.schedule == "edge" else by_direction(c))
+    page = report.html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert page.count("<svg") == 2 and "<script" not in page and "http" not in page
+    assert "Generated kernel" in page and f"{report.space.size:,} combinations" in page
+    report.plot(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+    told = json.loads(report.to_json(tmp_path / "told.json"))
+    assert told["config"] == json.loads(config_text(report.config))
+    assert len(told["trials"]) == len(report.trials)
+    assert "configuration" in report.to_text() and "<table" in report._repr_html_()
+    assert len(report.rows(3)) == 3
+    assert "configurations, best" in repr(report)
+
+
+def test_effects_compare_what_differs_in_one_axis_alone():
+    report = tuned(lambda c: by_direction(c) * (2 if c.threads == 1 else 1))
+    effects = {effect.axis: effect for effect in report.effects()}
+    assert effects["direction"].ratio == pytest.approx(4.0)
+    assert (effects["direction"].fastest, effects["direction"].slowest) == ("pull", "auto")
+    down, across, cells = report.grid()
+    assert (down, across) == ("direction", "schedule")
+    assert min(cells.values()) == pytest.approx(report.best.ms)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "more", "error", "words"),
+    [
+        ("bsf", {}, ConfigError, "Did you mean 'bfs'"),
+        (3, {}, ConfigError, "cannot be called"),
+        (lambda g: 0, {}, ConfigError, "takes no configuration. Give it a keyword config=None"),
+        (weft.bfs, {"source": 0, "config": weft.Config()}, ConfigError, "chooses config= itself"),
+        (weft.bfs, {"source": 0, "budget_s": 0}, ConfigError, "Expected seconds above 0"),
+        (weft.bfs, {"source": 999}, GraphError, "999"),
+    ],
+)
+def test_what_cannot_be_tuned_says_why(algorithm, more, error, words):
+    with pytest.raises(error, match=words):
+        weft.tune(GRAPH, algorithm, **more)
+
+
+def test_something_else_is_not_a_graph():
+    with pytest.raises(GraphError, match="needs a graph first"):
+        weft.tune("karate", "bfs", 0)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_bfs_is_tuned_on_every_device(store, device):
+    g = weft.generators.rmat(7, 6, seed=4).to(device)
+    report = weft.tune(g, weft.bfs, 0, budget_s=0.3)
+    assert report.algorithm == "bfs" and not report.errors
+    assert report.best.ms <= report.default.ms
+    assert report.kernel and report.graph.diameter >= 2
+    (kept,) = store.all()
+    assert (kept.config, kept.algorithm, kept.tried) == (report.config, "bfs", len(report.trials))
+    with weft.profile() as told:
+        weft.bfs(g, 3)
+    options = told.records[0].config
+    assert all(options[name] == value for name, value in report.config.given().items())
+    assert kept.device == report.device and device in kept.device
+
+
+def test_winners_of_similar_graphs_are_tried_first(store):
+    g = weft.generators.rmat(7, 6, seed=4)
+    first = weft.tune(g, "bfs", 0, budget_s=0.01)
+    (kept,) = store.all()
+    other = weft.Config(passes_off="early_exit", schedule="merge")
+    store.put(type(kept)(**{**kept.__dict__, "config": other}))
+    similar = weft.generators.rmat(7, 6, seed=5)
+    second = weft.tune(similar, "bfs", 0, budget_s=0.3)
+    assert second.trials[1].config == other
+    assert len(store.all()) == 2 and first.graph != second.graph
+
+
+def test_a_program_may_refuse_a_direction(store):
+    @weft.edge(into="total", reduce=weft.sum)
+    def give(u, v, e):
+        e.sent = u.total
+        return u.total
+
+    def algorithm(g, *, config=None):
+        state, sent = g.state(total=weft.full(1)), g.edge_state(sent=weft.full(0))
+        g.run(give, state, edge_state=sent, config=config)
+        return state.total
+
+    g = weft.Graph.from_edges([0, 1, 2], [1, 2, 0], keep="out")
+    report = weft.tune(g, algorithm, budget_s=0.01, remember=False, same=np.array_equal)
+    assert report.space.why_not(weft.Config(direction="pull"))
+    assert not report.space.of_field("direction")
+
+
+# -- other processes -----------------------------------------------------------------------------
+
+
+def test_sources_are_compiled_elsewhere(tmp_path, monkeypatch):
+    pytest.importorskip("cuda.core")
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    compiler = Elsewhere("sm_90")
+    try:
+        source = 'extern "C" __global__ void fill(int* x) { x[threadIdx.x] = 1; }'
+        compiler.compile(source, ("fill",), {})
+        assert len(list((tmp_path / "cubin").glob("*.cubin"))) == 1
+        with pytest.raises(DeviceError, match="does not compile"):
+            compiler.compile("nonsense", ("fill",), {})
+        (process,) = compiler._idle
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with pytest.raises(DeviceError, match="has ended"):
+            compiler.compile(source, ("fill",), {})
+    finally:
+        compiler.close()
+
+
+def test_configurations_are_told_in_words():
+    config = weft.Config(schedule={"push": "twc"}, passes_off={"early_exit", "dead_fields"})
+    assert chosen(config) == "schedule={'push': 'twc'}, passes_off=dead_fields+early_exit"
+    assert chosen(weft.Config()) == "the default"
+    assert Axis("format", ("coo",), "push").name == "format.push"
