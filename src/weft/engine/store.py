@@ -174,17 +174,23 @@ class Store:
                 yield connection
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
-        (layout,) = connection.execute("PRAGMA user_version").fetchone()
-        if layout == LAYOUT:
+        """Make the tables of a new file; another process may be about to do the same."""
+        if _number(connection, "PRAGMA user_version") == LAYOUT:
             return
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if layout != 0 or tables:
+        connection.execute("BEGIN IMMEDIATE")
+        layout = _number(connection, "PRAGMA user_version")
+        if layout == LAYOUT:
+            connection.execute("COMMIT")
+            return
+        if layout != 0 or _number(connection, "SELECT count(*) FROM sqlite_master"):
+            connection.execute("ROLLBACK")
             raise _LayoutError(f"its layout is {layout}, not {LAYOUT}")
+        connection.execute(_TABLES)
+        connection.execute(f"PRAGMA user_version = {LAYOUT}")
+        connection.execute("COMMIT")
         # Readers and a writer do not wait for each other; not every file system can do that.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(_TABLES)
-        connection.execute(f"PRAGMA user_version = {LAYOUT}")
 
     def _read(self, statement: str, values: Any) -> list[Tuning]:
         if not self.path.exists():
@@ -230,6 +236,10 @@ class Store:
 
 class _LayoutError(sqlite3.DatabaseError):
     """The tables are those of another version of weft."""
+
+
+def _number(connection: sqlite3.Connection, statement: str) -> int:
+    return int(connection.execute(statement).fetchone()[0])
 
 
 def _is_busy(error: Exception) -> bool:
