@@ -111,3 +111,81 @@ def multimodal(g, start, alpha, column, tol=1e-6, max_iter=200):
         return mixed.reshape(x.shape) + (1 - alpha.sum()) * start
 
     return fixed_point(update, start, tol, max_iter)
+
+
+def brute_force_marginals(g, priors, potentials, mode="sum"):
+    """Sum (or maximise) over all assignments; potentials[i] belongs to edge i, lower end first."""
+    import itertools
+
+    src, dst, _ = (None if x is None else np.asarray(x) for x in g.to_edges())
+    n, k = priors.shape
+    totals = np.zeros((n, k))
+    for states in itertools.product(range(k), repeat=n):
+        p = np.prod([priors[v, s] for v, s in enumerate(states)])
+        for i, (a, b) in enumerate(zip(src, dst, strict=True)):
+            p *= potentials[i][states[a], states[b]]
+        for v, s in enumerate(states):
+            totals[v, s] = totals[v, s] + p if mode == "sum" else max(totals[v, s], p)
+    return normalized(totals)
+
+
+def loopy_messages(g, priors, potentials, mode="sum", damping=0.0, tol=1e-6, max_iter=200):
+    """Propagate beliefs message by message, each from the product of the others (no division)."""
+    src, dst, _ = (None if x is None else np.asarray(x) for x in g.to_edges())
+    edges = [(a, b, potentials[i]) for i, (a, b) in enumerate(zip(src, dst, strict=True))]
+    edges += [(b, a, psi.T) for a, b, psi in edges]
+    m = len(src)
+    reverse = [(i + m) % (2 * m) for i in range(2 * m)]
+    messages = np.ones((2 * m, priors.shape[1]))
+    steps = 0
+    while steps < max_iter:
+        steps += 1
+        new = np.empty_like(messages)
+        for i, (a, _, psi) in enumerate(edges):
+            cavity = normalized(priors[a])
+            for j, (_, b, _) in enumerate(edges):
+                if b == a and j != reverse[i]:
+                    cavity = cavity * messages[j]
+            products = cavity[:, None] * psi
+            new[i] = products.sum(axis=0) if mode == "sum" else products.max(axis=0)
+            new[i] /= new[i].max()
+        new = (1 - damping) * new + damping * messages
+        moved = np.abs(new - messages).max(initial=0)
+        messages = new
+        if moved <= tol:
+            break
+    beliefs = priors.copy()
+    for i, (_, b, _) in enumerate(edges):
+        beliefs[b] *= messages[i]
+    return normalized(beliefs), steps
+
+
+def als_sweep(ratings, rated, factors, users, ridge, implicit=None):
+    """Solve for all users, then for all items, each by the full system of one vertex.
+
+    `ratings[a, b]` is symmetric, `rated[a, b]` the number of ratings between two vertices.
+    """
+    factors = factors.copy()
+    k = factors.shape[1]
+    factors[rated.sum(axis=1) == 0] = 0
+    for side in (users, ~users):
+        other = factors[~side].T @ factors[~side]
+        for v in np.flatnonzero(side):
+            if implicit is None:
+                gram = (factors * rated[v][:, None]).T @ factors + ridge * np.eye(k)
+                right = ratings[v] @ factors
+            else:
+                extra = implicit * ratings[v]
+                gram = other + (factors * extra[:, None]).T @ factors + ridge * np.eye(k)
+                right = (rated[v] + extra) @ factors
+            factors[v] = np.linalg.solve(gram, right)
+    return factors
+
+
+def als_error(g, factors, implicit=None):
+    """Return the root of the mean squared error over the edges."""
+    src, dst, weight = (np.asarray(x) for x in g.to_edges())
+    product = np.einsum("ek,ek->e", factors[src], factors[dst])
+    confidence = np.ones(len(src)) if implicit is None else 1 + implicit * weight
+    missed = (weight if implicit is None else 1) - product
+    return np.sqrt((confidence * missed**2).sum() / confidence.sum())

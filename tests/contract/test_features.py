@@ -72,7 +72,7 @@ def compare(
 def outputs(dtype):
     """The fields that `every_op` assigns, with their shapes."""
     shapes = {
-        "outer": (3, 2), "dot": (), "matvec": (2,), "vecmat": (3,), "matmul": (2, 2),
+        "outer": (3, 2), "dot": (), "matvec": (2,), "best": (2,), "vecmat": (3,), "matmul": (2, 2),
         "turned": (3, 2), "total": (), "product": (), "least": (), "most": (),
         "picked": (), "element": (), "row": (3,), "stacked": (3,), "rows": (2, 3), "spread": (3,),
         "plane": (2, 3), "chosen": (3,), "one": (),
@@ -86,6 +86,7 @@ def every_op(v):
     v.dot = weft.dot(v.x, v.x)
     v.matvec = v.m @ v.x
     v.vecmat = v.y @ v.m
+    v.best = weft.matvec(v.m, v.x, reduce=weft.max)
     v.matmul = v.m @ v.m.T
     v.turned = weft.transpose(v.m)
     v.total = weft.sum(v.m)

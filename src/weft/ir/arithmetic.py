@@ -175,6 +175,11 @@ def _matvec(_: Value, a: Any, x: Any) -> Any:
     return _sum_left(a.T * x[:, None])
 
 
+def _matvec_max(value: Value, a: Any, x: Any) -> Any:
+    start = start_of(Reduction("max"), value.dtype)
+    return np.fmax.reduce(a * x, axis=1, initial=start)
+
+
 def _matmul(_: Value, a: Any, b: Any) -> Any:
     return _sum_left(a.T[:, :, None] * b[:, None, :])
 
@@ -251,6 +256,7 @@ _FEATURE: dict[str, Callable[..., Any]] = {
     "outer": lambda _, a, b: a[:, None] * b[None, :],
     "dot": _dot,
     "matvec": _matvec,
+    "matvec_max": _matvec_max,
     "matmul": _matmul,
     "transpose": lambda _, a: a.T,
     "solve": _solve,

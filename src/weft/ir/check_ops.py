@@ -30,7 +30,8 @@ from weft.ir.show import show_type
 Kind = tuple[np.dtype[Any], Shape]
 _SAME_UNARY = ("neg", "abs", "sign", "invert")
 _ARITIES = {
-    "outer": 2, "dot": 2, "matvec": 2, "matmul": 2, "transpose": 1, "solve": 2, "inverse": 1,
+    "outer": 2, "dot": 2, "matvec": 2, "matvec_max": 2, "matmul": 2, "transpose": 1, "solve": 2,
+    "inverse": 1,
     "normalize": 1, "feature_reduce": 1, "argmin_feature": 1, "argmax_feature": 1, "eye": 0,
     "index": 2, "degree": 1, "neighbor": 2, "neighbor_edge": 2, "random_bits": 2,
     "random_unit": 2, "at_load": 1, "at_store": 2, "at_reduce": 2, "at_cas": 3, "store": 1,
@@ -150,14 +151,15 @@ def _check_feature(value: Value) -> None:
     for i in range(len(value.args)):
         _operand(value, i, dtype, None)
     ranks = {
-        "outer": (1, 1), "dot": (1, 1), "matvec": (2, 1), "matmul": (2, 2), "transpose": (2,),
+        "outer": (1, 1), "dot": (1, 1), "matvec": (2, 1), "matvec_max": (2, 1), "matmul": (2, 2),
+        "transpose": (2,),
         "solve": (2, 1), "inverse": (2,), "normalize": (1,), "eye": (),
     }.get(op)  # fmt: skip
     if ranks is not None:
         demand(tuple(map(len, shapes)) == ranks, f"{op} of shapes {shapes}")
     if op in ("solve", "inverse", "normalize"):
         demand(dtype.kind == "f", f"{op} of {dtype}")
-    if op in ("dot", "matvec", "matmul", "solve"):
+    if op in ("dot", "matvec", "matvec_max", "matmul", "solve"):
         demand(shapes[0][-1] == shapes[1][0], f"{op} of shapes {shapes}")
     if op in ("solve", "inverse"):
         demand(shapes[0][0] == shapes[0][1], f"{op} of shapes {shapes}")
@@ -180,7 +182,7 @@ def _feature_shape(value: Value, shapes: list[Shape]) -> Shape:
         return shapes[0] + shapes[1]
     if op in ("dot", "feature_reduce"):
         return ()
-    if op == "matvec":
+    if op in ("matvec", "matvec_max"):
         return shapes[0][:1]
     if op == "matmul":
         return (shapes[0][0], shapes[1][1])

@@ -160,7 +160,22 @@ def matmul(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("matmul", (x, y), None, dtype, (x.shape[0], y.shape[1])))
 
 
-matvec = matmul
+def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
+    """Return the product of a matrix and a vector (or of a vector and a matrix).
+
+    ``reduce=weft.max`` takes the largest product of each row in place of their sum.
+    """
+    if reduce is None or getattr(reduce, "name", None) == "sum":
+        return matmul(a, x)
+    if getattr(reduce, "name", None) != "max":
+        raise fail(f"matvec with reduce={reduce!r} is not known. Expected weft.sum or weft.max.")
+    builder, matrix, vector, dtype = _same(a, x)
+    if len(matrix.shape) != 2 or vector.shape != matrix.shape[1:] or dtype.kind == "b":
+        raise fail(
+            f"matvec needs a matrix and a vector of numbers that fit, but got {dtype} of shapes "
+            f"{matrix.shape} and {vector.shape}."
+        )
+    return Expr(builder.emit("matvec_max", (matrix, vector), None, dtype, matrix.shape[:1]))
 
 
 def transpose(a: Any) -> Expr:

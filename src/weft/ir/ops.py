@@ -35,6 +35,7 @@ ELEMENTWISE = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *UNARY, *PREDICATE)
 # Ops over the features of one value.
 FEATURE = frozenset({
     "outer", "dot", "matvec", "matmul", "transpose", "inverse",
+    "matvec_max",  # the largest product of each row in place of their sum
     "solve",  # attr: None, or "spd" for a symmetric positive definite matrix
     "normalize",  # attr: "sum", "l2", "max" or "softmax"
     "feature_reduce",  # attr: name of a monoid

@@ -1,7 +1,17 @@
 """Learning on graphs: algorithms whose vertices and edges carry vectors and matrices."""
 
+from weft.learning.beliefs import Beliefs, belief_propagation
+from weft.learning.factors import Factors, als
 from weft.learning.label_features import label_propagation_features
-from weft.learning.manifold_ranking import manifold_ranking
-from weft.learning.multimodal import multimodal
+from weft.learning.manifolds import manifold_ranking
+from weft.learning.modalities import multimodal
 
-__all__ = ["label_propagation_features", "manifold_ranking", "multimodal"]
+__all__ = [
+    "Beliefs",
+    "Factors",
+    "als",
+    "belief_propagation",
+    "label_propagation_features",
+    "manifold_ranking",
+    "multimodal",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from weft.config import Config, check_config
 from weft.devices import as_array, module_of
 from weft.engine.run import Run
 from weft.errors import ConfigError, ConvergenceError, FieldError, GraphError, unknown
@@ -105,6 +107,12 @@ def check_weights(g: Graph, name: str, shapes: tuple[tuple[int, ...], ...]) -> t
 def weight_of(e: Any, name: str, dtype: Any) -> Any:
     """Return an edge column in the dtype that is computed in."""
     return fn.cast(getattr(e, name), dtype)
+
+
+def by_pull(config: Config | None) -> Config:
+    """Return a configuration that pulls, unless it says otherwise: every arc sends every time."""
+    checked = check_config(config)
+    return replace(checked, direction="pull") if checked.direction == "auto" else checked
 
 
 def check_end(on_unconverged: str) -> None:

@@ -110,6 +110,20 @@ def _matvec(renderer: BlockRenderer, value: Value) -> Operand:
     return target
 
 
+def _matvec_max(renderer: BlockRenderer, value: Value) -> Operand:
+    a, x = (_features(renderer, arg) for arg in value.args)
+    rows, columns = a.shape
+    target = renderer.scratch.take(value)
+    start = literal(identity_of(Reduction("max"), value.dtype), value.dtype)
+    with _loop(renderer, rows) as i:
+        best = _assign(renderer, start)
+        with _loop(renderer, columns) as k:
+            product = _product(a.at(_flat(i, k, columns)), x.at(k), value.dtype)
+            renderer.out.line(f"{best} = {combine('max', best, product, value.dtype)}")
+        _set(renderer, target, i, best)
+    return target
+
+
 def _matmul(renderer: BlockRenderer, value: Value) -> Operand:
     a, b = (_features(renderer, arg) for arg in value.args)
     rows, inner = a.shape
@@ -289,6 +303,7 @@ _RENDER: dict[str, Callable[[BlockRenderer, Value], Operand]] = {
     "outer": _outer,
     "dot": _dot,
     "matvec": _matvec,
+    "matvec_max": _matvec_max,
     "matmul": _matmul,
     "transpose": _transpose,
     "solve": _solve,

@@ -34,6 +34,11 @@ def _matvec(renderer: BlockRenderer, value: Value) -> str:
     return _call(renderer, value, "matvec", *value.args[0].shape)
 
 
+def _matvec_max(renderer: BlockRenderer, value: Value) -> str:
+    start = literal(identity_of(Reduction("max"), value.dtype), value.dtype)
+    return _call(renderer, value, "matvec_max", *value.args[0].shape, rest=start)
+
+
 def _matmul(renderer: BlockRenderer, value: Value) -> str:
     return _call(renderer, value, "matmul", *value.args[0].shape, value.shape[1])
 
@@ -99,6 +104,7 @@ _RENDER: dict[str, Callable[[BlockRenderer, Value], str]] = {
     "outer": _outer,
     "dot": _dot,
     "matvec": _matvec,
+    "matvec_max": _matvec_max,
     "matmul": _matmul,
     "transpose": _transpose,
     "solve": _solve,

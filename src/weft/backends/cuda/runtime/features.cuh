@@ -92,6 +92,15 @@ WEFT_DEVICE Vec<T, rows> matvec(const Vec<T, rows * columns>& a, const Vec<T, co
     return matmul<rows, columns, 1>(a, x);
 }
 template <u32 rows, u32 columns, class T>
+WEFT_DEVICE Vec<T, rows> matvec_max(const Vec<T, rows * columns>& a, const Vec<T, columns>& x,
+                                    T start) {
+    return each<Vec<T, rows>>([&](u32 row) {
+        T best = start;
+        for (u32 k = 0; k < columns; ++k) best = maximum(best, mul(a[row * columns + k], x[k]));
+        return best;
+    });
+}
+template <u32 rows, u32 columns, class T>
 WEFT_DEVICE Vec<T, rows * columns> transpose(const Vec<T, rows * columns>& a) {
     return each<Vec<T, rows * columns>>([&](u32 k) { return a[k % rows * columns + k / rows]; });
 }

@@ -1,0 +1,138 @@
+"""Belief propagation against sums over all assignments, and against messages without division."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dense
+import weft
+from dense import tolerance
+from weft.errors import ConfigError, FieldError, GraphError
+
+propagate = weft.learning.belief_propagation
+
+
+def tree(n, seed):
+    """A random forest: every vertex but some hangs on an earlier one."""
+    rng = np.random.default_rng(seed)
+    child = np.arange(1, n)[rng.random(n - 1) < 0.85]
+    parent = (rng.random(child.size) * child).astype(int)
+    return weft.Graph.from_edges(parent, child, num_vertices=n, directed=False)
+
+
+def field_of(g, k, seed, dtype=float, symmetric=False):
+    """Random priors and a random potential for each edge."""
+    rng = np.random.default_rng(seed)
+    priors = rng.random((g.num_vertices, k)).astype(dtype) + 0.1
+    potentials = rng.random((g.num_edges, k, k)) + 0.1
+    if symmetric:
+        potentials = potentials + potentials.swapaxes(1, 2)
+    g.edge["psi"] = potentials
+    return priors, potentials
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6))
+@settings(max_examples=15)
+def test_exact_on_trees(n, seed):
+    g = tree(n, seed)
+    priors, potentials = field_of(g, 2, seed)
+    found = propagate(g, priors, "psi")
+    assert found.converged
+    want = dense.brute_force_marginals(g, priors, potentials)
+    np.testing.assert_allclose(found.beliefs, want, rtol=1e-9)
+
+
+@given(st.integers(1, 5), st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_most_probable_states_of_trees(n, seed):
+    g = tree(n, seed)
+    priors, potentials = field_of(g, 3, seed)
+    priors[:, 0] = 0  # a state that nobody can be in
+    found = propagate(g, priors, "psi", "max", log_domain=True)
+    want = dense.brute_force_marginals(g, priors, potentials, "max")
+    np.testing.assert_allclose(found.beliefs, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("k", "dtype", "options"),
+    [(3, "float64", {}), (4, "float32", {"damping": 0.25})],
+    ids=["plain", "damped"],
+)
+def test_loops_agree_with_single_messages(k, dtype, options):
+    g = weft.generators.grid(3, 4)
+    psi = np.eye(k) + 0.6
+    priors, _ = field_of(g, k, 1, dtype)
+    found = propagate(g, priors, psi, **options)
+    want, steps = dense.loopy_messages(g, priors.astype(float), [psi] * g.num_edges, **options)
+    assert found.converged and found.beliefs.dtype == dtype
+    assert abs(found.steps - steps) <= 1
+    np.testing.assert_allclose(found.beliefs, want, **tolerance(dtype))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", dense.WIDTHS)
+@pytest.mark.parametrize("mode", ["sum", "max"])
+@pytest.mark.parametrize("log_domain", [False, True])
+def test_all_widths(k, mode, log_domain, dtype):
+    g = weft.generators.grid(2, 3)
+    priors, potentials = field_of(g, k, k, dtype)
+    found = propagate(g, priors, "psi", mode, 0.0, 8, log_domain=log_domain)
+    want, _ = dense.loopy_messages(g, priors.astype(float), potentials, mode, 0.0, 0.0, 8)
+    np.testing.assert_allclose(found.beliefs, want, **tolerance(dtype))
+
+
+def test_parallel_edges_are_factors_each():
+    g = weft.Graph.from_edges([0, 0, 1], [1, 1, 2], directed=False, num_vertices=4)
+    priors, potentials = field_of(g, 2, 3)
+    found = propagate(g, priors, "psi", max_iter=60)
+    want, _ = dense.loopy_messages(g, priors, potentials, max_iter=60)
+    np.testing.assert_allclose(found.beliefs, want, rtol=1e-5)
+    np.testing.assert_allclose(found.beliefs[3], priors[3] / priors[3].sum())
+
+
+def test_logarithms_hold_where_products_underflow():
+    g = weft.generators.star(1200)
+    priors = np.tile([0.4, 0.6], (1200, 1)).astype("float32")
+    priors[1:600] = priors[1:600, ::-1]
+    psi = [[0.9, 0.1], [0.1, 0.9]]
+    found = propagate(g, priors, psi, log_domain=True).beliefs
+    # 599 leaves against 600: one message and the prior are left over.
+    message = np.array([0.42, 0.58])
+    want = message * [0.4, 0.6]
+    np.testing.assert_allclose(found[0], want / want.sum(), rtol=2e-3)
+    assert propagate(g, priors, psi).beliefs[0, 0] < 0.01
+
+
+def test_emulated_device():
+    g = weft.generators.grid(3, 3)
+    priors, potentials = field_of(g, 3, 1, "float32")
+    found = propagate(g.to("emulated"), priors, "psi", damping=0.1)
+    want, _ = dense.loopy_messages(g, priors.astype(float), potentials, damping=0.1)
+    np.testing.assert_allclose(found.beliefs, want, **tolerance("float32"))
+
+
+def test_what_does_not_come_to_rest_says_so():
+    g = weft.generators.grid(3, 3)
+    priors, _ = field_of(g, 3, 1)
+    found = propagate(g, priors, np.eye(3) + 0.6, max_iter=2)
+    assert (found.steps, found.converged) == (2, False)
+
+
+def test_errors():
+    g = weft.generators.path(3)
+    priors, psi = np.ones((3, 2)), np.ones((2, 2))
+    with pytest.raises(GraphError, match="needs an undirected graph"):
+        propagate(weft.generators.path(3, directed=True), priors, psi)
+    with pytest.raises(GraphError, match="vertex 1 has an edge to itself"):
+        propagate(weft.Graph.from_edges([0, 1], [1, 1], directed=False), priors[:2], psi)
+    with pytest.raises(GraphError, match="priors of vertex 1 are all 0"):
+        propagate(g, [[1, 1], [0, 0], [1, 0]], psi)
+    with pytest.raises(GraphError, match=r"potential holds 0\.0. Expected positive"):
+        propagate(g, priors, np.eye(2))
+    with pytest.raises(FieldError, match=r"potential has shape \(3, 3\). Expected \(2, 2\)"):
+        propagate(g, priors, np.ones((3, 3)))
+    with pytest.raises(ConfigError, match="mode='mean'"):
+        propagate(g, priors, psi, "mean")
+    with pytest.raises(ConfigError, match="damping=1 keeps"):
+        propagate(g, priors, psi, damping=1)
