@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from weft.cli.cache import cache
 from weft.cli.commands import Commands
 from weft.cli.convert import convert
 from weft.cli.doctor import doctor
@@ -21,7 +22,7 @@ class TopLevel(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return ["run", "tune", "info", "convert", "generate", "doctor"]
+        return ["run", "tune", "info", "convert", "generate", "cache", "doctor"]
 
 
 app = typer.Typer(
@@ -112,4 +113,5 @@ _group(
     """,
     "KIND [NUMBERS]... [OPTIONS]...",
 )
+app.add_typer(cache)
 app.command()(doctor)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.devices import Device
-from weft.ir.random import MIX_1, MIX_2, STEP, random_bits
+from weft.ir.random import STEP, mix, random_bits
 
 # Numbers made at a time: on a host the temporaries stay in the cache, on a GPU they fill it.
 HOST_CHUNK: Final = 1 << 16
@@ -51,10 +51,3 @@ def threshold(probability: float) -> np.uint64:
 def permutation(xp: Any, seed: int, stream: int, count: int) -> Any:
     """Return the numbers below `count` in random order."""
     return xp.argsort(words(seed, stream, numbers(xp, slice(0, count))), kind="stable")
-
-
-def mix(bits: Any) -> Any:
-    """Return the finaliser of SplitMix64 of each word."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(MIX_1)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(MIX_2)
-    return bits ^ (bits >> np.uint64(31))

@@ -11,8 +11,9 @@ from weft.adjacency import Array
 from weft.devices import CPU, Device, device_of, module_of
 from weft.edgelist import Duplicates, SelfLoops
 from weft.errors import ConfigError
-from weft.generators.counter import chunks, mix
+from weft.generators.counter import chunks
 from weft.graph import Graph
+from weft.ir.random import mix
 
 Weights: TypeAlias = Literal["int", "float"] | tuple[float, float] | None
 

@@ -17,6 +17,10 @@ shifted copies of one another.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 GAMMA = 0x9E3779B97F4A7C15
 STEP = 0xD1342543DE82EF95
 MIX_1 = 0xBF58476D1CE4E5B9
@@ -48,3 +52,10 @@ def random_bits(key: int, counter: int) -> int:
 def random_unit(key: int, counter: int) -> float:
     """Return a random number in [0, 1), a multiple of 2**-53."""
     return (random_bits(key, counter) >> 11) * 2.0**-53
+
+
+def mix(words: Any) -> Any:
+    """Return the mixed words of an array of uint64, of NumPy or CuPy."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(MIX_1)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(MIX_2)
+    return words ^ (words >> np.uint64(31))

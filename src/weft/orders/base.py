@@ -16,12 +16,15 @@ import numpy as np
 from weft.config import ORDERS
 from weft.devices import as_array, move, to_host
 from weft.errors import ConfigError, GraphError, unknown
+from weft.stored import content_hash, stored
 from weft.topology import Topology
 
 Array = Any
 
 _SEED: Final = 0x5EED
 _SCIPY_ARCS: Final = 2**31
+_SLOW: Final = ("community", "rcm")
+_KEPT_ARCS: Final = 1 << 20  # below this an order is computed in less time than it is looked up
 
 
 class _Arrangements:
@@ -77,8 +80,23 @@ def order_of(topology: Topology, name: str) -> Array:
     if name not in _MAKERS:
         raise ConfigError(unknown("reorder", name, ORDERS))
     with topology.device.current():
-        order = _MAKERS[name](topology)
+        if name in _SLOW and topology.num_arcs >= _KEPT_ARCS:
+            order = _kept_on_disk(topology, name)
+        else:
+            order = _MAKERS[name](topology)
         return topology.xp.ascontiguousarray(order.astype(topology.index_dtype, copy=False))
+
+
+def _kept_on_disk(topology: Topology, name: str) -> Array:
+    """Return an order that takes long to compute, from an earlier process if there was one."""
+    rows = topology.adjacency(topology.primary_direction)
+    kind = "directed" if topology.directed else "undirected"
+    sizes = f"{topology.num_vertices} vertices, {topology.num_arcs} arcs, {kind}"
+    content = content_hash(rows.offsets, rows.targets)
+    made = stored(
+        f"{name} order of {sizes}", content, lambda: {"order": to_host(_MAKERS[name](topology))}
+    )
+    return move(np.array(made["order"]), topology.device)
 
 
 def check_order(topology: Topology, order: Any) -> Array:

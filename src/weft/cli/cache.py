@@ -1,0 +1,103 @@
+"""`weft cache`: what weft keeps on disk, and how to get rid of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weft.cli.commands import Commands
+
+_PARTS = {
+    "cpu": "code for the CPU",
+    "cubin": "code for GPUs",
+    "simt": "code of the emulation",
+    "graphs": "orders and formats of graphs",
+}
+
+
+class Cache(Commands):
+    """The commands that look at the cache."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return ["list", "size", "clear"]
+
+
+cache = typer.Typer(
+    name="cache",
+    cls=Cache,
+    help="""Show or clear what weft keeps on disk between processes.
+
+    Orders and formats of large graphs, and compiled code. WEFT_CACHE_DIR says where,
+    WEFT_CACHE_LIMIT how much of the former is kept (8G by default). What "weft tune" found is kept
+    apart: see "weft tune --forget".
+    """,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@cache.command("list")
+def list_entries() -> None:
+    """List the orders and formats that are kept, the most recently used first."""
+    from weft.devices import bytes_text
+    from weft.stored import entries
+
+    held = entries()
+    for entry in held:
+        typer.echo(f"{bytes_text(entry.nbytes):>10}  {_ago(entry.used):>14}  {entry.what}")
+    if not held:
+        typer.echo("Nothing is kept.", err=True)
+
+
+@cache.command("size")
+def size() -> None:
+    """Tell where the cache is, and how much of what it holds."""
+    from weft.cachedir import wanted_dir
+    from weft.devices import bytes_text
+
+    typer.echo(str(wanted_dir()))
+    for part, what in _PARTS.items():
+        typer.echo(f"{bytes_text(_total(wanted_dir() / part)):>10}  {what}")
+
+
+@cache.command("clear")
+def clear(
+    code: Annotated[bool, typer.Option("--code", help="Remove compiled code, too.")] = False,
+) -> None:
+    """Remove the orders and formats that are kept."""
+    from weft.cachedir import wanted_dir
+    from weft.devices import bytes_text
+    from weft.stored import clear as clear_stored
+
+    typer.echo(f"Removed {bytes_text(clear_stored())} of orders and formats.", err=True)
+    if code:
+        for part in ("cpu", "cubin", "simt"):
+            shutil.rmtree(wanted_dir() / part, ignore_errors=True)
+        typer.echo("Removed compiled code.", err=True)
+
+
+def _total(folder: Path) -> int:
+    """Return the bytes of all files in a folder; others may remove some meanwhile."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(place, name)).st_size
+    return total
+
+
+def _ago(moment: float) -> str:
+    """Return a time in the past in words."""
+    passed = max(0.0, time.time() - moment)
+    for seconds, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        count = int(passed // seconds)
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
