@@ -214,7 +214,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
                 store_held(a, held);
                 clear_counters(a.counters, 3 * CELLS);
             }
-            sync_grid(a.barrier);
+            sync_grid(a.barrier, block_id() >= blocks);
             load_held(a, held);
             loaded = true;
         }
