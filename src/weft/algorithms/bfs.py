@@ -2,6 +2,8 @@
 
 Method: level-synchronous, direction-optimising. A vertex takes its level and parent from whichever
 edge reaches it first; `accept` makes both write-once, so that a pull may stop at the first hit.
+Where edges were added to a graph that was searched before, levels can only fall: the search goes on
+from the ends of the new edges and keeps the least level, as for shortest paths.
 
 S. Beamer, K. Asanovic, D. Patterson: Direction-optimizing breadth-first search (SC 2012).
 """
@@ -16,6 +18,7 @@ import numpy as np
 import weft.ir.monoids as monoids
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
+from weft.algorithms.warm import continued_tree, insertions
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
@@ -42,8 +45,21 @@ def discover(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1, u.id
 
 
+@edge(into=("level", "parent"), reduce=monoids.argmin, priority=lambda v: v.level)
+def improve(u: Any, v: Any, e: Any) -> Any:
+    """Reach v over u if that is fewer edges."""
+    return u.level + 1, u.id
+
+
 @on_its_device
-def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
+def bfs(
+    g: Graph,
+    source: Hashable,
+    *,
+    warm_start: BFS | None = None,
+    since: Graph | int | None = None,
+    config: Config | None = None,
+) -> BFS:
     """Return the level and the parent of every vertex in a breadth-first search from `source`.
 
     Parameters
@@ -52,6 +68,11 @@ def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
         A graph; a directed one is searched along its edges.
     source
         The vertex to start from, by its label if the graph has labels.
+    warm_start
+        The result of the same search before edges were added: only what these change is
+        searched.
+    since
+        The graph that `warm_start` is a result of, or the number that ``g.version`` was then.
     config
         How to run it.
 
@@ -61,6 +82,12 @@ def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
         ``level``: number of edges of a shortest path, ``parent``: the vertex before on one such
         path (the source is its own parent); -1 in both for vertices that cannot be reached.
 
+    Raises
+    ------
+    GraphError
+        If the source does not exist, or `warm_start` is not of a graph that edges were only added
+        to.
+
     Examples
     --------
     >>> import weft
@@ -69,8 +96,25 @@ def bfs(g: Graph, source: Hashable, *, config: Config | None = None) -> BFS:
     [0, 1, 1, 2, -1]
     >>> weft.bfs(g, 0).parent.tolist()
     [0, 0, 0, 1, -1]
+
+    After a change, go on from the earlier result:
+
+    >>> more = g.add_edges([2], [4])
+    >>> weft.bfs(more, 0, warm_start=weft.bfs(g, 0), since=g).level.tolist()
+    [0, 1, 1, 2, 2]
     """
     source = check_source(g, source)
+    came = insertions(g, warm_start, since)
+    if came is not None:
+        level, parent, frontier = continued_tree(g, source, warm_start, came)
+        level[parent < 0] = np.iinfo(np.int32).max
+        state = g.state(level=level.astype(np.int32), parent=full(-1, vertex_id))
+        state.parent = parent
+        # In-edges alone can only be pulled, and pulls do not update in place: so none may.
+        most = g.num_vertices if g.topology.keep == "in" else None
+        g.iterate(improve, state, frontier, max_iter=most, config=config)
+        state.level[state.parent < 0] = -1
+        return BFS(state.level, state.parent)
     state = g.state(level=full(-1, np.int32), parent=full(-1, vertex_id))
     state.level[source] = 0
     state.parent[source] = source

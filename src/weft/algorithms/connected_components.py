@@ -4,7 +4,8 @@ Method: Afforest. Every vertex starts under its first neighbour, if that has a s
 parents are joined by hooking the root with the larger id under the smaller one, by
 compare-and-swap; pointer jumping then makes every vertex a child of its root. Two neighbours of
 each vertex suffice to find most of the largest component, so that afterwards only the edges of
-vertices outside it are looked at. A root is the smallest id of its tree throughout.
+vertices outside it are looked at. A root is the smallest id of its tree throughout. Earlier labels
+are such trees: where edges were added, only these are linked.
 
 M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph connectivity computation via subgraph
 sampling (IPDPS 2018).
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.guarding import on_its_device
+from weft.algorithms.warm import Insertions, continued, insertions
 from weft.config import Config
 from weft.devices import device_of, move, to_host
 from weft.engine.state import full
@@ -94,13 +96,23 @@ def shorten(v: Any) -> None:
 
 
 @on_its_device
-def connected_components(g: Graph, *, config: Config | None = None) -> Array:
+def connected_components(
+    g: Graph,
+    *,
+    warm_start: Array | None = None,
+    since: Graph | int | None = None,
+    config: Config | None = None,
+) -> Array:
     """Return the component of every vertex: the smallest vertex id in it.
 
     Parameters
     ----------
     g
         A graph; the edges of a directed one are taken to run both ways (weak components).
+    warm_start
+        The labels before edges were added: only the new edges are looked at.
+    since
+        The graph that `warm_start` is a result of, or the number that ``g.version`` was then.
     config
         How to run it.
 
@@ -115,15 +127,38 @@ def connected_components(g: Graph, *, config: Config | None = None) -> Array:
     >>> g = weft.Graph.from_edges([4, 1, 3], [1, 2, 5], num_vertices=7)
     >>> weft.connected_components(g).tolist()
     [0, 1, 1, 3, 1, 3, 6]
+
+    After a change, go on from the earlier labels:
+
+    >>> more = g.add_edges([6], [5])
+    >>> weft.connected_components(
+    ...     more, warm_start=weft.connected_components(g), since=g
+    ... ).tolist()
+    [0, 1, 1, 3, 1, 3, 3]
     """
+    came = insertions(g, warm_start, since)
     if g.topology.keep == "in":
         g = g.reverse()
-    state = g.state(parent=full(0, vertex_id))
+        came = came and came._replace(src=came.dst, dst=came.src)
+    state = g.state(parent=full(lambda v: v.id, vertex_id))
+    if came is not None:
+        state.parent[: came.num_vertices] = continued(g, warm_start, came, 0)[: came.num_vertices]
+        g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
+        return state.parent
     g.run([adopt, shorten, link_second, shorten], state, config=config)
     # An edge of a directed graph is seen from its source alone: nothing may be left out there.
     rest = None if g.directed else state.parent != _frequent(state.parent)
     g.run([link_all, shorten], state, rest, direction="push", config=config)
     return state.parent
+
+
+def _nearer(g: Graph, came: Insertions) -> Array:
+    """Return an end of each new edge from which it can be seen, the one with fewer edges."""
+    if g.directed:
+        return came.src
+    degree = g.topology.out_degree
+    fewer = degree[came.src] <= degree[came.dst]
+    return g.topology.xp.where(fewer, came.src, came.dst)
 
 
 def _frequent(labels: Array) -> Any:

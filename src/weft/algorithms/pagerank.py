@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
-from weft.devices import as_array, module_of
+from weft.devices import as_array, module_of, move
 from weft.engine.state import full, scalar
 from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
 from weft.graph import Graph
@@ -64,6 +64,7 @@ def pagerank(
     dtype: Any = np.float64,
     *,
     on_unconverged: str = "raise",
+    warm_start: Any = None,
     config: Config | None = None,
 ) -> Array:
     """Return the PageRank of every vertex; the ranks add up to 1.
@@ -87,6 +88,9 @@ def pagerank(
         The dtype of the ranks, float64 or float32.
     on_unconverged
         ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
+    warm_start
+        Ranks to start from, such as those before the graph was changed: the nearer they are, the
+        fewer iterations it takes. Vertices beyond their number start as all do without them.
     config
         How to run it.
 
@@ -102,7 +106,8 @@ def pagerank(
     ConfigError
         If an option is out of range.
     GraphError
-        If the personalisation does not fit, or weights are negative or not finite.
+        If the personalisation or the ranks to start from do not fit, or weights are negative or
+        not finite.
 
     Examples
     --------
@@ -110,6 +115,9 @@ def pagerank(
     >>> g = weft.Graph.from_edges([0, 1, 2, 3], [2, 2, 0, 2])
     >>> weft.pagerank(g).round(3).tolist()
     [0.445, 0.038, 0.48, 0.038]
+    >>> before = weft.pagerank(g)
+    >>> weft.pagerank(g.add_edges([0], [1]), warm_start=before).round(3).tolist()
+    [0.373, 0.196, 0.394, 0.038]
     """
     dtype = _check_options(damping, tol, dtype, on_unconverged)
     n = g.num_vertices
@@ -120,6 +128,10 @@ def pagerank(
     if personalization is not None:
         fields["home"] = _home(personalization, n)
     sinks = int((strength <= 0).sum()) / max(n, 1)
+    if warm_start is not None:
+        start = _start(warm_start, g)
+        fields["rank"] = start.astype(dtype)
+        sinks = float(start[strength <= 0].sum())
     state = g.state(
         **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
     )
@@ -172,6 +184,26 @@ def _summed(vertices: Array, values: Array, n: int) -> Array:
     if not vertices.size:
         return xp.zeros(n)
     return xp.bincount(vertices, values.astype(np.float64, copy=False), n)
+
+
+def _start(warm_start: Any, g: Graph) -> Array:
+    """Return earlier ranks as a distribution over the vertices, perhaps more than there were."""
+    n, xp = g.num_vertices, g.topology.xp
+    given = as_array(warm_start)
+    if given.ndim != 1 or given.size > n or given.dtype.kind != "f":
+        raise GraphError(
+            f"warm_start has {given.dtype} of the shape {given.shape}. Expected ranks: one float "
+            f"for each of the {n} vertices, or for the first of them."
+        )
+    rank = xp.full(n, 1 / max(n, 1))
+    rank[: given.size] = move(given, g.topology.device)
+    total = float(rank.sum())
+    if n and not (0 < total < np.inf and bool((rank >= 0).all())):
+        raise GraphError(
+            "warm_start has ranks that are negative or not finite, or are all 0. Expected an "
+            "earlier result of pagerank."
+        )
+    return rank / total if n else rank
 
 
 def _home(personalization: Any, n: int) -> Array:

@@ -4,7 +4,8 @@ Method: relaxation ``dist[v] = min(dist[v], dist[u] + w(u, v))``. With non-negat
 priority asks for ordered processing, which gives delta-stepping; with negative ones the same
 relaxation without a priority is Bellman-Ford, stopped after n rounds if a negative cycle keeps it
 going. Distance and parent are one pair: only a strictly shorter distance writes, so that parents
-form a tree even over edges of weight zero.
+form a tree even over edges of weight zero. Where edges were added, earlier distances are upper
+bounds, and the relaxation goes on from the ends of the new edges.
 
 U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (J. Algorithms 2003).
 """
@@ -19,8 +20,9 @@ import numpy as np
 import weft.ir.monoids as monoids
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
+from weft.algorithms.warm import Insertions, continued_tree, insertions
 from weft.config import Config
-from weft.engine.state import full
+from weft.engine.state import State, full
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir.functions import cast
@@ -54,7 +56,14 @@ def relax_unordered(u: Any, v: Any, e: Any) -> Any:
 
 
 @on_its_device
-def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
+def sssp(
+    g: Graph,
+    source: Hashable,
+    *,
+    warm_start: SSSP | None = None,
+    since: Graph | int | None = None,
+    config: Config | None = None,
+) -> SSSP:
     """Return the distance and the parent of every vertex on shortest paths from `source`.
 
     Parameters
@@ -64,6 +73,11 @@ def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
         (int64), floating-point weights distances of their own dtype.
     source
         The vertex to start from, by its label if the graph has labels.
+    warm_start
+        The result of the same search before edges were added: only what these change is
+        computed. The weights of the other edges must be those of then.
+    since
+        The graph that `warm_start` is a result of, or the number that ``g.version`` was then.
     config
         How to run it.
 
@@ -76,7 +90,8 @@ def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     Raises
     ------
     GraphError
-        If the source does not exist, a weight is NaN, or a negative cycle can be reached.
+        If the source does not exist, a weight is NaN, a negative cycle can be reached, or
+        `warm_start` is not of a graph that edges were only added to.
 
     Examples
     --------
@@ -86,6 +101,12 @@ def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     [0.0, 1.0, 3.0, inf]
     >>> weft.sssp(g, 0).parent.tolist()
     [0, 0, 1, -1]
+
+    After a change, go on from the earlier result:
+
+    >>> more = g.add_edges([1], [3], weight=0.5)
+    >>> weft.sssp(more, 0, warm_start=weft.sssp(g, 0), since=g).dist.tolist()
+    [0.0, 1.0, 3.0, 1.5]
     """
     source = check_source(g, source)
     weight = g.edge.storage("weight") if g.weighted else None
@@ -93,13 +114,18 @@ def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     dtype = _distance_dtype(g, weight, low, high)
     unreached = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
     state = g.state(dist=full(unreached, dtype), parent=full(-1, vertex_id))
-    state.dist[source] = 0
-    state.parent[source] = source
+    came = insertions(g, warm_start, since)
+    if came is None:
+        state.dist[source] = 0
+        state.parent[source] = source
+        frontier: Any = [source]
+    else:
+        frontier = _continue(g, source, warm_start, came, state)
     if low >= 0:
-        g.iterate(_typed(relax, weight, dtype), state, [source], config=config)
+        g.iterate(_typed(relax, weight, dtype), state, frontier, config=config)
     else:
         run = g.iterate(
-            _typed(relax_unordered, weight, dtype), state, [source], max_iter=g.num_vertices,
+            _typed(relax_unordered, weight, dtype), state, frontier, max_iter=g.num_vertices,
             config=config,
         )  # fmt: skip
         if not run.converged:
@@ -112,6 +138,15 @@ def sssp(g: Graph, source: Hashable, *, config: Config | None = None) -> SSSP:
     dist = state.dist.astype(np.int64)
     dist[state.parent < 0] = -1
     return SSSP(dist, state.parent)
+
+
+def _continue(g: Graph, source: int, warm_start: Any, came: Insertions, state: State) -> Array:
+    """Put an earlier result into the state; return the vertices to go on from."""
+    dist, parent, frontier = continued_tree(g, source, warm_start, came)
+    known = dist.astype(state.dist.dtype)
+    state.dist = g.topology.xp.where(parent >= 0, known, state.dist)
+    state.parent = parent
+    return frontier
 
 
 def _weight_range(g: Graph) -> tuple[float, float]:

@@ -43,6 +43,7 @@ VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
 Where = Annotated[
     str, typer.Option("--device", help="Where to run: cpu, cuda, cuda:1, ... or emulated.")
 ]
+SUPPLIED = ("g", "config", "warm_start", "since")  # not asked for by options of their own
 LONG = "personalization"  # becomes an array, and is told as it was given
 HELPS = {
     "sources": "The vertices that paths start from: a number takes a sample of that size, a list "
@@ -111,9 +112,7 @@ def algorithm_command(
     `execute` takes the name, the function, the options of the algorithm as they were given, and
     its own.
     """
-    made = parameters(
-        function, skip=("g", "config"), text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS
-    )
+    made = parameters(function, skip=SUPPLIED, text=(*VERTEX_OPTIONS, "dtype"), overrides=HELPS)
 
     def command(**given: Any) -> None:
         own = {p.name for p in made}
@@ -247,7 +246,7 @@ def all_options(function: Callable[..., Any], given: dict[str, Any]) -> dict[str
     known = inspect.signature(function).parameters
     told = {}
     for name, parameter in known.items():
-        if name in ("g", "config"):
+        if name in SUPPLIED:
             continue
         value = given.get(name, parameter.default)
         told[name] = getattr(value, "__name__", value) if isinstance(value, type) else value

@@ -1,0 +1,79 @@
+"""Results of an earlier version of a graph as a start, where edges were added since."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.devices import as_array, move
+from weft.errors import ConfigError, GraphError
+from weft.graph import Graph
+
+Array = np.ndarray[Any, Any]
+
+
+class Insertions(NamedTuple):
+    """The ends of the edges that a graph has more, and how many vertices it had before."""
+
+    src: Array
+    dst: Array
+    num_vertices: int
+
+
+def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertions | None:
+    """Return what came since the version that `warm_start` is a result of; None without it.
+
+    Raises
+    ------
+    ConfigError
+        If one of both was given alone.
+    GraphError
+        If edges were removed since, or the version is not known.
+    """
+    if warm_start is None and since is None:
+        return None
+    if warm_start is None or since is None:
+        given, lacking = ("since", "warm_start") if warm_start is None else ("warm_start", "since")
+        raise ConfigError(
+            f"{given}= was given without {lacking}=. Expected an earlier result as warm_start, and "
+            "as since the graph that it is of, or the number that g.version was then."
+        )
+    return Insertions(*g._added_since(since))
+
+
+def continued(g: Graph, values: Any, came: Insertions, fill: Any) -> Array:
+    """Return one array of an earlier result on the graph's device, `fill` for new vertices."""
+    array, xp = as_array(values), g.topology.xp
+    if array.shape != (came.num_vertices,) or array.dtype.kind not in "iuf":
+        raise GraphError(
+            f"warm_start has an array of {array.dtype} of the shape {array.shape}. Expected "
+            f"numbers, one for each of the {came.num_vertices} vertices that the graph had then."
+        )
+    longer = xp.full(g.num_vertices, fill, array.dtype)
+    longer[: array.size] = move(array, g.topology.device)
+    return longer
+
+
+def continued_tree(
+    g: Graph, source: int, warm_start: Any, came: Insertions
+) -> tuple[Array, Array, Array]:
+    """Return distances and parents of an earlier search, and the vertices to go on from.
+
+    These are the reached ends of new edges. All other edges are settled: the search went over them
+    before, or will when it improves the end that they leave.
+    """
+    if not isinstance(warm_start, tuple | list) or len(warm_start) != 2:
+        raise GraphError(
+            f"warm_start is a {type(warm_start).__name__}. Expected the result of an earlier call: "
+            "two arrays with one value per vertex."
+        )
+    dist = continued(g, warm_start[0], came, -1)
+    parent = continued(g, warm_start[1], came, -1)
+    if source >= came.num_vertices or int(parent[source]) != source or float(dist[source]) != 0:
+        raise GraphError(
+            f"warm_start is not a search from source={source}. Expected a result with the same "
+            "source; compute afresh: leave warm_start out."
+        )
+    ends = came.src if g.directed else g.topology.xp.concatenate((came.src, came.dst))
+    return dist, parent, ends[parent[ends] >= 0]
