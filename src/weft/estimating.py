@@ -1,21 +1,28 @@
 """estimate_memory: the bytes that an algorithm needs on a graph's device, before it runs.
 
-All formulas are here. With n vertices, m arcs, e edges and ids of i bytes (4 below 2³¹ vertices):
+The formulas are here, but for the arrays of schedules, which these tell themselves. With n
+vertices, m arcs, e edges and ids of i bytes (4 below 2³¹ vertices):
 
 - a direction of the arcs: 8 (n + 1) + i m; undirected graphs have one that serves as both;
 - degrees: i n; a column in the order of one direction: its bytes per value × m, unless that is
   the order of edge ids;
 - a simple copy of a graph that is not simple: a direction for at most 2 e arcs; the oriented one
   for triangles: a direction for half of the arcs;
-- state: the bytes of all fields × n;
-- workspace of a frontier: two queues (2 i n), two reverse queues for pulling (2 i n), stamps
-  (4 n), two bitmaps (n / 4);
-- inboxes: the bytes of what is gathered in a second buffer × n, and the list of the vertices that
-  got something (i n); a trail of frontiers: i n;
+- state: the bytes of all fields × n, and of what an algorithm computes with them by itself;
+- workspace of a frontier on a CPU: two queues (2 i n), two reverse queues for pulling (2 i n),
+  stamps (4 n), two bitmaps (n / 4); on a GPU: two queues, stamps, three bitmaps, and the last
+  frontier as a list ((9 + i) n while it is made);
+- second buffers: on a CPU the bytes of what is gathered × n, and the list of the vertices that got
+  something (i n); on a GPU also packed pairs, values computed ahead, locks and stamps;
 - the buckets of ordered processing: two more queues (2 i n) and flags (n);
+- a trail of frontiers: i n on a CPU; on a GPU 32 n, since it is kept, cut, sorted and laid out;
+- labels of neighbours: i m on a CPU; on a GPU room for those of both directions;
 - control blocks, records of supersteps and what threads hold for themselves: 1 MB;
-- while a direction is made: three arrays of 8 bytes per arc for a sort of keys alone, five for one
-  that carries numbers along. They are gone before the run begins.
+- while a direction is made: two arrays of 8 bytes per arc for a sort of keys alone; three ids and
+  two numbers for one that carries values along. Copies and degrees are made before the run, the
+  other direction and columns in its order when all else is there.
+
+`tests/unit/test_device_memory.py` and `tests/cuda/test_memory.py` compare with what runs take.
 """
 
 from __future__ import annotations
@@ -26,14 +33,16 @@ from typing import Any
 
 import numpy as np
 
+from weft.config import SIDES
 from weft.devices import bytes_text, free_bytes, out_of_memory
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
-from weft.topology import Direction
+from weft.topology import Direction, Topology
 
 CONTROL_BYTES = 1_000_000
-SORTED_KEYS_BYTES = 3 * 8  # per arc
-SORTED_PAYLOAD_BYTES = 5 * 8
+SORTED_BYTES = 2 * 8  # per arc, of a sort of keys alone
+COPIED_BYTES = 28  # per arc of a copy that is sorted, mirrored and sorted again
+PART_BYTES = 32  # per vertex, where rows are counted and laid out
 
 
 @dataclass(frozen=True)
@@ -50,12 +59,15 @@ class Part:
         How large it is.
     held
         Whether it is in memory already.
+    early
+        Whether it is gone before state and workspace come.
     """
 
     group: str
     name: str
     nbytes: int
     held: bool = False
+    early: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,22 +91,21 @@ class MemoryEstimate:
 
     @property
     def total_bytes(self) -> int:
-        """All bytes when most are in use; those of building are gone when the run begins."""
+        """All bytes when most are in use."""
         return sum(part.nbytes for part in self.parts if part.held) + self.needed_bytes
 
     @property
     def needed_bytes(self) -> int:
         """The bytes that are not in memory yet."""
-        kept = self._new("graph")
-        return kept + max(self._new("building"), self._new("state") + self._new("workspace"))
+        new = [part for part in self.parts if not part.held]
+        kept = sum(part.nbytes for part in new if part.group == "graph")
+        early = sum(part.nbytes for part in new if part.early)
+        return kept + max(early, sum(part.nbytes for part in new if not part.early) - kept)
 
     @property
     def fits(self) -> bool | None:
         """Whether what is needed is free; None where that is not known."""
         return None if self.free_bytes is None else self.needed_bytes <= self.free_bytes
-
-    def _new(self, group: str) -> int:
-        return sum(part.nbytes for part in self.parts if part.group == group and not part.held)
 
     def __str__(self) -> str:
         free = "" if self.free_bytes is None else f", {bytes_text(self.free_bytes)} free"
@@ -114,12 +125,14 @@ class MemoryEstimate:
 class Needs:
     """What an algorithm asks of memory; sizes are given in bytes per vertex.
 
-    `fields` and `inbox` take the bytes of an id and of a distance or rank.
+    `fields`, `inbox` and `buffers` take the bytes of an id and of a distance or rank.
     """
 
     directions: tuple[Direction, ...]
     fields: Callable[[int, int], int]
-    inbox: Callable[[int, int], int] = lambda i, w: 0
+    inbox: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a CPU
+    buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a GPU
+    own: int = 0  # arrays that it computes beside its programs
     frontier: bool = True
     weighted: bool = False
     degrees: tuple[Direction, ...] = ()
@@ -133,17 +146,28 @@ class Needs:
 BOTH: tuple[Direction, ...] = ("out", "in")
 ALGORITHMS = {
     "bfs": Needs(BOTH, lambda i, w: 4 + i),
-    "sssp": Needs(BOTH, lambda i, w: w + i, lambda i, w: 2 * w, weighted=True, ordered=True),
-    "pagerank": Needs(("in",), lambda i, w: 8, lambda i, w: 16, degrees=("out",)),
-    "connected_components": Needs(("out",), lambda i, w: i),
+    "sssp": Needs(
+        BOTH, lambda i, w: w + i, lambda i, w: 2 * w, lambda i, w: w + 2 * i + 12, own=16,
+        weighted=True, ordered=True,
+    ),
+    "pagerank": Needs(
+        ("in",), lambda i, w: 8, lambda i, w: 16, lambda i, w: 28 + i, own=1, degrees=("out",)
+    ),
+    "connected_components": Needs(("out",), lambda i, w: i, own=16),
     "core_number": Needs(
-        ("out",), lambda i, w: 2 * i, lambda i, w: i, simple=True, degrees=("out",)
+        ("out",), lambda i, w: 2 * i, lambda i, w: i, lambda i, w: 2 * i + 4, own=8, simple=True,
+        degrees=("out",),
     ),
     "triangle_count": Needs((), lambda i, w: 0, frontier=False, simple=True, oriented=True),
-    "clustering": Needs((), lambda i, w: 24, frontier=False, simple=True, oriented=True),
-    "betweenness": Needs(BOTH, lambda i, w: 28, lambda i, w: 12, simple=True, trail=True),
-    "label_propagation": Needs(BOTH, lambda i, w: i, lambda i, w: i, degrees=BOTH, keys=True),
-}
+    "clustering": Needs((), lambda i, w: 8, own=48, frontier=False, simple=True, oriented=True),
+    "betweenness": Needs(
+        BOTH, lambda i, w: 28, lambda i, w: 12, lambda i, w: 32 + i, own=24, simple=True,
+        trail=True,
+    ),
+    "label_propagation": Needs(
+        BOTH, lambda i, w: i, lambda i, w: i, lambda i, w: i, degrees=BOTH, keys=True
+    ),
+}  # fmt: skip
 
 
 def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
@@ -173,9 +197,10 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
     --------
     >>> import weft
     >>> weft.estimate_memory(weft.generators.path(100_000), "connected_components")
-    connected_components on cpu: 4.2 MB in all, 2.6 MB of it new
+    connected_components on cpu: 5.8 MB in all, 4.2 MB of it new
       graph      arcs by source                        1.6 MB  in memory
       state      fields of the vertices              400.0 kB  new
+      state      arrays beside the programs            1.6 MB  new
       workspace  control blocks and records            1.0 MB  new
       workspace  queues, stamps and bitmaps            1.2 MB  new
     """
@@ -213,41 +238,66 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     """Return the arrays of the graph that a run uses, and what is needed while they are made."""
     topology = g.topology
     n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
-    primary = topology.primary_direction
+    primary, directions = topology.primary_direction, _directions(g, needs)
     parts = [Part("graph", _NAMES[primary], _direction_bytes(n, m, i), held=True)]
-    building = 0
-    if needs.simple:
-        copied, sorted_arcs = _simple_arcs(g)
-        if sorted_arcs:
-            parts.append(Part("graph", "simple copy, at most", _direction_bytes(n, copied, i)))
-            building = SORTED_KEYS_BYTES * sorted_arcs
-            if g.directed and len(needs.directions) > 1:
-                parts.append(Part("graph", "its other direction", 8 * (n + 1)))
-        m = copied
+    early = building = 0
+    other = needs.oriented  # the run is not on this graph, but on one made from it
+    if needs.simple and not _is_simple(g):
+        other, m = True, 2 * g.num_edges
+        parts.append(Part("graph", "simple copy, at most", _direction_bytes(n, m, i)))
+        early = COPIED_BYTES * m + PART_BYTES * n
     if needs.oriented:
-        parts.append(Part("graph", "oriented arcs", _direction_bytes(n, m // 2, i)))
-        building = max(building, (3 * i + 1 + 4) * m)
-    directed = topology.directed and not needs.simple
+        m //= 2
+        parts.append(Part("graph", "oriented arcs", _direction_bytes(n, m, i)))
+        early = max(early, 2 * (3 * i + 1 + 4) * m + PART_BYTES * n)
     second: Direction = "in" if primary == "out" else "out"
-    if directed and second in needs.directions and topology.keep == "both":
-        held = topology._secondary is not None
+    if topology.directed and second in directions and topology.keep == "both":
+        held = topology._secondary is not None and not other
         parts.append(Part("graph", _NAMES[second], _direction_bytes(n, m, i), held))
-        building = max(building, 0 if held else SORTED_KEYS_BYTES * m)
-    for side in needs.degrees if directed else needs.degrees[:1]:
-        held = side in topology._degrees and not needs.simple
+        building = 0 if held else SORTED_BYTES * m + PART_BYTES * n
+    # A GPU looks at the degrees of every graph, to choose its schedules.
+    asked = needs.degrees if topology.device.kind == "cpu" else BOTH
+    for side in asked if topology.directed else asked[:1]:
+        held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
+        early = max(early, 0 if held else m + PART_BYTES * n)
     if needs.weighted and g.weighted:
-        parts += _weight_parts(g, needs)
-        if any(not part.held for part in parts):
-            building = max(building, SORTED_PAYLOAD_BYTES * m)
-    return [*parts, Part("building", "sorting of arcs", building)]
+        weights = _weight_parts(g, directions)
+        parts += weights
+        if not all(part.held for part in weights):
+            building = max(building, (3 * i + 2 * 8) * m + PART_BYTES * n)
+    return [
+        *parts,
+        Part("building", "copies and degrees", early, early=True),
+        Part("building", "sorting of arcs", building),
+    ]
 
 
-def _weight_parts(g: Graph, needs: Needs) -> list[Part]:
+def _directions(g: Graph, needs: Needs) -> tuple[Direction, ...]:
+    """Return the directions that a run may look at: distances are pushed if they are ordered."""
+    topology = g.topology
+    packed = _distance_bytes(g) + topology.index_dtype.itemsize <= 8
+    if needs.ordered and packed and topology.primary_direction == "out":
+        return ("out",)
+    return needs.directions
+
+
+def _distance_bytes(g: Graph) -> int:
+    """Return the bytes of a distance, 8 where paths may be long or weights are not in order."""
+    low, high = (1, 1)
+    if g.weighted and g.num_edges:
+        weight = g.edge.storage("weight").dtype
+        low, high = g.edge.extent("weight")
+        if weight.kind == "f":
+            return int(weight.itemsize) if low >= 0 else 8
+    return 4 if low >= 0 and high * max(1, g.num_vertices) < 2**31 - 1 else 8
+
+
+def _weight_parts(g: Graph, directions: tuple[Direction, ...]) -> list[Part]:
     """Return the weights by edge, and again in the order of each direction that differs."""
     topology, weight = g.topology, g.edge.storage("weight")
     parts = [Part("graph", "weights", int(weight.nbytes), held=True)]
-    for direction in needs.directions if topology.directed else needs.directions[:1]:
+    for direction in directions if topology.directed else directions[:1]:
         if topology.keep in ("both", direction) and (
             not topology.directed or direction != topology.primary_direction
         ):
@@ -257,35 +307,66 @@ def _weight_parts(g: Graph, needs: Needs) -> list[Part]:
     return parts
 
 
-def _simple_arcs(g: Graph) -> tuple[int, int]:
-    """Return how many arcs the simple graph has at most, and how many are sorted to make it."""
+def _is_simple(g: Graph) -> bool:
     from weft.algorithms.simple import is_simple
 
-    if not g.directed and is_simple(g.topology):
-        return g.topology.num_arcs, 0
-    return 2 * g.num_edges, 2 * g.num_edges
+    return not g.directed and is_simple(g.topology)
 
 
 def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     """Return what the run itself holds."""
     topology = g.topology
     n, i = topology.num_vertices, topology.index_dtype.itemsize
-    weight = g.edge.storage("weight").dtype if g.weighted else np.dtype(np.int32)
-    wide = weight.itemsize if weight.kind == "f" else 8
-    inbox = needs.inbox(i, wide)
-    parts = [
+    wide = _distance_bytes(g) if needs.weighted else 8
+    on_cpu = topology.device.kind == "cpu"
+    workspace = _cpu_workspace if on_cpu else _gpu_workspace
+    return [
         Part("state", "fields of the vertices", needs.fields(i, wide) * n),
+        Part("state", "arrays beside the programs", needs.own * n),
         Part("workspace", "control blocks and records", CONTROL_BYTES),
-        Part("workspace", "inboxes", (inbox + i) * n if inbox else 0),
+        *(Part("workspace", *part) for part in workspace(topology, needs, i, wide)),
         Part("workspace", "buckets", (2 * i + 1) * n if needs.ordered else 0),
-        Part("workspace", "trail of frontiers", i * n if needs.trail else 0),
-        Part("workspace", "labels of neighbours", i * topology.num_arcs if needs.keys else 0),
     ]
-    if needs.frontier:
-        pulling = 2 * i * n if len(needs.directions) > 1 else 0
-        frontier = 2 * i * n + pulling + 4 * n + 2 * 8 * ((n + 63) // 64)
-        parts.append(Part("workspace", "queues, stamps and bitmaps", frontier))
-    return parts
+
+
+def _cpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[tuple[str, int]]:
+    n = topology.num_vertices
+    inbox = needs.inbox(i, wide)
+    pulling = 2 * i * n if len(needs.directions) > 1 else 0
+    frontier = 2 * i * n + pulling + 4 * n + 2 * 8 * ((n + 63) // 64)
+    return [
+        ("second buffers", (inbox + i) * n if inbox else 0),
+        ("trail of frontiers", i * n if needs.trail else 0),
+        ("labels of neighbours", i * topology.num_arcs if needs.keys else 0),
+        ("queues, stamps and bitmaps", frontier if needs.frontier else 0),
+    ]
+
+
+def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[tuple[str, int]]:
+    n = topology.num_vertices
+    maps = 3 * 4 * (n // 32 + 2)
+    return [
+        ("second buffers", needs.buffers(i, wide) * n),
+        ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
+        ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
+        ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
+        ("last frontier", (1 + 8 + i) * n),
+        ("rows sorted by schedules", _schedule_bytes(topology)),
+    ]
+
+
+def _schedule_bytes(topology: Topology) -> int:
+    """Return what the default schedules of the most uneven graph take; equal names are shared."""
+    from weft.backends.cuda.costs import Shape, default_schedule
+    from weft.schedules import schedule
+
+    n, m = topology.num_vertices, topology.num_arcs
+    arrays: dict[str, int] = {}
+    for side in SIDES:
+        for name, dtype, size in schedule(default_schedule(Shape(n, m, m), side)).workspace(n, m):
+            kind = topology.index_dtype if dtype == "vertex" else np.dtype(dtype)
+            arrays[name] = max(arrays.get(name, 0), kind.itemsize * size)
+    return sum(arrays.values())
 
 
 _NAMES = {"out": "arcs by source", "in": "arcs by destination"}

@@ -1,6 +1,7 @@
 """Simple graphs: what they keep, and when the graph itself is one."""
 
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -23,6 +24,19 @@ def test_edges(g):
     assert sorted(edge_pairs(own)) == sorted(pairs)
     assert both.num_vertices == own.num_vertices == g.num_vertices
     assert both.topology.index_dtype == g.topology.index_dtype
+
+
+@given(graphs(keep=None))
+@settings(max_examples=100)
+def test_is_simple_looks_at_every_part(g):
+    pairs = edge_pairs(g)
+    expected = len(set(pairs)) == len(pairs) and all(u != v for u, v in pairs)
+    module = sys.modules[is_simple.__module__]
+    with pytest.MonkeyPatch.context() as patch:
+        for parts in (1, 3):
+            patch.setattr(module, "PARTS", parts)
+            patch.setattr(module, "LEAST_PART", 2)
+            assert is_simple(g.topology) == expected
 
 
 @pytest.mark.parametrize("name", ["social undirected", "road", "two cliques", "hub", "empty"])

@@ -89,7 +89,7 @@ class Kernel:
             function=7,
             gather=lambda value, inner: gather(value, inner, site, self.job.deterministic),
             site=site,
-            keys_base=f"v * {self._longest()}",
+            keys_base=lambda: f"v * {self._longest()}",
         )
         renderer = BlockRenderer(self.out, self.args, scope)
         renderer.block(self.step.body)

@@ -5,7 +5,14 @@ import pytest
 
 import fake_gpu
 import weft
-from metering import ALGORITHMS, check_failures, check_no_room, check_no_room_to_run, metered
+from metering import (
+    ALGORITHMS,
+    check_estimate,
+    check_failures,
+    check_no_room,
+    check_no_room_to_run,
+    metered,
+)
 from weft import acc
 from weft.devices import to_host
 from weft.errors import DeviceMemoryError
@@ -17,6 +24,48 @@ GRAPH = {"seed": 1, "weights": "int", "device": "cuda"}
 def gpu(monkeypatch):
     with fake_gpu.installed(monkeypatch) as found:
         yield found
+
+
+def _edges_of(g, **options):
+    """The same edges in another form."""
+    src, dst, weight = g.to_edges()
+    options = {"weight": weight, "directed": g.directed, **options}
+    return weft.Graph.from_edges(src, dst, num_vertices=g.num_vertices, **options)
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    """Graphs large enough for their arrays to outweigh what all runs need alike."""
+    kron = weft.generators.rmat(15, 6, seed=1, weights="int")
+    arcs = weft.generators.rmat(14, 8, seed=2, weights="int", directed=True)
+    return {
+        "undirected": kron,
+        "directed": arcs,
+        "wide": _edges_of(arcs, weight=arcs.edge["weight"] * 1.0, index_dtype=np.int64),
+        "not simple": weft.generators.rmat(
+            14, 6, seed=1, weights="float", self_loops="keep", duplicates="keep"
+        ),
+        "even": weft.generators.road(170, 0.7, seed=1, weights="int"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["undirected", "directed", "wide", "not simple", "even"])
+def test_estimates_are_upper_bounds_and_not_far_off(monkeypatch, graphs, kind):
+    base = graphs[kind]
+    with fake_gpu.installed(monkeypatch, results=False) as gpu:
+        for last_size in (0, base.num_vertices):
+            gpu.driver.last_size = last_size
+            for name in ALGORITHMS:
+                check_estimate(name, base.to("cuda"))
+                assert not base.topology._copies  # all are gone, so that each begins anew
+
+
+def test_a_second_run_needs_little(gpu):
+    g = weft.generators.rmat(12, 6, **GRAPH)
+    weft.pagerank(g)
+    with metered() as meter:
+        weft.pagerank(g)
+    assert meter.used < 20 * g.num_vertices
 
 
 def comparable(result):

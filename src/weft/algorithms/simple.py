@@ -16,6 +16,9 @@ from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
+PARTS = 32  # that slots are looked at in
+LEAST_PART = 1 << 16
+
 # What was found for a topology, undirected or not; None where it is the simple one itself.
 _known: weakref.WeakKeyDictionary[Topology, dict[bool, Graph | None]] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
@@ -39,12 +42,29 @@ def simple(g: Graph, *, directed: bool = False) -> Graph:
 
 def is_simple(topology: Topology) -> bool:
     """Whether a structure has neither self-loops nor parallel arcs."""
+    with topology.device.current():
+        return not _has_loops(topology) and not _has_parallel_arcs(topology)
+
+
+def _has_loops(topology: Topology) -> bool:
+    if not topology.directed:  # a self-loop is one arc, any other edge two
+        return topology.num_arcs != 2 * topology.num_edges
     rows = topology.adjacency(topology.primary_direction)
-    targets, xp = rows.targets, topology.xp
-    follows = xp.flatnonzero(targets[1:] == targets[:-1]) + 1  # the same target as the slot before
-    begins = xp.zeros(targets.size + 1, bool)
-    begins[rows.offsets] = True
-    return bool(begins[follows].all()) and not bool((targets == rows.rows()).any())
+    return bool((rows.targets == rows.rows()).any())
+
+
+def _has_parallel_arcs(topology: Topology) -> bool:
+    """Whether a row has a target twice; takes the slots part by part, to need little memory."""
+    rows = topology.adjacency(topology.primary_direction)
+    offsets, targets, xp = rows.offsets, rows.targets, topology.xp
+    length = max(LEAST_PART, -(-targets.size // PARTS))
+    for begin in range(1, targets.size, length):
+        end = min(begin + length, targets.size)
+        same = targets[begin:end] == targets[begin - 1 : end - 1]
+        slots = xp.flatnonzero(same) + begin  # fine where a row begins there
+        if bool((offsets[xp.searchsorted(offsets, slots)] != slots).any()):
+            return True
+    return False
 
 
 def _simplified(topology: Topology, directed: bool) -> Graph:

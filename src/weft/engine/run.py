@@ -124,10 +124,12 @@ def make_request(
         options["registries"] = Registries
     # The CPU's sweeps want members in order; a GPU takes them as they come, unless order counts.
     ordered = topology.device.kind == "cpu" or config.deterministic
-    members = frontier.items if ordered else frontier.members
+    members = None
+    if not frontier.is_all:
+        members = frontier.items if ordered else frontier.members
     return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
-        state.scalars, None if frontier.is_all else members, frontier.arcs, max_iter, trail,
+        state.scalars, members, frontier.arcs, max_iter, trail,
         options, state.parameters,
     )  # fmt: skip
 

@@ -169,7 +169,8 @@ class Collector:
     def __init__(self, renderer: BlockRenderer, dtype: Any, number: int) -> None:
         self.renderer = renderer
         self.dtype = dtype
-        self.keys = f"({renderer.args.use('keys', dtype, number)} + ({renderer.scope.keys_base}))"
+        keys = renderer.args.use("keys", dtype, number)
+        self.keys = f"({keys} + ({renderer.scope.keys_base()}))"
         self.count = renderer.mutable("0", "i64", "c")
         start = renderer.identity(Reduction("mode"), dtype)
         self.result = renderer.mutable(start, dtype, "acc")

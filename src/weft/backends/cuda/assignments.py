@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from weft.backends.cuda.blocks import BlockRenderer
@@ -43,7 +44,7 @@ def functions(
             last = number == len(sweep.steps) - 1
             here = replace(site, frozen=frozenset(sweep.frozen[number]))
             renderer = kernel.renderer(out, here, step)
-            renderer.scope.keys_base = keys_base(kernel)
+            renderer.scope.keys_base = partial(keys_base, kernel)  # asks for both directions
             renderer.prepare(step.body)
             for value, parts in (gathered or {}).items():
                 renderer.parts[value] = parts

@@ -50,7 +50,7 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
-        keys_base: str = "keys_base",
+        keys_base: Callable[[], str] = lambda: "keys_base",
         lanes: int = 1,
     ) -> None:
         self.load = load

@@ -385,7 +385,7 @@ class _Run:
             mask = words.view(np.uint8)[: self.n] != 0
         else:
             bits = self.xp.unpackbits(words.view(np.uint8), bitorder="little")
-            mask = bits[: self.n] != 0
+            mask = bits[: self.n].view(np.bool_)
         return self.xp.flatnonzero(mask).astype(self.request.topology.index_dtype)
 
     def _listed_by_class(self) -> Any:
