@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.kernel import Options
+from weft.backends.cuda.pairs import pack, unpack
 from weft.backends.cuda.render import Rendered
 from weft.backends.cuda.workspace import Workspace
 from weft.ir.ops import Reduction, neutral_of
@@ -88,7 +89,7 @@ class Binder:
         self.topology = request.topology
         self.n = request.topology.num_vertices
         self.arcs = request.topology.num_arcs
-        self.pairs: list[tuple[Any, tuple[Any, Any]]] = []
+        self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
         self.trail_room = max(self.n, 1)
         self.trail_steps = 1024
 
@@ -151,27 +152,25 @@ class Binder:
     def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Any:
         return self.workspace.get(("hidden", name, which), self.n * size, element(dtype))
 
-    def _pair(self, key: str, payload: str) -> Any:
-        pair = self.workspace.get(("pair", key), self.n, np.uint64)
+    def _pair(self, key: str, payload: str, wide: bool = False) -> Any:
+        words = 2 * self.n if wide else self.n
+        buffer = self.workspace.get(("pair", key), words, np.uint64)
         fields = (self.request.fields[key], self.request.fields[payload])
-        words = pair.view(np.uint32).reshape(-1, 2)[: self.n]
-        for half, field in zip((1, 0), fields, strict=True):
-            wide = field if field.dtype.itemsize == 4 else field.astype(np.int32)
-            words[:, half] = wide.view(np.uint32)
-        self.pairs.append((words, fields))
-        return pair
+        pack(buffer, fields, wide)
+        self.pairs.append((buffer, fields, wide))
+        return buffer
+
+    def _wide_pair(self, key: str, payload: str) -> Any:
+        return self._pair(key, payload, wide=True)
+
+    def _pair_locks(self) -> Any:
+        """Return a lock for each vertex, all of them open: whoever took one gave it back."""
+        return self.workspace.get("pair_locks", self.n, np.uint32)
 
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
-        for words, fields in self.pairs:
-            for half, field in zip((1, 0), fields, strict=True):
-                if field.dtype.itemsize == 4:
-                    field.view(np.uint32)[:] = words[:, half]
-                else:
-                    field[:] = words[:, half].view(np.int32).astype(field.dtype)
-
-    def _parameter(self, name: str) -> Any:
-        return flat(self.request.parameters[name])
+        for buffer, fields, wide in self.pairs:
+            unpack(buffer, fields, wide)
 
     # -- edges
 

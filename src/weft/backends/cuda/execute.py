@@ -95,7 +95,7 @@ def _make(
     closed = prove_vertices(program, closed="index_proofs" not in off)
     arguments: dict[str, Any] = {
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
-        "wide_pairs": False, "reuse": options.reuses,
+        "reuse": options.reuses,
     }  # fmt: skip
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)

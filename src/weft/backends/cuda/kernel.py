@@ -119,6 +119,7 @@ class Kernel:
     phases: list[Phase] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)  # functions of a Turn
     pairs: dict[str, str] = field(default_factory=dict)  # key field -> array of packed pairs
+    wide_pairs: set[str] = field(default_factory=set)  # those of two words
     carries_hoisted: bool = False
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)

@@ -21,13 +21,13 @@ from weft.backends.cuda.edges import (
 )
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.pairs import key_word, overlay_pairs
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter
 from weft.backends.cuda.updates import improve
 from weft.backends.cuda.visitors import (
     Visitor,
     hoist_row,
-    overlay_pairs,
     racy_fields,
     render_functions,
 )
@@ -107,8 +107,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         kinds = [(r.dtype, r.shape) for r in step.body.results]
         messages = visitor.carry(messages, kinds)
         if step.reductions[0].selecting:  # what a message is compared with comes along with it
-            pairs, seen = kernel.pairs[step.into[0]], "message.seen"
-            visitor.message.append(("u64", "seen", f"load_relaxed({pairs} + v)"))
+            seen = "message.seen"
+            visitor.message.append(("u64", "seen", key_word(kernel, step.into[0], "v")))
         out = kernel.emitter()
         renderer = kernel.renderer(out, site, step, set())
         update(0, step, renderer, messages)

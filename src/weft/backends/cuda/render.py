@@ -14,6 +14,7 @@ from weft.backends.cuda.conversions import render_conversions
 from weft.backends.cuda.edges import directions_of, render_edge_sweep
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
+from weft.backends.cuda.pairs import find_pairs
 from weft.backends.cuda.text import c_type, identifier, stored_type
 from weft.backends.cuda.vertices import (
     fill_hoisted,
@@ -99,11 +100,7 @@ def render(
 ) -> Rendered:  # fmt: skip
     """Render the kernels of a program."""
     kernel = Kernel(program, traits, options)
-    for sweep in sweeps:
-        step = sweep.steps[0]
-        if sweep.kind == "edge" and sweep.mode == "online" and step.reductions[0].selecting:
-            key, payload = step.into
-            kernel.pairs[key] = kernel.args.use("pair", key, payload)
+    find_pairs(kernel, sweeps)
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
@@ -165,10 +162,12 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return "const Vertex*"
     if kind == "arc_queue":
         return "const i64*"
-    if kind in ("stamp", "locks"):
+    if kind in ("stamp", "locks", "pair_locks"):
         return "u32*"
     if kind == "pair":
         return "u64*"
+    if kind == "wide_pair":
+        return "TwoWords*"
     if kind in ("touched", "far", "reverse_queue", "batch"):
         return "Vertex*"
     if kind == "long_rows":

@@ -8,6 +8,7 @@ from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
+from weft.backends.cuda.pairs import key_word, swapped
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, size_of
 from weft.backends.sweeping import groups_of
@@ -83,16 +84,13 @@ def improve(
     kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, messages: list[str],
     seen: str = "",
 ) -> None:  # fmt: skip
-    """Update v in place; sets `hit` where it changed. `seen` is the pair of v, if it was loaded."""
+    """Update v in place; sets `hit` where it changed. `seen`: v's word with the key, if loaded."""
     reduction = step.reductions[0]
     if reduction.selecting:
-        least = "true" if reduction.name == "argmin" else "false"
-        array = kernel.pairs[step.into[0]]
-        kinds = [kind_of(kernel, name) for name in step.into]
-        messages[0] = renderer.variable(messages[0], kinds[0], "m")
-        pair = f"{kinds[0]}({messages[0]}), {kinds[1]}({messages[1]})"
-        seen = seen or f"load_relaxed({array} + v)"
-        out.line(f"const bool hit = swap_pair<{least}>({array}, v, {pair}, {seen});")
+        key = step.into[0]
+        messages[0] = renderer.variable(messages[0], kind_of(kernel, key), "m")
+        seen = seen or key_word(kernel, key, "v")
+        out.line(f"const bool hit = {swapped(kernel, step, messages[:2], seen)};")
         return
     out.line("bool hit = false;")
     for reduction, (name,), positions in groups_of(step):

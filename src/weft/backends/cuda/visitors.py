@@ -9,6 +9,7 @@ from typing import Any
 from weft.backends.cuda.adjacent import row_of_pair
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.pairs import overlay_pairs
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, stored_type
 from weft.backends.cuda.updates import Pulled, push_update
@@ -124,15 +125,6 @@ def racy_fields(sweep: Sweep) -> frozenset[str]:
     """Return the fields that other threads write while a sweep reads them."""
     in_place = set(sweep.last.into) if sweep.mode in ("once", "online") else set()
     return frozenset(in_place | sweep.facts.live)
-
-
-def overlay_pairs(kernel: Kernel, site: Site) -> None:
-    """Read key fields of packed pairs from the pairs."""
-    for name, array in kernel.pairs.items():
-        for who in ("u", "v"):
-            word = f"load_relaxed({array} + {site.index[who]})"
-            kind = c_type(kernel.types[name][0])
-            site.known[("field", who, name)] = f"key_of<{kind}>({word})"
 
 
 def hoist_row(

@@ -168,6 +168,38 @@ WEFT_DEVICE T scalar_of(u64 bits) {
     else return static_cast<T>(static_cast<i64>(bits));
 }
 
+// Key and payload in a word each: the same. `seen` is the key's word as it was seen; the payload that
+// goes with it may be another by now, then the swap fails and tells what is there.
+template <bool least_wins, class Key, class Payload>
+WEFT_DEVICE bool swap_wide_pair(TwoWords* pairs, u32* locks, i64 v, Key key, Payload payload,
+                                u64 seen) {
+    const auto improves = [=](u64 word) {
+        const Key held = scalar_of<Key>(word);
+        return least_wins ? key < held : key > held;
+    };
+    if (!improves(seen)) return false;
+    const TwoWords fresh{bits_of_scalar(key), bits_of_scalar(payload)};
+    if constexpr (has_wide_swap) {
+        static_cast<void>(locks);
+        TwoWords held{seen, load_relaxed(&pairs[v].second)};
+        while (true) {
+            const TwoWords before = atomic_cas(pairs + v, held, fresh);
+            if (before.first == held.first && before.second == held.second) return true;
+            if (!improves(before.first)) return false;
+            held = before;
+        }
+    } else {
+        bool won = false;
+        with_lock(locks, v, [&] {
+            won = improves(load_relaxed(&pairs[v].first));
+            if (!won) return;
+            store_relaxed(&pairs[v].first, fresh.first);
+            store_relaxed(&pairs[v].second, fresh.second);
+        });
+        return won;
+    }
+}
+
 template <class T, class Combine>
 WEFT_DEVICE T combine_warp(T part, Combine combine) {
     for (u32 bit = warp_size / 2; bit > 0; bit /= 2) {

@@ -52,6 +52,11 @@ struct Exact {
 template <class T>
 using Value = typename Exact<T>::type;
 
+// Two words side by side.
+struct alignas(16) TwoWords {
+    u64 first, second;
+};
+
 WEFT_DEVICE u32 thread_id() { return threadIdx.x; }
 WEFT_DEVICE u32 block_id() { return blockIdx.x; }
 WEFT_DEVICE u32 block_size() { return blockDim.x; }
@@ -227,6 +232,34 @@ template <class T>
 WEFT_DEVICE T load_constant(const T* word) {
     return __ldg(word);
 }
+
+// Two words that are swapped as one: from sm_90 on, by a compiler that knows the instruction.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+constexpr bool has_wide_swap = true;
+WEFT_DEVICE TwoWords atomic_cas(TwoWords* word, TwoWords expected, TwoWords value) {
+    TwoWords seen;
+    asm volatile(
+        "{\n\t"
+        ".reg .b128 seen, expected, value;\n\t"
+        "mov.b128 expected, {%2, %3};\n\t"
+        "mov.b128 value, {%4, %5};\n\t"
+        "atom.relaxed.gpu.global.cas.b128 seen, [%6], expected, value;\n\t"
+        "mov.b128 {%0, %1}, seen;\n\t"
+        "}"
+        : "=l"(seen.first), "=l"(seen.second)
+        : "l"(expected.first), "l"(expected.second), "l"(value.first), "l"(value.second),
+          "l"(__cvta_generic_to_global(word))
+        : "memory");
+    return seen;
+}
+#else
+constexpr bool has_wide_swap = false;
+WEFT_DEVICE TwoWords atomic_cas(TwoWords* word, TwoWords, TwoWords) {
+    __trap();
+    return *word;
+}
+#endif
 
 WEFT_DEVICE void fence_block() { __threadfence_block(); }
 WEFT_DEVICE void fence_device() { __threadfence(); }

@@ -52,6 +52,11 @@ struct Exact {
 template <class T>
 using Value = typename Exact<T>::type;
 
+// Two words side by side.
+struct alignas(16) TwoWords {
+    u64 first, second;
+};
+
 namespace simt {
 
 struct Site {
@@ -274,6 +279,28 @@ T atomic_cas(T* word, Value<T> expected, Value<T> value WEFT_HERE) {
     simt::observe(word, simt::Order::relaxed);
     if (written) simt::publish(word, true, simt::Order::relaxed);
     return expected;
+}
+
+// Two words that are swapped as one; WEFT_NO_WIDE_SWAP stands for a device that cannot. Fibres are
+// not switched in between, and sanitizers see atomic accesses to each word.
+#ifdef WEFT_NO_WIDE_SWAP
+constexpr bool has_wide_swap = false;
+#else
+constexpr bool has_wide_swap = true;
+#endif
+inline TwoWords atomic_cas(TwoWords* word, TwoWords expected, TwoWords value WEFT_HERE) {
+    simt::step(word, sizeof(TwoWords), site);
+    u64* const words[] = {&word->first, &word->second};
+    const TwoWords seen = {__atomic_load_n(words[0], __ATOMIC_RELAXED),
+                       __atomic_load_n(words[1], __ATOMIC_RELAXED)};
+    const bool written = seen.first == expected.first && seen.second == expected.second;
+    const u64 fresh[] = {value.first, value.second};
+    for (u32 i = 0; i < 2; ++i) {
+        if (written) __atomic_store_n(words[i], fresh[i], __ATOMIC_RELAXED);
+        simt::observe(words[i], simt::Order::relaxed);
+        if (written) simt::publish(words[i], true, simt::Order::relaxed);
+    }
+    return seen;
 }
 
 namespace simt {
