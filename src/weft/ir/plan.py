@@ -253,10 +253,14 @@ def claim_field(step: Step) -> str:
 
 
 def _uncast(value: Value) -> Value:
-    """Return what a value was cast from, if every value is kept (counts fit 32 bits)."""
+    """Return what a value was cast from, if every value is kept.
+
+    Vertices that are cast to 32 bits are fewer than that; edges may be more.
+    """
     while value.op == "cast":
         source = value.args[0]
-        wide = source.weak and value.dtype.kind != "b" and value.dtype.itemsize >= 4
+        bytes_ = 8 if source.op == "load" and source.attr[0] == "edge_id" else 4
+        wide = source.weak and value.dtype.kind != "b" and value.dtype.itemsize >= bytes_
         if not wide and not fits(source.dtype, value.dtype):
             break
         value = source

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.adjacency import fitting_dtype
 from weft.backends.cuda.kernel import Options
 from weft.backends.cuda.pairs import pack, unpack
 from weft.backends.cuda.render import Rendered
@@ -36,7 +37,7 @@ def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
     if topology not in _by_target:
         xp = topology.xp
         targets = topology.endpoints()[1]
-        kind = np.int32 if topology.num_arcs < 2**31 else np.int64
+        kind = fitting_dtype(topology.num_arcs)
         offsets = xp.zeros(topology.num_vertices + 1, np.int64)
         if topology.num_arcs:
             counts = xp.bincount(targets, minlength=topology.num_vertices)
@@ -201,8 +202,7 @@ class Binder:
     def _edge_ids(self, direction: Direction) -> Any:
         edges = self.topology.edges(direction)
         if edges is None:
-            kind = np.int32 if self.arcs < 2**31 else np.int64
-            edges = self.xp.arange(self.arcs, dtype=kind)
+            edges = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
         return edges
 
     def _degree(self, direction: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
 from weft.backends.cuda.choices import Launching, choose_options, launching
@@ -17,6 +18,7 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes
+from weft.backends.cuda.text import c_type
 from weft.backends.limits import TimeLimit
 from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
 from weft.errors import FaultError
@@ -68,7 +70,7 @@ def prepare(request: Request) -> Preparation:
     """Return a request's program, ready to be compiled or found."""
     topology = request.topology
     options = choose_options(request, kept_old(request))
-    arc_type = "i32" if topology.num_arcs < 2**31 else "i64"
+    arc_type = c_type(fitting_dtype(topology.num_arcs))
     renumbered = topology.numbering is not None
     shape = (topology.directed, topology.keep, renumbered, arc_type, options)
 
