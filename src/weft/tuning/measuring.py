@@ -24,16 +24,34 @@ from weft.ir.request import Request
 from weft.tuning.comparing import Reference
 from weft.tuning.compiling import sources_of, under
 
-RUNS = 5
-WARM_UP = 4.0  # times the best: the first run finds cold caches
-LOST = 1.5  # times the best: what takes longer in its first timed run is not run again
-NEAR = 1.1  # times the best: what is nearer is run as often as possible
 FLOOR_S = 0.002  # no limit is below: clocks and the host have their own times
 # Fields that shape the code and nothing else: equal code is equal work.
 CODE = frozenset({
     "format", "schedule", "direction", "frontier_in", "frontier_out", "compaction", "dedup",
     "combine", "ordering", "fuse", "passes_off",
 })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a candidate is looked at.
+
+    Attributes
+    ----------
+    runs
+        Timed runs, at most.
+    warm_up
+        Times the best: no run may take longer; the first one finds cold caches.
+    lost
+        Times the best: what takes longer in its first timed run is not run again.
+    near
+        Times the best: what is nearer is run as often as possible.
+    """
+
+    runs: int = 5
+    warm_up: float = 4.0
+    lost: float = 1.5
+    near: float = 1.1
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,8 @@ class Trial:
         Why it was not timed to the end.
     same_as
         An earlier configuration that led to the same code and launch.
+    seconds
+        When it was done, since the search began.
     """
 
     config: Config
@@ -64,6 +84,7 @@ class Trial:
     runs: int = 0
     reason: str = ""
     same_as: Config | None = None
+    seconds: float = 0.0
 
     @property
     def is_timed(self) -> bool:
@@ -93,6 +114,7 @@ class Bench:
     device: Device
     same: Callable[[Any, Any], bool] | None = None
     trusted: bool = False
+    patience: Patience = field(default_factory=Patience)
     clock: Callable[[], float] = time.perf_counter
     requests: dict[str, Request] = field(default_factory=dict)
     best_ms: float = float("inf")
@@ -163,13 +185,12 @@ class Bench:
                 return replace(known, config=config, same_as=known.same_as or known.config)
             trial = self._race(config)
         except TimeLimitError:
-            bound = WARM_UP * self.best_ms
+            bound = self.patience.warm_up * self.best_ms
             trial = Trial(config, "stopped", bound, reason=f"not done after {bound:.3g} ms")
         except (ConfigError, DeviceMemoryError) as error:
             return Trial(config, "refused", reason=_first_line(error))
         except Exception as error:
-            if isinstance(error, DeviceError) and "compile" not in str(error):
-                raise  # nothing can run on the device any more
+            self._check_device(error)
             return Trial(config, "failed", reason=_first_line(error))
         self._signatures[signature] = trial
         if trial.is_timed:
@@ -193,23 +214,24 @@ class Bench:
     # -- timing
 
     def _race(self, config: Config) -> Trial:
-        _, result = self._once(config, WARM_UP * self.best_ms / 1e3)
+        patience, limit_s = self.patience, self.patience.warm_up * self.best_ms / 1e3
+        _, result = self._once(config, limit_s)
         trouble = self._complaint(result)
         if trouble:
             return Trial(config, "wrong", reason=trouble)
         del result
-        first, _ = self._once(config, WARM_UP * self.best_ms / 1e3)
-        if first > LOST * self.best_ms:
+        first, _ = self._once(config, limit_s)
+        if first > patience.lost * self.best_ms:
             reason = f"{first / self.best_ms:.2f} times the best"
             return Trial(config, "stopped", first, 1, reason)
         times = [first]
-        while len(times) < RUNS and min(times) < NEAR * self.best_ms:
+        while len(times) < patience.runs and min(times) < patience.near * self.best_ms:
             times.append(self._once(config)[0])
         return Trial(config, "ok", min(times), len(times))
 
     def _time(self, config: Config) -> Trial:
         times = [self._once(config)[0]]
-        while len(times) < RUNS and sum(times) < 2000:
+        while len(times) < self.patience.runs and sum(times) < 2000:
             times.append(self._once(config)[0])
         return Trial(config, "ok", min(times), len(times))
 
@@ -230,6 +252,15 @@ class Bench:
     def _wait(self) -> None:
         if self.device.kind == "cuda":
             self.device.xp.cuda.get_current_stream().synchronize()
+
+    def _check_device(self, error: Exception) -> None:
+        """Raise if nothing can run on a GPU any more: some faults spoil it for the process."""
+        if self.device.kind != "cuda":
+            return
+        try:
+            self.device.xp.cuda.runtime.deviceSynchronize()
+        except Exception as lost:
+            raise DeviceError(f"the GPU was lost: {_first_line(error)}") from lost
 
     def _complaint(self, result: Any) -> str:
         if self.same is not None:

@@ -241,6 +241,7 @@ class TuningReport:
                     "status": trial.status,
                     "ms": trial.ms if math.isfinite(trial.ms) else None,
                     "runs": trial.runs,
+                    "seconds": trial.seconds,
                     "reason": trial.reason,
                 }
                 for trial in self.trials

@@ -29,8 +29,8 @@ WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
 STARTS = 3  # places that a search sets out from
 ORDER = (
     "threads", "block_size", "lanes", "items_per_thread", "width", "delta", "bin_size",
-    "direction", "ordering", "compaction", "fuse", "frontier_in", "frontier_out", "dedup",
-    "combine",
+    "direction", "reorder", "ordering", "compaction", "fuse", "frontier_in", "frontier_out",
+    "dedup", "combine",
 )  # fmt: skip
 """Axes that need no other code first, then by how much they usually matter; passes come last."""
 

@@ -30,6 +30,8 @@ ONLY_WITH = {"lanes": ("schedule", "row"), "items_per_thread": ("schedule", "mer
 ON_A_CPU = {"ordering": (True, False), "frontier_in": ("queue", "state")}
 DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
 DEFAULT_FORMAT = "csr"
+# Orders that take long to make on a large graph: a search would wait for nothing else.
+SLOW_ORDERS, LARGE_ARCS = ("community", "rcm"), 1 << 25
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class Traits:
         The average weight, where there are weights.
     threads
         Threads of a CPU.
+    arcs
+        How many arcs the graph has.
     """
 
     device: str
@@ -114,6 +118,7 @@ class Traits:
     ordered: bool = False
     weight: float | None = None
     threads: int = 1
+    arcs: int = 0
 
 
 @dataclass(frozen=True)
@@ -289,6 +294,9 @@ def _invalid(traits: Traits, axes: Sequence[Axis]) -> list[tuple[dict[str, Any],
     found: list[tuple[dict[str, Any], str]] = [
         ({"direction": direction}, reason) for direction, reason in traits.refused.items()
     ]
+    if traits.arcs > LARGE_ARCS:
+        reason = f"it takes long to make for {traits.arcs:,} arcs; tune g.reorder(...) instead"
+        found += [({"reorder": order}, reason) for order in SLOW_ORDERS]
     if traits.device == "cpu":
         from weft.backends.cpu.schedules import refusal
 

@@ -19,7 +19,7 @@ from weft.config import Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
 from weft.engine.remembered import device_name, forget_remembered, version
 from weft.engine.state import full
-from weft.errors import ConfigError, GraphError, unknown
+from weft.errors import ConfigError, DeviceError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir.request import Request
 from weft.tuning.compiling import compiled, insists
@@ -152,6 +152,7 @@ class _Tuning:
         self.trials = [default]
         self.times = {default.config: default.ms}
         self.interrupted = False
+        self.lost = False  # the device: nothing can be run any more
 
     @property
     def seconds(self) -> float:
@@ -169,6 +170,8 @@ class _Tuning:
                     return
         except KeyboardInterrupt:
             self.interrupted = True
+        except DeviceError:  # told by the last trial
+            self.lost = True
 
     def _try(self, batch: Iterable[Config], bar: ProgressBar) -> None:
         """Time a batch: while one runs, the next ones are compiled."""
@@ -184,8 +187,12 @@ class _Tuning:
                 wait(self.bench.under_way(), timeout=max(0.0, left), return_when=FIRST_COMPLETED)
                 continue
             ahead.remove(ready)
-            trial = self.bench.measure(ready)
-            self.trials.append(trial)
+            try:
+                trial = self.bench.measure(ready)
+            except DeviceError as error:
+                self.trials.append(Trial(ready, "failed", reason=str(error), seconds=self.seconds))
+                raise
+            self.trials.append(replace(trial, seconds=self.seconds))
             self.times[ready] = trial.ms
             bar.update(self.seconds, len(self.trials), self.best(), self.trials[0])
 
@@ -203,7 +210,8 @@ class _Tuning:
         room_s = max(0.1 * self.budget_s, 3 * sum(t.ms for t in (default, *finalists)) / 1e3)
         stop = self.seconds + room_s
         try:
-            for _ in range(FINAL_ROUNDS if finalists and not self.interrupted else 0):
+            ended = not finalists or self.interrupted or self.lost
+            for _ in range(0 if ended else FINAL_ROUNDS):
                 for config, found in times.items():
                     found += self.bench.confirm(config)
                 if self.seconds > stop:
@@ -303,6 +311,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         ordered,
         weight if weight and math.isfinite(weight) and weight > 0 else None,
         threads,
+        g.topology.num_arcs,
     )
 
 

@@ -1,0 +1,160 @@
+"""Sub-spaces of configurations, and searches replayed on a table of times that is known."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.config import Config
+from weft.tuning.search import coordinate_search, likely
+from weft.tuning.space import Axis, Space
+
+LEAST, MOST = 200, 400
+NEAR = 1.1
+SEEDS = 40
+USUAL = {"format": "csr", "schedule": "warp", "block_size": 256}  # the engine's choice, about
+# Tried in this order beside formats and schedules, for as long as the product stays below `MOST`.
+FURTHER: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("block_size", (128, 256)),
+    ("width", ("auto", "grid")),
+    ("compaction", ("online", "jit")),
+    ("fuse", ("all", "direction")),
+    ("threads", (1, 2)),
+    ("direction", ("auto", "push", "pull")),
+    ("passes_off.source_hoisting", ("on", "off")),
+    ("passes_off.early_exit", ("on", "off")),
+    ("passes_off.index_proofs", ("on", "off")),
+    ("bin_size", (64, 256)),
+)
+
+
+def sub_space(space: Space) -> Space:
+    """Return the part of a space that is searched exhaustively: 200 to 400 configurations.
+
+    All formats and schedules, the same for all sides of a program, and two values each of the axes
+    of `FURTHER`.
+    """
+    axes = [axis for field in ("format", "schedule") if (axis := _joined(space, field))]
+    size = 1
+    for axis in axes:
+        size *= len(axis.values)
+    without_frontier = all(axis.side == "gather" for axis in space.of_field("schedule"))
+    for name, values in FURTHER:
+        if name == "compaction" and without_frontier:
+            continue
+        known = next((a for a in space.axes if a.name == name), None)
+        kept = () if known is None else tuple(v for v in values if v in known.values)
+        if len(kept) > 1 and size < LEAST and size * len(kept) <= MOST:
+            assert known is not None
+            axes.append(Axis(known.field, kept, known.side))
+            size *= len(kept)
+    return Space(tuple(axes), _joined_reasons(space), space.fixed)
+
+
+def _joined(space: Space, field: str) -> Axis | None:
+    """Return one axis for all sides of a field."""
+    axes = space.of_field(field)
+    if not axes:
+        return None
+    shared = [v for v in axes[0].values if all(v in axis.values for axis in axes)]
+    return Axis(field, tuple(shared)) if len(shared) > 1 else None
+
+
+def _joined_reasons(space: Space) -> tuple[tuple[Mapping[str, Any], str], ...]:
+    found = {}
+    for excluded, reason in space.invalid:
+        joined = {name.partition(".")[0]: value for name, value in excluded.items()}
+        found[tuple(sorted(joined.items()))] = (joined, reason)
+    return tuple(found.values())
+
+
+def every_config(space: Space) -> list[Config]:
+    """Return all configurations of a space that are possible."""
+    found = []
+    for values in itertools.product(*(axis.values for axis in space.axes)):
+        config = Config()
+        for axis, value in zip(space.axes, values, strict=True):
+            config = axis.set(config, value)
+        if not space.why_not(config):
+            found.append(config)
+    return found
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How a search did: configurations until it was near the best, and what it ended with."""
+
+    name: str
+    until_near: float | None
+    tried: float
+    ratio: float
+
+
+def replay(space: Space, times: Mapping[Config, float]) -> list[Replayed]:
+    """Return how the tuner's search, random search and successive halving do on known times."""
+    best = min(times.values())
+    runs = [_random(times, best, seed) for seed in range(SEEDS)]
+    halved = [_halving(times, best, seed) for seed in range(SEEDS)]
+    return [
+        _coordinate(space, times, best),
+        _mean("random order", runs),
+        _mean("successive halving", halved),
+    ]
+
+
+def _coordinate(space: Space, times: Mapping[Config, float], best: float) -> Replayed:
+    search = coordinate_search(space, likely(space))
+    tried: dict[Config, float] = {}
+    batch = next(search)
+    while True:
+        found = {config: completed(space, config) for config in batch}
+        tried |= {whole: times[whole] for whole in found.values() if whole in times}
+        told = {c: times.get(whole, float("inf")) for c, whole in found.items()}
+        try:
+            batch = search.send(told)
+        except StopIteration:
+            return _replayed("the tuner's", list(tried.values()), best)
+
+
+def completed(space: Space, config: Config) -> Config:
+    """Return a configuration with a choice on every axis, as a table has them."""
+    for axis in space.axes:
+        if axis.get(config) not in axis.values:
+            usual = USUAL.get(axis.field)
+            config = axis.set(config, usual if usual in axis.values else axis.values[0])
+    return config
+
+
+def _random(times: Mapping[Config, float], best: float, seed: int) -> Replayed:
+    order = list(times.values())
+    random.Random(seed).shuffle(order)
+    return _replayed("random order", order, best)
+
+
+def _halving(times: Mapping[Config, float], best: float, seed: int) -> Replayed:
+    """Time a random quarter once, the faster half of it again, and so on.
+
+    What is compiled is the first quarter: later rungs only remove noise, of which a table has none.
+    """
+    order = list(times.values())
+    random.Random(seed).shuffle(order)
+    return _replayed("successive halving", order[: max(1, len(order) // 4)], best)
+
+
+def _replayed(name: str, order: Sequence[float], best: float) -> Replayed:
+    near = next((k + 1 for k, ms in enumerate(order) if ms <= NEAR * best), None)
+    return Replayed(name, near, len(order), min(order, default=float("inf")) / best)
+
+
+def _mean(name: str, runs: Sequence[Replayed]) -> Replayed:
+    reached = [run.until_near for run in runs if run.until_near is not None]
+    return Replayed(
+        name,
+        statistics.fmean(reached) if len(reached) == len(runs) else None,
+        statistics.fmean(run.tried for run in runs),
+        statistics.fmean(run.ratio for run in runs),
+    )

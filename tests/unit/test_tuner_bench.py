@@ -1,0 +1,62 @@
+"""The benchmark of the tuner: its sub-spaces, its replayed searches, and one small run."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import tuner, tuner_replay
+
+from weft.formats import formats
+from weft.schedules import schedules
+from weft.tuning.space import Traits, make_space
+
+
+@pytest.mark.parametrize("sides", [("push", "pull"), ("gather",)])
+def test_sub_spaces_hold_all_formats_and_schedules(sides):
+    space = tuner_replay.sub_space(make_space(Traits("emulated", sides)))
+    assert space.axis("schedule").values == tuple(schedules())
+    assert space.axis("format").values == tuple(formats())
+    assert tuner_replay.LEAST <= space.size <= tuner_replay.MOST
+    configs = tuner_replay.every_config(space)
+    assert len(set(configs)) == len(configs) <= space.size
+    assert not any(space.why_not(config) for config in configs)
+
+
+def test_replayed_searches_are_counted():
+    space = tuner_replay.sub_space(make_space(Traits("emulated", ("gather",))))
+    times = {
+        config: (1.0 if config.schedule == "warp" else 5.0) * (1 + (config.block_size == 128))
+        for config in tuner_replay.every_config(space)
+    }
+    ours, by_chance, halving = tuner_replay.replay(space, times)
+    assert ours.ratio == by_chance.ratio == 1.0
+    assert ours.until_near <= ours.tried < by_chance.tried == len(times)
+    assert halving.tried == len(times) // 4 and halving.ratio >= 1.0
+
+
+def test_a_small_run_tells_everything(tmp_path, capsys):
+    path = tmp_path / "tuner.json"
+    arguments = ["--device", "cpu", "--graphs", "kron6", "--tasks", "bfs", "--budget", "0.2"]
+    assert tuner.main([*arguments, "--json", str(path)]) == 0
+    (row,) = json.loads(path.read_text(encoding="utf-8"))
+    assert row["tuned_ms"] <= row["default_ms"] and row["errors"] == []
+    assert row["timed"] + row["not_reached"] == row["stated"] >= 100
+    assert "done; all figures are in" in capsys.readouterr().out
+
+
+def test_summaries_compare_with_the_best():
+    row = {"best_ms": 1.0, "second_ms": 1.2, "worst_ms": 20.0, "tuned_over_best": 1.05}
+    told = tuner.summary([row | {"second_differs_in_format": True}] * 2)
+    assert "1.20 × best, worst 20.0 × best" in told and "second place: 100%" in told
+    assert "within 10 %: 2 of 2" in told
+    assert tuner.summary([]) == "nothing was timed"
+
+
+@pytest.mark.parametrize("arguments", [["--graphs", "web9"], ["--tasks", "cores"]])
+def test_what_is_not_known_is_refused(arguments):
+    with pytest.raises(SystemExit):
+        tuner.parse(arguments)
