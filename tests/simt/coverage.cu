@@ -52,14 +52,15 @@ struct Make<SomeRows<Vertex>> {
 // Rows with holes.
 template <class Vertex>
 struct Holed : Csr<Vertex> {
-    WEFT_DEVICE bool valid(i64 slot) const { return slot % 5 != 2; }
+    static constexpr bool full_rows = false;
+    WEFT_DEVICE bool valid(i64 slot, i64) const { return slot % 5 != 2; }
 };
 
 struct Tally {
     const u8* refused;   // rows that are not open
-    const u8* wanted;    // slots after which no more of their row is wanted
-    const i64* owners;   // the row of each slot
-    u32* taken;          // per slot
+    const u8* wanted;    // places after which no more of their row is wanted
+    const i64* owners;   // the row of each place
+    u32* taken;          // per place
     u32* wholes;         // per row
     u32* parts;
     i64* sums;
@@ -74,7 +75,7 @@ struct Gathered {
 template <>
 struct Gathered<false> {};
 
-template <u32 lanes, bool does_collect, bool does_exit>
+template <class Format, u32 lanes, bool does_collect, bool does_exit>
 struct Counter {
     static constexpr bool collects = does_collect;
     static constexpr bool exits = does_exit;
@@ -85,6 +86,7 @@ struct Counter {
         u32 lane;
     };
     using Partial = Gathered<collects>;
+    const Format& format;
     Tally tally;
 
     // Whether all lanes of the group are here with the same value.
@@ -115,13 +117,14 @@ struct Counter {
     WEFT_DEVICE bool take(Partial& partial, const Row& held, i64 row, i64 slot) {
         together(slot);
         const u32 lane = Group<lanes>::lane();
-        if (held.row != row || held.lane != lane || tally.owners[slot] != row) trap();
-        if (lane == 0) atomic_add(tally.taken + slot, 1u);
+        const i64 place = format.place(slot, row);
+        if (held.row != row || held.lane != lane || tally.owners[place] != row) trap();
+        if (lane == 0) atomic_add(tally.taken + place, 1u);
         if constexpr (collects) {
             if (partial.row != row || partial.lane != lane) trap();
-            partial.sum += (slot + 1) * (lane + 1);
+            partial.sum += (place + 1) * (lane + 1);
         }
-        return tally.wanted[slot] != 0;
+        return tally.wanted[place] != 0;
     }
     WEFT_DEVICE void merge(Partial& into, const Partial& other) {
         if constexpr (collects) {
@@ -153,7 +156,62 @@ WEFT_DEVICE T made(Any a, Any b, Any c, Any d, Any e, Any f, Rest... rest) {
     else return T{a, b, c, d, e, f, rest...};
 }
 
-enum Number { ROWS, SLOTS, KIND, COUNT, SKIPPED, ROW_LANES, ITEMS, WARP, BLOCK, GRID };
+enum Number { ROWS, SLOTS, KIND, COUNT, SKIPPED, ROW_LANES, ITEMS, WARP, BLOCK, GRID, MORE };
+
+// A part with `count` arrays and `more` numbers beside rows and slots.
+template <class Part, u32 count, u32 more>
+WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, Any f) {
+    const i64 rows = numbers[ROWS], slots = numbers[SLOTS];
+    const i64* n = numbers + MORE;
+    if constexpr (more == 0) return made<count, Part>(a, b, c, d, e, f, rows, slots);
+    else if constexpr (more == 1) return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0]);
+    else if constexpr (more == 2)
+        return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1]);
+    else return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2]);
+}
+
+// The row of each place of a part, the vertex of each row, and the rows that vertices list: by one
+// thread. It traps where the answers of the part do not fit together.
+template <class Part, u32 count, u32 more, bool lists>
+__global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void* p3, void* p4,
+                         void* p5, const i64* owners, const i64* targets, i64* rows_at,
+                         i64* vertices, u32* listed) {
+    if (block_id() != 0 || thread_id() != 0) return;
+    const Part part = part_of<Part, count, more>(numbers, Any{p0}, Any{p1}, Any{p2}, Any{p3},
+                                                 Any{p4}, Any{p5});
+    i64 arcs = 0;
+    for (i64 row = 0; row < part.num_rows(); ++row) {
+        vertices[row] = part.vertex(row);
+        if (part.end(row) < part.begin(row) || part.end(row) > part.num_slots()) trap();
+        if (Part::packed && row > 0 && part.begin(row) != part.end(row - 1)) trap();
+        for (i64 slot = part.begin(row); slot < part.end(row); ++slot) {
+            if (part.owner(slot) != row) trap();
+            if (!part.valid(slot, row)) {
+                if (Part::full_rows) trap();
+                continue;
+            }
+            const i64 place = part.place(slot, row);
+            if (rows_at[place] != -1 || owners[place] != vertices[row]) trap();
+            if (targets[place] != part.target(slot, row)) trap();
+            rows_at[place] = row;
+            ++arcs;
+        }
+    }
+    for (i64 slot = 0; slot < part.num_slots(); ++slot) {
+        arcs -= part.valid(slot, part.owner(slot)) ? 1 : 0;
+    }
+    if (arcs != 0) trap();
+    if constexpr (lists) {
+        for (i64 v = 0; v < numbers[COUNT]; ++v) {
+            for (i64 k = 0; k < part.num_ranges(); ++k) {
+                for (i64 row = part.range_begin(v, k); row < part.range_end(v, k); ++row) {
+                    if (part.vertex(row) != v) trap();
+                    ++listed[row];
+                }
+            }
+        }
+    }
+}
 
 // The run-time of the emulation names a thread on the stack of its fibre, and ThreadSanitizer takes
 // what it wrote there for unordered with the kernel's own variables at the same place.
@@ -161,8 +219,8 @@ constexpr u32 left_free = 4096;
 WEFT_DEVICE void stay_below(void* stack) { asm volatile("" ::"r"(stack)); }
 
 // The first `SKIPPED` blocks of the launch stay out: the schedule may only look at its place.
-template <template <class, u32> class Schedule, u32 phases, u32 memories, class Format, u32 parts,
-          u32 lanes, class Rows, bool collects, bool exits>
+template <template <class, u32> class Schedule, u32 phases, u32 memories, class Format, u32 count,
+          u32 more, u32 lanes, class Rows, bool collects, bool exits>
 __global__ void sweep(u32 phase, const i64* numbers, void* p0, void* p1, void* p2, void* p3,
                       void* p4, void* p5, void* m0, void* m1, void* m2, void* m3, void* m4,
                       void* m5, void* items, u64* cells, const u8* refused, const u8* wanted,
@@ -177,15 +235,15 @@ __global__ void sweep(u32 phase, const i64* numbers, void* p0, void* p1, void* p
     const Knobs knobs = {static_cast<u32>(numbers[ROW_LANES]), static_cast<u32>(numbers[ITEMS]),
                          static_cast<u32>(numbers[WARP]), static_cast<u32>(numbers[BLOCK]),
                          static_cast<u32>(numbers[GRID])};
-    const Format format = made<parts, Format>(Any{p0}, Any{p1}, Any{p2}, Any{p3}, Any{p4}, Any{p5},
-                                              numbers[ROWS], numbers[SLOTS]);
+    const Format format = part_of<Format, count, more>(numbers, Any{p0}, Any{p1}, Any{p2},
+                                                       Any{p3}, Any{p4}, Any{p5});
     using Chosen = Schedule<Format, lanes>;
     using Memory = typename Chosen::Memory;
     const Memory memory = made<memories, Memory>(Any{m0}, Any{m1}, Any{m2}, Any{m3}, Any{m4},
                                                  Any{m5});
     const Rows rows = Make<Rows>::rows(numbers[KIND], Any{items}, numbers[COUNT]);
-    Counter<lanes, collects, exits> visitor = {
-        {refused, wanted, owners, taken, wholes, parts_closed, sums}};
+    Counter<Format, lanes, collects, exits> visitor = {
+        format, {refused, wanted, owners, taken, wholes, parts_closed, sums}};
     if (phase == 0) Chosen::template run<0>(place, knobs, memory, format, rows, visitor);
     if constexpr (phases > 1) {
         if (phase == 1) Chosen::template run<1>(place, knobs, memory, format, rows, visitor);

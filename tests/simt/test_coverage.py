@@ -1,6 +1,7 @@
 """Every format under every schedule: each active arc is taken once, each row closed as promised.
 
-A new format or schedule is covered by its registration alone.
+A new format or schedule is covered by its registration alone. What is looked at is a part: the
+kinds of parts of all formats, each once.
 """
 
 import functools
@@ -15,7 +16,7 @@ import pytest
 from weft.backends import cuda
 from weft.backends.cuda.simt.build import Case, Launch, compile_program
 from weft.errors import ConfigError
-from weft.formats import format, formats
+from weft.formats import choose, format, formats
 from weft.schedules import schedule as schedule_named
 from weft.schedules import schedules
 
@@ -25,6 +26,13 @@ ROWS_HEADER = CUDA.parents[1] / "frontiers" / "rows.cuh"
 POINTERS = 6  # arrays of a format, and of a schedule's memory, that the kernel takes
 
 FORMATS, SCHEDULES = formats(), schedules()
+# Kinds of parts, with the format and the position of the first part that is of that kind.
+PARTS = {}
+for _name, _format in FORMATS.items():
+    _kinds = [kind for kind in _format.kinds for _ in range(kind.copies)]
+    for _position, _kind in enumerate(_kinds):
+        PARTS.setdefault(_kind.struct, (_name, _position, _kind))
+FULL = ("Csr", "Coo")  # kinds for which all widths are compiled with every schedule
 LANES = (1, 4, 8, 32, 0)
 KINDS = ("all", "queue", "bitmap", "bytemap")
 ROWS_TYPES = {"all": "AllRows", "queue": "QueueRows<i32>"}
@@ -43,7 +51,7 @@ DEGREES = ((4, 16, 64), (2, 8, 20), (8, 8, 8), (4, 100, 10**6))
 class Variant:
     """One instance of the kernel: what is fixed when it is compiled."""
 
-    format: str = "csr"
+    part: str = "Csr"
     lanes: int = 1
     rows: str = ""  # of one kind; "": of a kind chosen at run time
     collects: bool = True
@@ -52,14 +60,14 @@ class Variant:
     holed: bool = False  # some slots are not valid
 
     def kernel(self, schedule):
-        layout = FORMATS[self.format]
+        kind = PARTS[self.part][2]
         memories = len(schedule.workspace(1, 1))
         rows = ROWS_TYPES[self.rows] if self.rows else f"SomeRows<{self.vertex}>"
         flags = f"{str(self.collects).lower()}, {str(self.exits).lower()}"
-        struct = "Holed" if self.holed else layout.struct
+        struct = "Holed" if self.holed else kind.struct
         return (
             f"sweep<{schedule.struct}, {schedule.phases}, {memories}, {struct}<{self.vertex}>, "
-            f"{len(layout.parts)}, {self.lanes}, {rows}, {flags}>"
+            f"{len(kind.arrays)}, {len(kind.numbers)}, {self.lanes}, {rows}, {flags}>"
         )
 
     def kinds(self, schedule):
@@ -71,29 +79,40 @@ LARGE = (Variant(), Variant(lanes=8), Variant(lanes=32, exits=True))  # also wit
 
 def variants(schedule):
     """All kernels of a schedule; what is independent of each other is not multiplied."""
-    found = [Variant(name, lanes) for name in FORMATS for lanes in LANES]
+    found = [Variant(part, lanes) for part in FULL for lanes in LANES]
+    turn = list(SCHEDULES).index(schedule.name)
+    for position, part in enumerate(part for part in PARTS if part not in FULL):
+        # Widths take turns: every schedule meets every kind, and every kind all widths.
+        found += [Variant(part), Variant(part, LANES[1:][(position + turn) % 4])]
     found += [Variant(lanes=lanes, exits=True) for lanes in (1, 8, 32, 0)]
     found += [Variant(lanes=lanes, collects=False) for lanes in (1, 8)]
     found += [Variant(collects=False, exits=True)]
     # Schedules may treat the real types apart; what is no queue differs in one load alone.
     found += [Variant(rows=kind) for kind in ("all", "queue") if kind in schedule.inputs]
     found += [Variant(vertex="i64"), Variant(holed=True), Variant(lanes=8, holed=True)]
-    return [v for v in found if not schedule.refuse(FORMATS[v.format], v.lanes)]
+    return [v for v in found if not schedule.refuse(FORMATS[PARTS[v.part][0]], v.lanes)]
+
+
+def source_and_headers(more=None):
+    """Return the kernels' source and the headers of all formats, and of a schedule."""
+    headers = {
+        "sweep.cuh": (CUDA / "runtime" / "sweep.cuh").read_text(encoding="utf-8"),
+        "rows.cuh": ROWS_HEADER.read_text(encoding="utf-8"),
+        **(more.headers if more else {}),
+    }
+    includes = ["rows.cuh"]
+    for layout in FORMATS.values():
+        headers |= layout.headers
+        includes += layout.headers
+    includes += [f"{more.name}.cuh"] if more else []
+    text = "".join(f'#include "{header}"\n' for header in dict.fromkeys(includes))
+    return text + SOURCE.read_text(encoding="utf-8"), headers
 
 
 @functools.cache
 def program(name, sanitizer):
     schedule = SCHEDULES[name]
-    headers = {
-        "sweep.cuh": (CUDA / "runtime" / "sweep.cuh").read_text(encoding="utf-8"),
-        "rows.cuh": ROWS_HEADER.read_text(encoding="utf-8"),
-        **schedule.headers,
-    }
-    for layout in FORMATS.values():
-        headers |= layout.headers
-    includes = ["rows.cuh", *(f"{layout}.cuh" for layout in FORMATS), f"{name}.cuh"]
-    text = "".join(f'#include "{header}"\n' for header in includes)
-    source = text + SOURCE.read_text(encoding="utf-8")
+    source, headers = source_and_headers(schedule)
     chosen = variants(schedule)
     if sanitizer == "thread":
         chosen = [v for v in chosen if in_selection(v)]
@@ -101,6 +120,71 @@ def program(name, sanitizer):
     return compile_program(
         source, kernels, sanitizer=sanitizer, label=f"cover_{name}", headers=headers
     )
+
+
+def describing(kind, vertex):
+    """Return the kernel that describes parts of a kind."""
+    lists = str(kind.virtual and kind.expands).lower()
+    struct = f"{kind.struct}<{vertex}>"
+    return f"describe<{struct}, {len(kind.arrays)}, {len(kind.numbers)}, {lists}>"
+
+
+@functools.cache
+def describer():
+    source, headers = source_and_headers()
+    kinds = [kind for _, _, kind in PARTS.values()]
+    kernels = [describing(kind, vertex) for kind in kinds for vertex in ("i32", "i64")]
+    return compile_program(source, kernels, label="describe", headers=headers)
+
+
+@dataclass(frozen=True)
+class Described:
+    """A part as its CUDA class describes it."""
+
+    part: object
+    pointers: list
+    rows_at: np.ndarray  # by place, -1 elsewhere
+    vertices: np.ndarray  # by row
+    listed: np.ndarray  # how often a row is listed for its vertex
+
+
+SMALL = {"ell": "ell(3)", "tigr": "tigr(3)"}  # parameters that suit small graphs
+
+
+@functools.cache
+def described(format_name, graph_name, dtype):
+    """Return the parts of a built format."""
+    offsets, targets = GRAPHS[graph_name]
+    targets = targets.astype(dtype)
+    layout = choose(SMALL.get(format_name, format_name)).build(offsets, targets, np)
+    slots = np.arange(targets.size) if layout.places is None else layout.places()
+    owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    kinds = [kind for kind in layout.format.kinds for _ in range(kind.copies)]
+    nothing, cases, found = np.zeros(0, np.uint8), [], []
+    for part, kind in zip(layout.parts, kinds, strict=True):
+        pointers = [part.arrays[array.name] for array in kind.arrays]
+        pointers += [nothing] * (POINTERS - len(pointers))
+        numbers = [part.rows, part.slots, 0, offsets.size - 1, *[0] * 6]
+        numbers += [part.numbers[name] for name in kind.numbers]
+        buffers = {
+            "numbers": np.array(numbers, np.int64),
+            **{f"p{i}": pointer for i, pointer in enumerate(pointers)},
+            "owners": np.where(slots >= 0, owners[slots] if owners.size else -1, -1),
+            "targets": np.where(slots >= 0, targets[slots] if owners.size else -1, -1).astype("i8"),
+            "rows_at": np.full(slots.size, -1, np.int64),
+            "vertices": np.full(part.rows, -1, np.int64),
+            "listed": np.zeros(part.rows, np.uint32),
+        }
+        vertex = "i64" if dtype == "int64" else "i32"
+        cases.append(Case(buffers, [Launch(describing(kind, vertex), tuple(buffers), 1, 32, 0)]))
+        found.append((part, pointers))
+    outcome = describer().run(cases, timeout_s=60)
+    if outcome.report is not None:
+        pytest.fail(f"{format_name} of {graph_name}\n{outcome.report.text}")
+    return layout, [
+        Described(part, pointers, out["rows_at"], out["vertices"], out["listed"])
+        for (part, pointers), out in zip(found, outcome.outputs, strict=True)
+    ]
 
 
 def in_selection(variant):
@@ -177,9 +261,11 @@ class Trial:
 
 
 def trial(schedule, variant, name, kind, frontier, turn, shape=None):
-    offsets, targets = GRAPHS[name]
-    dtype = np.int64 if variant.vertex == "i64" else np.int32
-    n, slots = offsets.size - 1, targets.size
+    dtype = "int64" if variant.vertex == "i64" else "int32"
+    format_name, position, _ = PARTS[variant.part]
+    parts = described(format_name, name, dtype)[1]
+    found = parts[position]
+    n, slots, places = found.part.rows, found.part.slots, found.rows_at.size
     active = active_rows(n, frontier)
     items, count = frontier_items(kind, n, active, dtype)
     grid, block, skipped = shape or SHAPES[turn % len(SHAPES)]
@@ -187,27 +273,24 @@ def trial(schedule, variant, name, kind, frontier, turn, shape=None):
     knobs = (row_lanes, ITEMS[turn % len(ITEMS)], *DEGREES[turn % len(DEGREES)])
     rng = np.random.default_rng(turn)
     refused = rng.random(n) < rng.choice([0.3, 0, 0])
-    wanted = rng.random(slots) < (0.05 if variant.exits else 0)
-    arrays = FORMATS[variant.format].build(offsets, targets.astype(dtype), np)
+    wanted = rng.random(places) < (0.05 if variant.exits else 0)
     nothing = np.zeros(0, np.uint8)
-    parts = [arrays[part] for part in FORMATS[variant.format].parts]
     memory = [
         np.frombuffer(b"\xa5" * np.dtype(dtype).itemsize * size, dtype)
         for _, dtype, size in schedule.workspace(n, slots)
     ]
-    parts += [nothing] * (POINTERS - len(parts))
     memory += [nothing] * (POINTERS - len(memory))
-    numbers = [n, slots, KINDS.index(kind), count, skipped, *knobs]
+    numbers = [n, slots, KINDS.index(kind), count, skipped, *knobs, *found.part.numbers.values()]
     buffers = {
         "numbers": np.array(numbers, np.int64),
-        **{f"p{i}": part for i, part in enumerate(parts)},
+        **{f"p{i}": part for i, part in enumerate(found.pointers)},
         **{f"m{i}": part for i, part in enumerate(memory)},
         "items": items,
         "cells": np.zeros((schedule.phases + 1, 8), np.uint64),
         "refused": refused.astype(np.uint8),
         "wanted": wanted.astype(np.uint8),
-        "owners": np.repeat(np.arange(n), np.diff(offsets)),
-        "taken": np.zeros(slots, np.uint32),
+        "owners": found.rows_at,
+        "taken": np.zeros(places, np.uint32),
         "wholes": np.zeros(n, np.uint32),
         "parts": np.zeros(n, np.uint32),
         "sums": np.zeros(n, np.int64),
@@ -241,11 +324,13 @@ def check(schedule, trial, out):
     opened = np.zeros(n, bool)
     opened[trial.active] = True
     opened &= buffers["refused"] == 0
-    taken = out["taken"]
-    valid = np.arange(owners.size) % 5 != 2 if variant.holed else np.ones(owners.size, bool)
+    places = np.flatnonzero(owners >= 0)  # of this part
+    assert out["taken"].sum() == out["taken"][places].sum(), words
+    taken, owners = out["taken"][places], owners[places]
+    valid = places % 5 != 2 if variant.holed else np.ones(owners.size, bool)
     degrees, some_valid = np.bincount(owners, minlength=n), np.bincount(owners, valid, n) > 0
     if variant.exits:
-        wanted = buffers["wanted"].astype(bool)
+        wanted = buffers["wanted"][places].astype(bool)
         assert (taken <= opened[owners]).all(), words
         has_hit = np.bincount(owners, wanted, n) > 0
         got_hit = np.bincount(owners, wanted & (taken > 0), n) > 0
@@ -257,7 +342,7 @@ def check(schedule, trial, out):
     if not variant.collects:
         return
     width = variant.lanes or trial.block
-    weights = (np.arange(owners.size) + 1) * (width * (width + 1) // 2)
+    weights = (places + 1) * (width * (width + 1) // 2)
     assert (out["sums"] == np.bincount(owners, weights * taken, n)).all(), words
     wholes, parts = out["wholes"], out["parts"]
     if schedule.rows == "whole":
@@ -302,15 +387,32 @@ def test_no_races(name, compile_cuda):
 
 
 @pytest.mark.parametrize("name", FORMATS)
+def test_formats_hold_every_arc_once(name, compile_cuda):
+    """Also in int64; the kernel has compared sources and targets with those of the adjacency."""
+    for graph_name, dtype in itertools.product(GRAPHS, ("int32", "int64")):
+        targets = GRAPHS[graph_name][1]
+        layout, parts = described(name, graph_name, dtype)
+        held = sum((part.rows_at >= 0).astype(int) for part in parts)
+        slots = np.arange(targets.size) if layout.places is None else layout.places()
+        assert (held == (slots >= 0)).all()
+        assert (np.sort(slots[slots >= 0]) == np.arange(targets.size)).all()
+        kinds = [kind for kind in layout.format.kinds for _ in range(kind.copies)]
+        for part, kind in zip(parts, kinds, strict=True):
+            assert kind.virtual or (part.vertices == np.arange(part.vertices.size)).all()
+            if kind.virtual and kind.expands:
+                assert (part.listed == 1).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("graph_name", GRAPHS)
 def test_formats_give_their_arcs_back(name, graph_name):
     offsets, targets = GRAPHS[graph_name]
-    layout = format(name)
-    arrays = layout.build(offsets, targets, np)
-    sources, found = layout.to_coo(arrays, np)
-    assert (sources == np.repeat(np.arange(offsets.size - 1), np.diff(offsets))).all()
-    assert (found == targets).all() and sources.dtype == targets.dtype
-    assert layout.nbytes(arrays) == sum(arrays[part].nbytes for part in layout.parts)
+    layout = choose(SMALL.get(name, name)).build(offsets, targets, np)
+    sources, found = layout.format.to_coo(layout, offsets, targets, np)
+    owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    assert sources.dtype == found.dtype == targets.dtype
+    wanted, got = np.lexsort((targets, owners)), np.lexsort((found, sources))
+    assert (sources[got] == owners[wanted]).all() and (found[got] == targets[wanted]).all()
 
 
 def test_unknown_names_are_answered_with_the_known_ones():

@@ -191,6 +191,11 @@ class Registries:
         """Return a format."""
         return import_module("weft.formats").format(name)
 
+    @staticmethod
+    def chosen(name: str) -> Any:
+        """Return a format with its parameters."""
+        return import_module("weft.formats").choose(name)
+
 
 def check_names(config: Config, topology: Topology) -> Any:
     """Look formats and schedules up; return the schedule, None for the choice of the backend."""

@@ -1,10 +1,10 @@
 """What a format is, and the registry of formats.
 
-A format holds the arcs of one direction as arrays, and a CUDA class template over the type of a
-vertex that reads them. The class has the arrays as its first members, in the order of `parts`, then
-``i64 rows`` and ``i64 slots``; it answers what ``sweep.cuh`` asks of a format and two questions at
-compile time: ``packed`` (row r + 1 begins where row r ends) and ``direct_owner`` (`owner` is one
-load, not a search).
+A format holds the arcs of one direction in one or several *parts*. A part is a list of rows with
+their slots, as arrays and as a CUDA class template over the type of a vertex that reads them; its
+`Kind` says which. The class has the arrays of `Kind.arrays` as its first members, then ``i64 rows``
+and ``i64 slots``, then ``i64`` members for `Kind.numbers`; ``sweep.cuh`` says what it answers.
+docs/design/formats.md tells how to write one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,136 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import ConfigError, unknown
+from weft.errors import ConfigError, listed, unknown
 
 HERE = Path(__file__).parent
-Arrays = dict[str, Any]
+VERTEX = "vertex"  # the dtype of arrays that hold vertices: that of the graph's targets
 
 _formats: dict[str, Format] = {}
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a part: its name, and a dtype by name or ``"vertex"``.
+
+    A `shared` one is an array of the adjacency (offsets, targets or owners), which is there anyway.
+    """
+
+    name: str
+    dtype: str = VERTEX
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of parts: what is known of them when code is generated.
+
+    Parameters
+    ----------
+    struct
+        The CUDA class template.
+    arrays, numbers
+        Its members, in order.
+    virtual
+        Whether a row is something else than the vertex of its number.
+    expands
+        Whether the class can list the rows of a vertex (only asked where rows are virtual).
+    copies
+        How many parts of this kind there are; they are swept one after another by one code.
+    loops
+        What the CPU's generated code puts in place of the answers of the class: Python expressions
+        over the members, ``r`` (a row) and ``s`` (a slot), by ``begin``, ``end``, ``target``,
+        ``vertex``, ``place`` and ``valid``. The last three may be left out.
+    """
+
+    struct: str
+    arrays: tuple[Array, ...]
+    numbers: tuple[str, ...] = ()
+    virtual: bool = False
+    expands: bool = False
+    copies: int = 1
+    loops: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Part:
+    """One part of a built format."""
+
+    rows: int
+    slots: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Layout:
+    """The arcs of one direction, built in a format.
+
+    Parameters
+    ----------
+    parts
+        In the order of the format's kinds, copies one after another.
+    places
+        The slot of the adjacency at each position, -1 where there is no arc; None if positions are
+        slots of the adjacency. The parts have one numbering of positions together. A function, so
+        that it is made only where columns or arcs of a program need it.
+    facts
+        What else is worth telling, by name: numbers.
+    """
+
+    format: Format
+    parts: list[Part]
+    places: Callable[[], Any] | None = None
+    facts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its arrays take, with those that are shared with the adjacency."""
+        arrays = {id(array): array for part in self.parts for array in part.arrays.values()}
+        return sum(int(array.nbytes) for array in arrays.values())
+
+    @property
+    def rows(self) -> int:
+        """The most rows that a part has."""
+        return max(part.rows for part in self.parts)
+
+    @property
+    def slots(self) -> int:
+        """The most slots that a part has."""
+        return max(part.slots for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number or a choice that shapes a format, given in parentheses after its name.
+
+    `choices` are the values that are tried by a tuner; if they are words, no others are possible.
+    `least` is the smallest number.
+    """
+
+    name: str
+    default: int | str
+    choices: tuple[int, ...] | tuple[str, ...] = ()
+    least: int = 1
+
+    def parse(self, text: str, whole: str) -> int | str:
+        """Return the value that a text stands for."""
+        if isinstance(self.default, str):
+            if text not in self.choices:
+                raise ConfigError(f"format={whole!r}: {unknown(self.name, text, self.choices)}")
+            return text
+        if not re.fullmatch(r"-?\d+", text) or int(text) < self.least:
+            raise ConfigError(
+                f"format={whole!r}: {self.name}={text!r} is not possible. Expected an integer, "
+                f"{self.least} at least."
+            )
+        return int(text)
 
 
 @dataclass(frozen=True)
@@ -33,40 +152,69 @@ class Format:
     ----------
     name, title
         What users call it, and one line about it.
-    struct
-        The CUDA class template in ``<name>.cuh``.
-    parts
-        The names of its arrays, in the order of the members of `struct`.
+    kinds
+        The kinds of its parts, in the order in which they are swept.
     build
-        Makes the arrays from offsets and targets: ``build(offsets, targets, xp)`` with the module
-        `xp` being NumPy or CuPy.
+        Makes a layout: ``build(offsets, targets, xp, incoming, **parameters)`` from an adjacency
+        with the module `xp`, NumPy or CuPy. Rows of `offsets` are destinations if `incoming`. It
+        raises `ConfigError` where the format would waste memory.
     to_coo
-        Gives sources and targets of all arcs in the order of their slots: ``to_coo(arrays, xp)``.
-    whole
-        Whether a row is a real vertex; if not, a vertex may be split over several rows.
+        Gives sources and targets of all arcs back, in any order:
+        ``to_coo(layout, offsets, targets, xp)``; the last ones for what is shared.
+    formula
+        The memory that it is said to take, in words of a vertex: text over E, V and facts.
+    own_order
+        Whether positions are others than the slots of the adjacency.
+    parameters
+        What can be said in parentheses: ``tigr(8)`` or ``tigr(degree=8)``.
+    header
+        The CUDA header, if it is not called like the format.
     """
 
     name: str
     title: str
-    struct: str
-    parts: tuple[str, ...]
-    build: Callable[[Any, Any, Any], Arrays]
-    to_coo: Callable[[Mapping[str, Any], Any], tuple[Any, Any]]
-    whole: bool = True
-
-    def nbytes(self, arrays: Mapping[str, Any]) -> int:
-        """Return the memory that the arrays of this format take."""
-        return sum(int(arrays[part].nbytes) for part in self.parts)
+    kinds: tuple[Kind, ...]
+    build: Callable[..., Layout]
+    to_coo: Callable[[Layout, Any, Any, Any], tuple[Any, Any]]
+    formula: str = ""
+    own_order: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    header: str = ""
 
     @property
-    def source(self) -> str:
-        """The text of its CUDA header."""
-        return (HERE / f"{self.name}.cuh").read_text(encoding="utf-8")
+    def splits(self) -> bool:
+        """Whether the arcs of a vertex may lie in several rows."""
+        return len(self.kinds) > 1 or any(kind.virtual or kind.copies > 1 for kind in self.kinds)
+
+    @property
+    def virtual(self) -> bool:
+        """Whether some rows are something else than vertices."""
+        return any(kind.virtual for kind in self.kinds)
 
     @property
     def headers(self) -> dict[str, str]:
         """The texts of the CUDA headers of this folder that it needs, by name."""
-        return {f"{self.name}.cuh": self.source}
+        found: dict[str, str] = {}
+        wanted = [self.header or f"{self.name}.cuh"]
+        while wanted:
+            name = wanted.pop()
+            if name not in found and (HERE / name).is_file():
+                text = (HERE / name).read_text(encoding="utf-8")
+                wanted += re.findall(r'#include "([^"]+)"', text)
+                found = {name: text, **found}
+        return found
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A format with values for its parameters."""
+
+    format: Format
+    values: tuple[tuple[str, int | str], ...] = ()
+
+    def build(self, offsets: Any, targets: Any, xp: Any, *, incoming: bool = False) -> Layout:
+        """Return the arcs of an adjacency in this format."""
+        return self.format.build(offsets, targets, xp, incoming, **dict(self.values))
 
 
 def register(format: Format) -> Format:
@@ -88,15 +236,55 @@ def formats() -> dict[str, Format]:
     return dict(sorted(_formats.items()))
 
 
-def format(name: str) -> Format:
-    """Return the format with this name.
+def format(text: str) -> Format:
+    """Return the format that a text names, with or without parameters.
 
     Raises
     ------
     ConfigError
         If there is none.
     """
+    return choose(text).format
+
+
+def choose(text: str) -> Chosen:
+    """Return the format that a text names, with its parameters.
+
+    Examples
+    --------
+    >>> choose("coo").format.name
+    'coo'
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or a parameter is not one of its.
+    """
     known = formats()
+    name, opened, inside = text.partition("(")
     if name not in known:
         raise ConfigError(unknown("format", name, known))
-    return known[name]
+    found = known[name]
+    if not opened:
+        return Chosen(found, tuple((p.name, p.default) for p in found.parameters))
+    if not inside.endswith(")"):
+        raise ConfigError(f"format={text!r} has no closing parenthesis. Expected {name}(...).")
+    given = _given(text, inside[:-1], {p.name: p for p in found.parameters})
+    return Chosen(found, tuple((p.name, given.get(p.name, p.default)) for p in found.parameters))
+
+
+def _given(text: str, inside: str, known: Mapping[str, Parameter]) -> dict[str, int | str]:
+    """Return the parameters that a text gives; those without a name are taken in order."""
+    given: dict[str, int | str] = {}
+    for position, item in enumerate(part for part in inside.split(",") if part.strip()):
+        name, named, value = (word.strip() for word in item.partition("="))
+        if not named:
+            if position >= len(known):
+                raise ConfigError(
+                    f"format={text!r} has too many parameters. Expected {listed(known) or 'none'}."
+                )
+            name, value = list(known)[position], name
+        if name not in known:
+            raise ConfigError(f"format={text!r}: {unknown('parameter', name, known)}")
+        given[name] = known[name].parse(value, text)
+    return given

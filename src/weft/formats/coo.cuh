@@ -9,6 +9,8 @@ namespace weft {
 template <class Vertex>
 struct Coo {
     static constexpr bool packed = true;
+    static constexpr bool full_rows = true;
+    static constexpr bool splits = false;
     static constexpr bool direct_owner = true;
 
     const i64* offsets;
@@ -27,7 +29,9 @@ struct Coo {
     WEFT_DEVICE i64 owner(i64 slot) const {
         return static_cast<i64>(load_constant(owners + slot));
     }
-    WEFT_DEVICE bool valid(i64) const { return true; }
+    WEFT_DEVICE bool valid(i64, i64) const { return true; }
+    WEFT_DEVICE i64 vertex(i64 row) const { return row; }
+    WEFT_DEVICE i64 place(i64 slot, i64) const { return slot; }
 };
 
 }  // namespace weft

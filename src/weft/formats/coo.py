@@ -5,33 +5,31 @@ Both questions have a direct answer: which slots a row has, and which row a slot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from weft.formats.base import Arrays, Format, register
-from weft.formats.csr import build as build_csr
-from weft.formats.csr import owners_of
+from weft.formats.base import Array, Format, Kind, Layout, Part, register
+from weft.formats.csr import OFFSETS, TARGETS, owners_of
 
 
-def build(offsets: Any, targets: Any, xp: Any) -> Arrays:
+def build(offsets: Any, targets: Any, xp: Any, incoming: bool) -> Layout:
     """Return offsets, targets, and the row of every slot."""
-    arrays = build_csr(offsets, targets, xp)
-    arrays["owners"] = owners_of(arrays["offsets"], arrays["targets"], xp)
-    return arrays
+    owners = owners_of(offsets, targets, xp)
+    arrays = {"offsets": offsets, "targets": targets, "owners": owners}
+    return Layout(COO, [Part(offsets.size - 1, targets.size, arrays)])
 
 
-def to_coo(arrays: Mapping[str, Any], xp: Any) -> tuple[Any, Any]:
+def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
     """Return sources and targets of all arcs, by slot."""
-    return arrays["owners"], arrays["targets"]
+    return layout.parts[0].arrays["owners"], targets
 
 
-register(
+COO = register(
     Format(
         name="coo",
         title="coordinates sorted by source, with offsets",
-        struct="Coo",
-        parts=("offsets", "targets", "owners"),
+        kinds=(Kind("Coo", (OFFSETS, TARGETS, Array("owners", shared=True))),),
         build=build,
         to_coo=to_coo,
+        formula="2 E + V + 1",
     )
 )

@@ -8,8 +8,10 @@ namespace weft {
 
 template <class Vertex>
 struct Csr {
-    static constexpr bool packed = true;         // row r + 1 begins where row r ends
-    static constexpr bool direct_owner = false;  // owner(slot) is a search
+    static constexpr bool packed = true;
+    static constexpr bool full_rows = true;
+    static constexpr bool splits = false;
+    static constexpr bool direct_owner = false;
 
     const i64* offsets;
     const Vertex* targets;
@@ -23,7 +25,9 @@ struct Csr {
     WEFT_DEVICE i64 target(i64 slot, i64) const {
         return static_cast<i64>(load_constant(targets + slot));
     }
-    WEFT_DEVICE bool valid(i64) const { return true; }
+    WEFT_DEVICE bool valid(i64, i64) const { return true; }
+    WEFT_DEVICE i64 vertex(i64 row) const { return row; }
+    WEFT_DEVICE i64 place(i64 slot, i64) const { return slot; }
 
     // The last row that begins at or before the slot, by bisection.
     WEFT_DEVICE i64 owner(i64 slot) const {

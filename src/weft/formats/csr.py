@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from weft.formats.base import Arrays, Format, register
+from weft.formats.base import Array, Format, Kind, Layout, Part, register
+
+OFFSETS = Array("offsets", "int64", shared=True)
+TARGETS = Array("targets", shared=True)
 
 
-def build(offsets: Any, targets: Any, xp: Any) -> Arrays:
-    """Take the arrays as they are; offsets are 64-bit."""
-    return {"offsets": xp.asarray(offsets, dtype=xp.int64), "targets": xp.asarray(targets)}
+def build(offsets: Any, targets: Any, xp: Any, incoming: bool) -> Layout:
+    """Take the arrays as they are."""
+    arrays = {"offsets": offsets, "targets": targets}
+    return Layout(CSR, [Part(offsets.size - 1, targets.size, arrays)])
 
 
-def to_coo(arrays: Mapping[str, Any], xp: Any) -> tuple[Any, Any]:
+def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
     """Return sources and targets of all arcs, by slot."""
-    offsets, targets = arrays["offsets"], arrays["targets"]
     return owners_of(offsets, targets, xp), targets
 
 
@@ -26,13 +28,13 @@ def owners_of(offsets: Any, targets: Any, xp: Any) -> Any:
     return (xp.searchsorted(offsets, slots, side="right") - 1).astype(targets.dtype)
 
 
-register(
+CSR = register(
     Format(
         name="csr",
         title="compressed rows: offsets and targets",
-        struct="Csr",
-        parts=("offsets", "targets"),
+        kinds=(Kind("Csr", (OFFSETS, TARGETS)),),
         build=build,
         to_coo=to_coo,
+        formula="E + V + 1",
     )
 )

@@ -81,7 +81,7 @@ struct EdgeSchedule {
                 partial = visitor.empty(held);
             }
             bool hit = false;
-            if (here && wanted && !(Visitor::exits && row == done) && format.valid(slot)) {
+            if (here && wanted && !(Visitor::exits && row == done) && format.valid(slot, row)) {
                 hit = visitor.take(partial, held, row, slot);
                 some = true;
             }

@@ -19,7 +19,7 @@ struct RowSchedule {
             clear_flag<lanes>(place.shared);
             for (i64 i = place.block; i < size; i += place.blocks) {
                 const i64 row = rows.row(i);
-                if (row < 0 || !visitor.open(row)) continue;
+                if (!open_together<Format>(visitor, row, 0)) continue;
                 walk_by_block<lanes>(format, row, format.begin(row), format.end(row), visitor,
                                      place.shared, ++turn);
             }
@@ -31,7 +31,7 @@ struct RowSchedule {
             for (i64 i = static_cast<i64>(place.block) * teams + thread_id() / width; i < size;
                  i += stride) {
                 const i64 row = rows.row(i);
-                if (row < 0 || !visitor.open(row)) continue;
+                if (!open_together<Format>(visitor, row, width)) continue;
                 walk_by_team<lanes>(format, row, format.begin(row), format.end(row), visitor,
                                     width);
             }

@@ -26,6 +26,21 @@ WEFT_DEVICE bool agree(bool predicate) {
     else return any(Group<lanes>::mask(), predicate);
 }
 
+// Whether a row is open, the same for all threads of a team inside a warp that share it, or of the
+// block if `width` is 0. Another row of the same vertex may close it while they ask.
+template <class Format, class Visitor>
+WEFT_DEVICE bool open_together(Visitor& visitor, i64 row, u32 width) {
+    const bool open = row >= 0 && visitor.open(row);
+    if constexpr (!Format::splits) {
+        return open;
+    } else {
+        if (width == 0) return sync_block_or(open);
+        const u32 team = lane_id() / width * width;
+        const u32 mask = width == warp_size ? full_mask : ((1u << width) - 1) << team;
+        return any(mask, open);
+    }
+}
+
 WEFT_DEVICE i64 scan_warp(i64 value) {
     for (u32 delta = 1; delta < warp_size; delta *= 2) {
         const i64 below = shuffle_up(full_mask, value, delta);
@@ -129,7 +144,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                               typename Visitor::Partial& partial,
                               const typename Visitor::Row& held, i64 row, i64 slot, i64 end,
                               i64 step) {
-    if constexpr (Visitor::batches && Format::packed) {
+    if constexpr (Visitor::batches && Format::full_rows) {
         for (; slot < end; slot += batch * step) {
             typename Visitor::Message messages[batch];
             WEFT_UNROLL(batch)
@@ -145,7 +160,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
         }
     } else {
         for (; slot < end; slot += step) {
-            if (format.valid(slot)) visitor.take(partial, held, row, slot);
+            if (format.valid(slot, row)) visitor.take(partial, held, row, slot);
         }
     }
 }
@@ -163,7 +178,7 @@ WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
         if constexpr (Visitor::exits) {
             if (agree<lanes>(flag.raised())) return;
         }
-        if (!format.valid(slot)) continue;
+        if (!format.valid(slot, row)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) {
             flag.raise();
             return;
@@ -181,7 +196,7 @@ WEFT_DEVICE void take_alone(const Format& format, Visitor& visitor,
         return;
     }
     for (; slot < end; ++slot) {
-        if (!format.valid(slot)) continue;
+        if (!format.valid(slot, row)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) return;
     }
 }
@@ -201,7 +216,7 @@ WEFT_DEVICE bool take_by_team(const Format& format, Visitor& visitor,
         for (i64 window = begin; window < end; window += step) {
             const i64 slot = window + group;
             const bool hit =
-                slot < end && format.valid(slot) && visitor.take(partial, held, row, slot);
+                slot < end && format.valid(slot, row) && visitor.take(partial, held, row, slot);
             if (any(mask, hit)) return true;
         }
         return false;
@@ -450,7 +465,7 @@ WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper&
             bool hit = false;
             if (position < total && !(Visitor::exits && (done >> rank & 1))) {
                 const i64 slot = base + position;
-                if (format.valid(slot)) hit = visitor.take(partial, held, row, slot);
+                if (format.valid(slot, row)) hit = visitor.take(partial, held, row, slot);
             }
             if constexpr (Visitor::collects) {
                 if (starts != 0) {

@@ -267,7 +267,7 @@ def _walk(
         known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
         inner = replace(
             site, direction=way, slot=slot, index={**site.index, "u": far}, known=known,
-            turned=way == "out",
+            turned=way == "out", layout="",
         )  # fmt: skip
         begin = len(out.lines)
         body(renderer.inner(inner), inner)

@@ -13,6 +13,8 @@ from weft.backends.cuda.kernel import Options
 from weft.backends.cuda.pairs import pack, unpack
 from weft.backends.cuda.render import Rendered
 from weft.backends.cuda.workspace import Workspace
+from weft.backends.layouts import Ordered, ordered
+from weft.config import SIDES, of_side
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology import Direction, Topology
@@ -175,8 +177,9 @@ class Binder:
 
     # -- edges
 
-    def _column(self, name: str, direction: str) -> Any:
-        return flat(self.request.column(name, direction))
+    def _column(self, name: str, direction: Direction, side: str = "") -> Any:
+        column = self.request.column(name, direction)
+        return flat(self._ordered(side, direction).column(name, column) if side else column)
 
     def _edge_state(self, name: str) -> Any:
         return flat(self.request.edge_fields[name])
@@ -193,11 +196,42 @@ class Binder:
     def _owners(self, direction: Direction) -> Any:
         return self.topology.owners(direction)
 
-    def _arcs(self, direction: Direction) -> Any:
-        return self.topology.arcs(direction)
+    def _arcs(self, direction: Direction, side: str = "") -> Any:
+        arcs = self.topology.arcs(direction)
+        return self._ordered(side, direction).numbers("arcs", arcs) if side else arcs
 
-    def _edges(self, direction: Direction) -> Any:
-        return self.topology.edges(direction)
+    def _edges(self, direction: Direction, side: str = "") -> Any:
+        edges = self.topology.edges(direction)
+        return self._ordered(side, direction).numbers("edges", edges) if side else edges
+
+    # -- formats
+
+    def _ordered(self, side: str, direction: Direction) -> Ordered:
+        """Return the format of a side, built for a direction."""
+        registries: Any = self.request.options["registries"]
+        chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+        return ordered(self.topology, chosen, direction)
+
+    def _part(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        return self._ordered(side, direction).layout.parts[position].arrays[name]
+
+    def _part_number(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        part = self._ordered(side, direction).layout.parts[position]
+        numbers = {"rows": part.rows, "slots": part.slots, **part.numbers}
+        return np.int64(numbers[name])
+
+    def _extents(self, side: str) -> tuple[int, int]:
+        """Return the most rows and slots that a part of a side's format has."""
+        ways = {b[2] for b in self.rendered.bindings.values() if b[:2] == ("part_number", side)}
+        layouts = [self._ordered(side, way).layout for way in ways]
+        return (
+            max((layout.rows for layout in layouts), default=self.n),
+            max((layout.slots for layout in layouts), default=self.arcs),
+        )
+
+    def _row_list(self) -> Any:
+        rows = max(self._extents(side)[0] for side in SIDES)
+        return self.workspace.get("row_list", rows, np.int64)
 
     def _edge_ids(self, direction: Direction) -> Any:
         edges = self.topology.edges(direction)
@@ -285,7 +319,7 @@ class Binder:
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)
-        for known, dtype, size in side.schedule.workspace(self.n, self.arcs):
+        for known, dtype, size in side.schedule.workspace(*self._extents(direction)):
             if known == name:
                 kind = self._index() if dtype == "vertex" else np.dtype(dtype)
                 return self.workspace.get(("schedule", name), size, kind)

@@ -64,9 +64,11 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         chosen = "vertex" if deterministic else of_side(get("schedule"), name)
         schedule = registries.schedule(chosen or default_schedule(shape, name))
         format_ = registries.format(of_side(get("format"), name) or "csr")
+        if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
+            format_ = registries.format("csr")
         wanted = of_side(get("frontier_in"), name)
         left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
-        sides[name] = Side(schedule, format_, _input(schedule, wanted, name), left)
+        sides[name] = Side(schedule, format_, _input(schedule, format_, wanted, name), left)
     kinds = (*each_choice(get("frontier_in")), *each_choice(get("frontier_out")))
     if "bytemap" in kinds:  # the maps of a run are of one kind
         sides = {name: replace(side, **_by_bytes(side)) for name, side in sides.items()}
@@ -97,11 +99,14 @@ def _by_bytes(side: Side) -> dict[str, str]:
     return {name: "bytemap" for name, kind in kinds.items() if kind == "bitmap"}
 
 
-def _input(schedule: Any, wanted: str | None, side: str) -> str:
+def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:
     """Return the kind of frontier that a side starts from."""
+    listed = all(kind.expands for kind in format_.kinds if kind.virtual)
     if side == "push":
         chosen = wanted if wanted not in (None, "reverse_queue", "state") else "queue"
-        return chosen if chosen in schedule.inputs else "bitmap"
+        return chosen if chosen in schedule.inputs and (listed or chosen != "queue") else "bitmap"
+    if format_.virtual and wanted == "reverse_queue":  # it holds vertices
+        return "bitmap"
     return wanted if wanted in ("bitmap", "bytemap", "reverse_queue") else "bitmap"
 
 

@@ -18,7 +18,7 @@ LOOP = (
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
     "swapped", "overflow", "following", "once", "lists", "hinted", "hint",
-    "classed", "class_0", "class_1", "class_2", "class_3", "origin",
+    "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed",
     "threshold", "raised", "delta", "floor", "least", "total",
 )  # fmt: skip
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from weft.backends.cuda.kernel import Kernel, Side
+from weft.backends.cuda.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
 from weft.backends.cuda.sorting import (
     arcs_into,
     keep_message,
@@ -23,6 +22,13 @@ from weft.ir.plan import Sweep, claim_field
 
 CLASSES = 4  # of degrees, where a queue lies by them
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
+ENTERED = "const auto rows = entered_rows(a, loop);"
+# What is left by the parts of a format but the last, whose counters are gone in the next phase.
+KEPT = (
+    "keep_counts(t);",
+    "t.loop.looked += i64(t.cells[LOOKED]);",
+    "t.loop.touched += i64(t.cells[FAR]);",
+)
 
 
 def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
@@ -115,18 +121,6 @@ def _choose(kernel: Kernel, sweep: Sweep) -> list[str]:
     ]
 
 
-def format_of(kernel: Kernel, side: Side, way: str) -> str:
-    """Return the construction of a format over the arcs of one direction."""
-    parts = ", ".join(kernel.args.use(part, way) for part in side.format.parts)
-    return f"{side.format.struct}<Vertex>{{{parts}, a.n, a.arcs}}"
-
-
-def _memory(kernel: Kernel, side: Side, name: str) -> str:
-    parts = side.schedule.workspace(1, 1)
-    uses = ", ".join(kernel.args.use("schedule", name, part[0]) for part in parts)
-    return f"{{{uses}}}"
-
-
 def side_of(sweep: Sweep, direction: str) -> str:
     """Return the side that serves a direction of a sweep."""
     return "gather" if direction == "pull" and not sweep.early_exit else direction
@@ -146,14 +140,6 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
     return kernel.options.lanes
 
 
-def sweep_call(kernel: Kernel, side: Side, name: str, part: int, lanes: int = 1) -> str:
-    """Return the call of one phase of a schedule with `rows` and `visitor`."""
-    struct = f"{side.schedule.struct}<{side.format.struct}<Vertex>, {lanes}>"
-    arrays = "{}" if kernel.options.classes and name == "push" else _memory(kernel, side, name)
-    memory = f"{struct}::Memory{arrays}"
-    return f"{struct}::template run<{part}>(place, knobs_of(a), {memory}, format, rows, visitor);"
-
-
 def state_rows(kernel: Kernel, sweep: Sweep, loop: str = "loop") -> tuple[str, str]:
     """Return type and construction of the frontier as the state tells it."""
     claim = claim_field(sweep.steps[0])
@@ -162,44 +148,38 @@ def state_rows(kernel: Kernel, sweep: Sweep, loop: str = "loop") -> tuple[str, s
     return f"StateRows<{kind}>", f"{{{kernel.args.use('field', claim)}, {value}}}"
 
 
-def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> list[str]:
-    """Return the rows of a sweep, and what a pull tests its sources by."""
+def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> tuple[str, str, list[str]]:
+    """Return what a sweep starts from, its rows if they are vertices, and what a pull tests by."""
     kind = kernel.options.map_kind
     words = "bits_of(a, loop.map)" if kind == "bitmap" else "bytes_of(a, loop.map)"
     rows = "BitRows" if kind == "bitmap" else "ByteRows"
     chosen = f"loop.dense != 0 ? nullptr : {words}"
     if direction == "pull":
-        lines = [f"const {rows} frontier{{{chosen}, a.n}};"]
+        frontier = f"const {rows} frontier{{{chosen}, a.n}};"
         if sweep.rises:
-            lines = ["const {} frontier{};".format(*state_rows(kernel, sweep))]
+            frontier = "const {} frontier{};".format(*state_rows(kernel, sweep))
+        listed = "{nullptr, a.n}"
         if side.frontier_in == "reverse_queue":
-            lines.append(
-                "const SomeRows<Vertex> rows{reverse_of(a, loop.reverse), loop.accepting};"
-            )
-        else:
-            lines.append("const SomeRows<Vertex> rows{nullptr, a.n};")
-        return lines
+            listed = "{reverse_of(a, loop.reverse), loop.accepting}"
+        return ALL, f"const SomeRows<Vertex> rows{listed};", [frontier]
     if kernel.options.classes:
-        return ["const auto rows = class_rows(a, loop);"]
+        return QUEUE, "const auto rows = class_rows(a, loop);", []
     if side.frontier_in == "queue":
-        return [
-            "const SomeRows<Vertex> rows{loop.dense != 0 ? nullptr : queue_of(a, loop.queue), "
-            "loop.size};"
-        ]
-    return [f"const {rows} rows{{{chosen}, a.n}};"]
+        return QUEUE, ENTERED, []
+    return MAP, f"const {rows} rows{{{chosen}, a.n}};", []
 
 
 def visitor_phase(
     kernel: Kernel, sweep: Sweep, visitor: Visitor, *, output: str, touched: bool, head: list[str],
-    call: str, format_: str, members: dict[str, str] | None = None, publish: bool = True,
-    batch: bool = False,
+    call: str, format_: str, rows: str = "", members: dict[str, str] | None = None,
+    publish: bool = True, batch: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return the body of a phase: make output and visitor, sweep, publish what was counted."""
     lines = [f"using Out = {output};", "Out out = make_output<Out>(a, loop, place, cells);"]
     if batch:  # each arc has a place in it
         kernel.batches = True
-        lines.append(f"out.queue = {kernel.args.use('batch')};")
-        lines.append("out.capacity = a.arcs > a.n ? a.arcs : a.n;")
+        lines.append(f"out.queue = {kernel.args.use('batch')} + loop.next_tail;")
+        lines.append("out.capacity = (a.arcs > a.n ? a.arcs : a.n) - loop.next_tail;")
     lines += [
         "out.begin();",
         f"const auto format = {format_};",
@@ -216,7 +196,7 @@ def visitor_phase(
     for name, kind in (members or {}).items():
         given.append(name)
         visitor.members.append(f"{kind}& {name}")
-    lines += head
+    lines += [*head, rows]
     lines.append(f"{visitor.name}<decltype(format), Out> visitor{{{', '.join(given)}, {{}}}};")
     lines.append(call)
     if publish:
@@ -232,26 +212,6 @@ def visitor_phase(
     return lines
 
 
-def add_parts(
-    kernel: Kernel, name: str, count: int, body_of: Callable[[int], list[str]], after: list[str],
-    turn: str = "both", between: tuple[str, ...] = (),
-) -> str:  # fmt: skip
-    """Add the phases of a schedule, one after another; return the statement that starts them.
-
-    All of them use the visitor that the first one brings.
-    """
-    first = len(kernel.phases)
-    for part in range(count):
-        pieces = len(kernel.pieces)
-        body = body_of(part)
-        if part > 0:
-            del kernel.pieces[pieces:]
-        last = part == count - 1
-        following = after if last else [*between, f"t.loop.phase = {first + part + 1};"]
-        kernel.phase(f"{name}_{part}" if count > 1 else name, body, following, turn)
-    return f"t.loop.phase = {first};"
-
-
 def degree_functor(kernel: Kernel) -> str:
     """Return what tells the out-degree of a vertex of the next frontier."""
     if kernel.counts_edges and kernel.traits.keep != "in":
@@ -265,7 +225,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     chosen = side_of(sweep, direction)
     side = options.side(chosen)
     way = "out" if direction == "push" else "in"
-    rows = side.schedule.rows
+    rows = rows_of_sweep(side, side.schedule.rows)
     name = f"{direction}_{k}"
     if direction == "push" and sorts_messages(sweep, options):
         return _sorted_push(kernel, sweep, k, then)
@@ -286,39 +246,37 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch, classes=classes)
     lanes = kernel.lanes = lanes_of(kernel, sweep) if direction == "push" else 1
     if direction == "push":
-        visitor = push_visitor(kernel, sweep, f"Push{k}")
+        visitor = push_visitor(kernel, sweep, f"Push{k}", chosen)
         members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
         if sweep.mode == "once":
             members["hinted"] = "const bool"
     else:
-        visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows)
+        visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
         rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
         members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
     kernel.lanes = 1
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
-    serial = sweep.in_order and direction == "push"
-    count = 1 if serial or classes else side.schedule.phases
-    last = side.schedule.phases - 1
-    head = _inputs(kernel, direction, side, sweep)
+    source, plain, head = _inputs(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
         head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
-
     if "hinted" in members:
         head = ["const bool hinted = loop.narrow != 0 && loop.hinted != 0;", *head]
 
-    def body_of(part: int) -> list[str]:
+    def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
-            kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=IN_ORDER if serial
-            else sweep_call(kernel, side, chosen, last if classes else part, lanes),
-            format_=format_of(kernel, side, way), members=members, batch=batch,
+            kernel, sweep, visitor, output=output, touched=touched, head=head, call=stage.call,
+            format_=stage.format, rows=stage.rows, members=members, batch=batch,
         )  # fmt: skip
-        if kind in ("bitmap", "bytemap") and part == count - 1:
+        if kind in ("bitmap", "bytemap") and stage.is_last:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
         return body
 
-    start = add_parts(kernel, name, count, body_of, [finish], direction)
+    serial = sweep.in_order and direction == "push"
+    start = sweep_parts(
+        kernel, name, chosen, way, source, plain, body_of, [finish], turn=direction, kept=KEPT,
+        lanes=lanes, call=IN_ORDER if serial else "",
+    )  # fmt: skip
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
     maps = maps or "Dedup::bitmask" in output
     return kernel.ready(
@@ -378,7 +336,7 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     sorts = sorts_messages(sweep, kernel.options)
     batch = is_batch(kernel, kind, "arcs")
     update = keep_message if sorts else push_update
-    visitor = push_visitor(kernel, sweep, f"Arcs{k}", by_arcs=True, update=update)
+    visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
     use = kernel.args.use
     arcs = f"ArcList<Vertex>{{{use('arc_queue')}, {use('arc_source')}, {use('arc_target')}}}"
     each = "each_in_order" if sweep.in_order else "for_all"
@@ -402,18 +360,21 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
 def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     """Add the phases of a push without atomics; return the statement that starts them."""
     side = kernel.options.push
-    visitor = push_visitor(kernel, sweep, f"Push{k}", update=keep_message)
+    visitor = push_visitor(kernel, sweep, f"Push{k}", "push", update=keep_message)
     chain = _sorted_phase(kernel, sweep, k, "push", then)
     finish = _finish(kernel, sweep, k, "push", "counter", False, then, chain)
 
-    def body_of(part: int) -> list[str]:
+    source, plain, head = _inputs(kernel, "push", side, sweep)
+
+    def body_of(stage: Stage) -> list[str]:
         return visitor_phase(
             kernel, sweep, visitor, output=output_of(kernel, "counter", exact=False),
-            touched=False, head=_inputs(kernel, "push", side, sweep),
-            call=sweep_call(kernel, side, "push", part), format_=format_of(kernel, side, "out"),
+            touched=False, head=head, call=stage.call, format_=stage.format, rows=stage.rows,
         )  # fmt: skip
 
-    start = add_parts(kernel, f"push_{k}", side.schedule.phases, body_of, [finish], "push")
+    start = sweep_parts(
+        kernel, f"push_{k}", "push", "out", source, plain, body_of, [finish], turn="push", kept=KEPT
+    )
     return kernel.ready(
         start,
         queue=side.frontier_in == "queue",
@@ -442,7 +403,7 @@ def _finish(
 ) -> str:  # fmt: skip
     """Return what follows a sweep: counters, second buffers, `chain` or the new frontier."""
     lines = [*kernel.total_scalars(sweep)]
-    lines.append("t.loop.looked = i64(t.cells[LOOKED]);")
+    lines.append("t.loop.looked += i64(t.cells[LOOKED]);")
     if direction != "pull":
         lines[-1] = "t.loop.looked = t.loop.edges;"
     elif sweep.early_exit:
@@ -453,7 +414,7 @@ def _finish(
         lines.append("keep_counts(t);")
     if touched and not chain:
         chain = _commit_phase(kernel, sweep, k, direction, kind, then)
-        lines.append("t.loop.touched = i64(t.cells[FAR]);")
+        lines.append("t.loop.touched += i64(t.cells[FAR]);")
     elif not chain:
         chain = _collect(kernel, sweep, k, direction, kind, then)
     for name in buffered:

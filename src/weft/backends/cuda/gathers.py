@@ -12,16 +12,10 @@ from typing import Any
 
 from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.assignments import functions
-from weft.backends.cuda.edges import (
-    add_parts,
-    degree_functor,
-    format_of,
-    output_of,
-    sweep_call,
-    visitor_phase,
-)
+from weft.backends.cuda.edges import ENTERED, KEPT, degree_functor, output_of, visitor_phase
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
+from weft.backends.cuda.parts import MAP, QUEUE, Stage, rows_of_sweep, sweep_parts, wants_map
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, size_of
 from weft.backends.cuda.updates import deliver, empty
@@ -43,13 +37,19 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
     direction, groups = value.attr
     if direction == "both" or any(r.name == "mode" for r, _, _ in groups):
         return None
-    if kernel.options.gather.schedule.rows != "whole":
+    if _rows(kernel) != "whole":
         for (reduction, count, _), kinds in zip(groups, _kinds(value), strict=True):
             wide = any(dtype.itemsize > 8 for dtype, _ in kinds)
             if wide or (reduction.name == "user" and count > 1):
                 return None
     needed = _needed(value, body.body)
     return value if needed is not None else None
+
+
+def _rows(kernel: Kernel) -> str:
+    """Return how the rows of gathers are closed."""
+    side = kernel.options.gather
+    return rows_of_sweep(side, side.schedule.rows)
 
 
 def _kinds(value: Value) -> list[list[tuple[Any, Any]]]:
@@ -93,13 +93,14 @@ def gather_phases(
 ) -> str:
     """Add the phases of a gather whose arcs a schedule hands out."""
     side = kernel.options.gather
-    rows = side.schedule.rows
+    rows = _rows(kernel)
     way = gather.attr[0]
     step = sweep.steps[0]
     visitor = Visitor(f"Gather{k}", vertex="v", far="u", collects=True)
+    visitor.splits = side.format.splits
     visitor.parts = kernel.parts_struct(sweep)
     site = replace(
-        kernel.site(way, "s"), frozen=frozenset(sweep.frozen[0]),
+        kernel.slot_site("gather", way), frozen=frozenset(sweep.frozen[0]),
         racy=frozenset(sweep.facts.live), snapshots=frozenset(sweep.snapshots),
         old_snapshots=frozenset(sweep.old_snapshots), turned=way == "out",
     )  # fmt: skip
@@ -126,25 +127,24 @@ def gather_phases(
     visitor.close = close.lines
     touched = rows != "whole"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
-    head = ["const auto rows = entered_rows(a, loop);"]
     if rows != "whole":
         commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish)
-        after = ["t.loop.touched = i64(t.cells[FAR]);", "keep_counts(t);"]
+        after = ["t.loop.touched += i64(t.cells[FAR]);", "keep_counts(t);"]
         after.append(commit)
     else:
         after = [*totals, "keep_counts(t);", finish]
 
-    def body_of(part: int) -> list[str]:
+    def body_of(stage: Stage) -> list[str]:
         return visitor_phase(
-            kernel, sweep, visitor, output=output, touched=touched, head=head,
-            call=sweep_call(kernel, side, "gather", part), format_=format_of(kernel, side, way),
-            publish=rows != "split",
+            kernel, sweep, visitor, output=output, touched=touched, head=[], call=stage.call,
+            format_=stage.format, rows=stage.rows, publish=rows != "split",
         )  # fmt: skip
 
-    name = f"gather_{k}"
-    return add_parts(
-        kernel, name, side.schedule.phases, body_of, after, between=("keep_counts(t);",)
-    )
+    start = sweep_parts(
+        kernel, f"gather_{k}", "gather", way, MAP if wants_map(side) else QUEUE, ENTERED, body_of,
+        after, between=("keep_counts(t);",), kept=KEPT,
+    )  # fmt: skip
+    return kernel.ready(start, queue=True, map_=wants_map(side))
 
 
 def _row_of_gather(
@@ -255,7 +255,7 @@ def _gather_commit(
             empty(kernel, out, binding, dtype, shape, literal(binding[-1], dtype))
             parts.append(name)
     functions(kernel, out, sweep, {id(gather): parts})
-    split = kernel.options.gather.schedule.rows == "split"
+    split = _rows(kernel) == "split"
     which = "entered_vertex(a, loop, i)" if split else f"{kernel.args.use('touched')}[i]"
     body = [
         f"using Out = {output_of(kernel, kind, exact=False)};",

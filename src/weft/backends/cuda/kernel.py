@@ -195,6 +195,16 @@ class Kernel:
         site.index.update(index)
         return site
 
+    def slot_site(self, side: str, direction: str) -> Site:
+        """Return the place of an arc that a sweep of a side has come to, by its slot.
+
+        Where vertices are split, `p` is where the columns of the arc lie.
+        """
+        format_ = self.options.side(side).format
+        site = self.site(direction, "p" if format_.splits else "s")
+        site.layout = side if format_.own_order else ""
+        return site
+
     def renderer(
         self, out: Emitter, site: Site, step: Step | None, live: set[str] | None = None,
         vertex: str = "v",

@@ -11,17 +11,11 @@ never held back.
 from __future__ import annotations
 
 from weft.backends.cuda.blocks import BlockRenderer
-from weft.backends.cuda.edges import (
-    CLASSES,
-    add_parts,
-    degree_functor,
-    format_of,
-    sweep_call,
-    visitor_phase,
-)
+from weft.backends.cuda.edges import CLASSES, ENTERED, degree_functor, visitor_phase
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import key_word, overlay_pairs
+from weft.backends.cuda.parts import MAP, QUEUE, Stage, sweep_parts, wants_map
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter
 from weft.backends.cuda.updates import improve
@@ -82,7 +76,8 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
 def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     step, side = sweep.steps[0], kernel.options.push
     visitor = Visitor("Relax", vertex="u", far="v")
-    site = kernel.site("out", "s")
+    visitor.splits = side.format.splits
+    site = kernel.slot_site("push", "out")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     known = hoist_row(kernel, visitor, step, site, "u", set())
@@ -115,12 +110,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     else:
         render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
-    phases = side.schedule.phases
-    count = 1 if kernel.options.classes else phases
+    plain = "const auto rows = class_rows(a, loop);" if kernel.options.classes else ENTERED
     head = [
-        "const auto rows = class_rows(a, loop);"
-        if kernel.options.classes
-        else "const auto rows = entered_rows(a, loop);",
         "Far<Vertex, true> waiting = "
         "make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
         "waiting.begin();",
@@ -138,23 +129,27 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         ],
     )
 
-    def body_of(part: int) -> list[str]:
+    def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
-            kernel, sweep, visitor, output=_near(kernel), touched=False, head=head,
-            call=sweep_call(kernel, side, "push", part if count > 1 else phases - 1),
-            format_=format_of(kernel, side, "out"),
-            members={"waiting": "Far<Vertex, true>"},
+            kernel, sweep, visitor, output=_near(kernel), touched=False, head=head, call=stage.call,
+            format_=stage.format, rows=stage.rows, members={"waiting": "Far<Vertex, true>"},
         )  # fmt: skip
         return [*body, "waiting.end();"]
 
-    start = add_parts(kernel, "relax", count, body_of, [finish])
-    return kernel.ready(start, classes=True) if kernel.options.classes else start
+    start = sweep_parts(
+        kernel, "relax", "push", "out", MAP if wants_map(side) else QUEUE, plain, body_of,
+        [finish], kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"),
+    )  # fmt: skip
+    if kernel.options.classes or wants_map(side):
+        return kernel.ready(start, classes=kernel.options.classes, map_=wants_map(side))
+    return start
 
 
 def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:
     """Return the priority of v as a double; just written fields are known."""
     assert step.priority is not None
     at = kernel.site(site.direction, site.slot)
+    at.layout = site.layout
     at.racy = site.racy
     at.known.update(site.known)
     for name, operand in fresh.items():

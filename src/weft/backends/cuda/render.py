@@ -15,6 +15,7 @@ from weft.backends.cuda.edges import directions_of, render_edge_sweep
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
 from weft.backends.cuda.pairs import find_pairs
+from weft.backends.cuda.parts import array_type
 from weft.backends.cuda.text import c_type, identifier, stored_type
 from weft.backends.cuda.vertices import (
     fill_hoisted,
@@ -180,6 +181,14 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{c_type(np.dtype(dtype)) if dtype != 'vertex' else 'Vertex'}*"
     if kind == "spread":
         return "double*"
+    if kind == "row_list":
+        return "i64*"
+    if kind == "part_number":
+        return "i64"
+    if kind == "part":
+        side, _, position, name = binding[1:]
+        dtype = array_type(kernel.options.side(side).format, position, name)
+        return f"const {'Vertex' if dtype == 'vertex' else c_type(np.dtype(dtype))}*"
     raise AssertionError(f"no type for {binding!r}")
 
 

@@ -48,6 +48,7 @@ class Site:
     snapshots: frozenset[str] = frozenset()  # fields of others that are read from a copy
     old_snapshots: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()  # fields that are read from a copy at every vertex
+    layout: str = ""  # the side by whose format slots are numbered, if it has an order of its own
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
     racy: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
@@ -93,7 +94,7 @@ class Site:
         if kind == "parameter":
             return self.args.use("parameter", name), "0", CONSTANT
         if kind == "column":
-            return self.args.use("column", name, self.direction), self._place(), CONSTANT
+            return self._by_slot("column", name, self.direction), self._place(), CONSTANT
         if kind == "edge_state":
             place = self.arc() if who == "e" else self._reverse()
             return self.args.use("edge_state", name), place, PLAIN
@@ -135,18 +136,23 @@ class Site:
 
     def arc(self) -> str:
         """Return the canonical arc."""
-        if self.direction == "edge" or self.traits.arcs_are_slots(self.direction):
+        same = not self.layout and self.traits.arcs_are_slots(self.direction)
+        if self.direction == "edge" or same:
             return self.slot
-        return self._entry(self.args.use("arcs", self.direction), self.slot)
+        return self._entry(self._by_slot("arcs", self.direction), self.slot)
 
     def edge(self) -> str:
         """Return the edge id."""
         direction = self.direction
         if direction == "edge":
             direction = "in" if self.traits.keep == "in" else "out"
-        if self.traits.edges_are_slots(direction):
+        if not self.layout and self.traits.edges_are_slots(direction):
             return self.slot
-        return self._entry(self.args.use("edges", direction), self.slot)
+        return self._entry(self._by_slot("edges", direction), self.slot)
+
+    def _by_slot(self, *binding: str) -> str:
+        """Return an array by slot, in the order of the format."""
+        return self.args.use(*binding, *([self.layout] if self.layout else []))
 
     def _reverse(self) -> str:
         return self._entry(self.args.use("reverse"), self.arc())

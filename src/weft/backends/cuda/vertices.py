@@ -21,8 +21,7 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: s
     """
     finish = _finish(kernel, sweep, k, wake, then)
     kind = "counter" if wake == "all" or kernel.discards else "queue"
-    start = _phases(kernel, sweep, k, kind, finish)
-    ready = kernel.ready(start, queue=True)
+    ready = _phases(kernel, sweep, k, kind, finish)
     if not kernel.carries_hoisted:
         ready = fill_hoisted(kernel, sweep, k, ready)
     lines = []
@@ -138,7 +137,8 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
         *kernel.publish_scalars(sweep),
         "out.end();",
     ]
-    return kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
+    start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
+    return kernel.ready(start, queue=True)
 
 
 def _wake_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:

@@ -39,13 +39,18 @@ class Visitor:
     parts: str = ""
     exits: bool = False
     collects: bool = False
+    splits: bool = False  # rows are parts of vertices; see `slot_site`
     extra: list[str] = field(default_factory=list)  # functions of its own
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
     def row_bytes(self) -> int:
         """The most bytes that what a row's arcs share takes in shared memory."""
-        return sum(bytes_of_type(kind) for kind, _, _ in self.row)
+        return sum(bytes_of_type(kind) for kind, _, _ in self._members())
+
+    def _members(self) -> list[tuple[str, str, str]]:
+        """Return what the arcs of a row share; of a part of a vertex, the vertex too."""
+        return [*self.row, ("i64", "vertex", self.vertex)] if self.splits else self.row
 
     @property
     def partial_bytes(self) -> int:
@@ -70,22 +75,31 @@ class Visitor:
         def struct(what: list[tuple[str, str, str]], initial: bool) -> str:
             return " ".join(f"{t} {n}{f' = {x}' if initial else ''};" for t, n, x in what)
 
-        row = ", ".join(text for _, _, text in self.row)
+        row = ", ".join(text for _, _, text in self._members())
         members = "".join(f"    {member};\n" for member in self.members)
-        if self.marks:
-            mark = f"WEFT_DEVICE void mark(i64 {self.vertex}) {{ {self.marks} }}"
-            self.extra += [mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
-        extra = "".join(f"    {line}\n" for line in self.extra)
         start = ", ".join(text for _, _, text in self.partial)
         vertex = self.vertex
         fetched = ", ".join([self.far, *(text for _, _, text in self.message)])
+        # A row of a format is a vertex, or it has one; then arcs have a place beside their slot.
+        at, asked, held, placed, whole = vertex, [], [], [], []
+        if self.splits:
+            at = "r"
+            asked = [f"const i64 {vertex} = format.vertex(r);", f"static_cast<void>({vertex});"]
+            held = [f"const i64 {vertex} = row.vertex;", f"static_cast<void>({vertex});"]
+            placed = ["const i64 p = format.place(s, r);", "static_cast<void>(p);"]
+            whole = ["whole = false;"]
+        own = self.extra
+        if self.marks:
+            mark = f"WEFT_DEVICE void mark(i64 {at}) {{ {' '.join([*asked, self.marks])} }}"
+            own = [*own, mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
+        extra = "".join(f"    {line}\n" for line in own)
         return (
             f"struct {self.name} {{\n"
             f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
             f"    const Place& place;\n{members}"
             f"    struct Parts {{ {self.parts} }} parts;\n"
             f"    u64 looked = 0;\n"
-            f"    struct Row {{ {struct(self.row, False)} }};\n"
+            f"    struct Row {{ {struct(self._members(), False)} }};\n"
             f"    struct Partial {{ {struct(self.partial, False)} }};\n"
             f"    static_assert(sizeof(Row) <= {max(1, self.row_bytes)} && "
             f'sizeof(Partial) <= {max(1, self.partial_bytes)}, "as the host counted");\n'
@@ -93,30 +107,31 @@ class Visitor:
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"{extra}"
-            f"    WEFT_DEVICE bool open(i64 {vertex}) {{\n"
-            f"{indent(self.open or ['return true;'])}    }}\n"
-            f"    WEFT_DEVICE Row load(i64 {vertex}) {{\n{indent(self.load)}"
+            f"    WEFT_DEVICE bool open(i64 {at}) {{\n"
+            f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
+            f"    WEFT_DEVICE Row load(i64 {at}) {{\n{indent([*asked, *self.load])}"
             f"        return Row{{{row}}};\n    }}\n"
             f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
             f"        Partial partial{{{start}}};\n{indent(self.begin)}"
             f"        return partial;\n    }}\n"
             f"    static constexpr bool batches = {str(bool(self.message)).lower()};\n"
             f"    struct Message {{ i64 {self.far}; {struct(self.message, False)} }};\n"
-            f"    WEFT_DEVICE Message message_of(const Row& row, i64 {vertex}, i64 s) {{\n"
-            f"        const i64 {self.far} = format.target(s, {vertex});\n{indent(self.fetch)}"
+            f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s) {{\n"
+            f"        const i64 {self.far} = format.target(s, {at});\n"
+            f"{indent([*held, *placed, *self.fetch])}"
             f"        return Message{{{fetched}}};\n    }}\n"
-            f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {vertex}, i64 s,\n"
+            f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {at}, i64 s,\n"
             f"                             const Message& message) {{\n"
             f"        const i64 {self.far} = message.{self.far};\n"
-            f"        static_cast<void>({self.far});\n{indent(self.take)}"
+            f"        static_cast<void>({self.far});\n{indent([*held, *placed, *self.take])}"
             f"        return false;\n    }}\n"
-            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {vertex}, i64 s) {{\n"
-            f"        return deliver(partial, row, {vertex}, s, message_of(row, {vertex}, s));\n"
+            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {at}, i64 s) {{\n"
+            f"        return deliver(partial, row, {at}, s, message_of(row, {at}, s));\n"
             f"    }}\n"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
-            f"    WEFT_DEVICE void close(const Row& row, i64 {vertex}, Partial partial, "
-            f"bool whole) {{\n{indent(self.close)}    }}\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {at}, Partial partial, "
+            f"bool whole) {{\n{indent([*held, *whole, *self.close])}    }}\n"
             f"}};\n"
         )
 
@@ -207,20 +222,21 @@ def _renderers(kernel: Kernel, out: Emitter, sweep: Sweep, site: Site) -> list[B
 
 
 def push_visitor(
-    kernel: Kernel, sweep: Sweep, name: str, *, by_arcs: bool = False, update: Any = push_update
+    kernel: Kernel, sweep: Sweep, name: str, side: str, update: Any = push_update
 ) -> Visitor:
-    """Return the visitor of a push; with `by_arcs`, of a frontier of arcs.
+    """Return the visitor of a push; without a side, of a frontier of arcs.
 
     `update` renders what becomes of the messages of one arc.
     """
     visitor = Visitor(name, vertex="u", far="v")
+    visitor.splits = bool(side) and kernel.options.side(side).format.splits
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
-    site = kernel.site("edge" if by_arcs else "out", "s")
+    site = kernel.slot_site(side, "out") if side else kernel.site("edge", "s")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     known: dict[int, str] = {}
-    if len(sweep.steps) == 1 and sweep.mode != "effects" and not by_arcs:
+    if len(sweep.steps) == 1 and sweep.mode != "effects" and side:
         tested = replace(site, frozen=frozenset(sweep.frozen[0]))
         known = hoist_row(kernel, visitor, sweep.steps[0], tested, "u", sweep.facts.live)
     if sweep.mode == "once":
@@ -230,7 +246,7 @@ def push_visitor(
         # narrow the look would cost more than a swap in vain: what it would find is guessed.
         array, kind = kernel.args.use("field", claim), stored_type(dtype)
         look = f"at_load({array}, v)"
-        if not by_arcs:
+        if side:
             look = f"hinted ? scalar_of<{kind}>(u64(loop.hint)) : {look}"
         visitor.message.append((kind, "held", look))
         out.line("auto held = message.held;")
@@ -261,14 +277,15 @@ def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
         visitor.marks = f"marker.hold({targets}, {ends});"
 
 
-def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str) -> Visitor:
+def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) -> Visitor:
     """Return the visitor of a pull."""
     step = sweep.steps[0]
     visitor = Visitor(name, vertex="v", far="u")
+    visitor.splits = kernel.options.side(side).format.splits
     visitor.parts = kernel.parts_struct(sweep)
     visitor.collects = True
     visitor.exits = sweep.early_exit
-    site = kernel.site("in", "s")
+    site = kernel.slot_site(side, "in")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     if sweep.rises:  # all senders hold the same

@@ -60,6 +60,52 @@ struct StateRows {
     WEFT_DEVICE bool operator()(i64 row) const { return holds(row); }  // as a member (compact.cuh)
 };
 
+// The rows of a part whose vertices are in a set.
+template <class Format, class Members>
+struct VirtualRows {
+    const Format& format;
+    Members members;
+    WEFT_DEVICE i64 size() const { return format.num_rows(); }
+    WEFT_DEVICE bool holds(i64 row) const { return members.holds(format.vertex(row)); }
+    WEFT_DEVICE i64 row(i64 i) const { return holds(i) ? i : -1; }
+};
+
+// Append the rows of the vertices of a queue to a list, between its begin and end. Short stretches
+// of rows are taken by a thread, long ones by a warp. All threads of all blocks call together.
+template <class Format, class Vertex, class List>
+WEFT_DEVICE void list_rows(const Place& place, const Format& format, const Vertex* queue, i64 size,
+                           List& list) {
+    constexpr i64 few = 8;
+    const i64 stride = num_groups<1>(place);
+    const i64 first = first_group<1>(place) - lane_id();  // of the warp
+    for (i64 i = first; i < size; i += stride) {
+        const bool here = i + lane_id() < size;
+        const i64 v = here ? static_cast<i64>(queue[i + lane_id()]) : 0;
+        for (i64 k = 0; k < format.num_ranges(); ++k) {
+            const i64 begin = here ? format.range_begin(v, k) : 0;
+            const i64 end = here ? format.range_end(v, k) : 0;
+            const bool wide = end - begin > few;
+            for (i64 row = begin; !wide && row < end; ++row) list.append(row);
+            for (u32 left = ballot(full_mask, wide); left != 0; left &= left - 1) {
+                const u32 source = ffs(left) - 1;
+                const i64 from = shuffle(full_mask, begin, source);
+                const i64 to = shuffle(full_mask, end, source);
+                for (i64 row = from + lane_id(); row < to; row += warp_size) list.append(row);
+            }
+        }
+    }
+}
+
+// The part of this number, of parts of one kind.
+template <class Part>
+WEFT_DEVICE Part numbered(i64, const Part& part) {
+    return part;
+}
+template <class Part, class... Others>
+WEFT_DEVICE Part numbered(i64 number, const Part& part, const Others&... others) {
+    return number == 0 ? part : numbered(number - 1, others...);
+}
+
 // The arcs into each vertex in the order of their slots: a format whose targets are arcs.
 template <class Arc>
 struct ArcsInto {
@@ -70,7 +116,7 @@ struct ArcsInto {
     WEFT_DEVICE i64 target(i64 slot, i64) const {
         return static_cast<i64>(load_constant(arcs + slot));
     }
-    WEFT_DEVICE bool valid(i64) const { return true; }
+    WEFT_DEVICE bool valid(i64, i64) const { return true; }
 };
 
 // By one thread, one after another: where the order can be seen.

@@ -94,14 +94,24 @@ WEFT_DEVICE Out make_output(const Args& a, const Loop& loop, const Place& place,
 template <class Args>
 WEFT_DEVICE auto make_touched(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     using Vertex = typename Pointed<decltype(a.touched)>::type;
-    return Far<Vertex, true>{a.touched, a.n, cells, place.shared + a.touched_at, a.bin_size,
-                             a.stamp_0, static_cast<u32>(loop.epoch)};
+    return Far<Vertex, true>{a.touched + loop.touched, a.n - loop.touched, cells,
+                             place.shared + a.touched_at, a.bin_size, a.stamp_0,
+                             static_cast<u32>(loop.epoch)};
 }
 template <class Args>
 WEFT_DEVICE auto make_reverse(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     using Vertex = typename Pointed<decltype(a.queue_0)>::type;
     return Far<Vertex, false>{reverse_of(a, loop.reverse + 1), a.n, cells,
                               place.shared + a.output_at, a.bin_size};
+}
+
+// Where the rows of a part are listed; its bin has the room of one of vertices.
+template <class Args>
+WEFT_DEVICE Far<i64, false> make_row_list(const Args& a, const Place& place, u64* cells,
+                                          i64 capacity) {
+    using Vertex = typename Pointed<decltype(a.queue_0)>::type;
+    constexpr u32 wider = sizeof(i64) / sizeof(Vertex);
+    return {a.row_list, capacity, cells, place.shared + a.output_at, a.bin_size / wider};
 }
 
 template <class Args>
@@ -189,6 +199,7 @@ WEFT_DEVICE void start_from_least(Loop& loop) {
 template <class T>
 WEFT_DEVICE void begin_output(T& t) {
     t.loop.next_tail = t.loop.next_size = t.loop.next_edges = t.loop.overflow = 0;
+    t.loop.touched = 0;
 }
 
 // Add what a phase put into the next frontier to what those before it did.

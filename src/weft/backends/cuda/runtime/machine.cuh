@@ -63,6 +63,8 @@ struct Loop {
     i64 class_2;
     i64 class_3;
     i64 origin;      // what the first frontier holds in the field that tells who is in a frontier
+    i64 part;        // of parts of one kind, the one that is swept
+    i64 listed;      // rows that were listed for it
     double threshold;
     double raised;
     double delta;

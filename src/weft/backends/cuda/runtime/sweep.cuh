@@ -14,8 +14,29 @@
 // Its phases run one after another with a barrier over all blocks between them. All threads of all
 // blocks of the place enter each phase, with the same arguments, and all of them leave it.
 //
-// A *format* answers: num_rows(), num_slots(), begin(row), end(row), target(slot, row),
-// owner(slot) and valid(slot).
+// A *format* is a list of parts, each a class that has rows with slots. All parts are swept, one
+// after another, with a barrier between them. A part answers
+//
+//   num_rows(), num_slots()
+//   begin(row), end(row)      the slots of a row, one after another
+//   owner(slot)               the row of a slot
+//   valid(slot, row)          whether there is an arc; of slots that no row has it is false too
+//   target(slot, row)         the far end of the arc
+//   place(slot, row)          where the columns of the arc lie
+//   vertex(row)               the vertex whose arcs the row has, or some of them
+//
+// and, where the rows of a vertex can be listed, which are stretches of consecutive rows,
+//
+//   num_ranges(), range_begin(vertex, k), range_end(vertex, k)
+//
+// and tells at compile time
+//
+//   packed                    row r + 1 begins where row r ends
+//   full_rows                 all slots from begin to end of a row are valid
+//   splits                    several rows may have the same vertex
+//   direct_owner              owner is a load or a computation, not a search
+//
+// Schedules know rows alone; visitors ask for their vertices.
 //
 // *Rows* are the rows to visit: size() places, of which row(i) is the row at place i, or -1 where
 // there is none; and, unless they are a queue, holds(row). A row is at one place only.
@@ -38,8 +59,9 @@
 //   void merge(Partial& into, const Partial& other);      commutative and associative
 //   void close(const Row&, i64 row, const Partial&, bool whole);
 //
-// - open is asked once per row at least, by those who take its slots; its answer does not change
-//   during a phase. A row that is not open is neither taken nor closed.
+// - open is asked once per row at least, by those who take its slots. A row that is not open is
+//   neither taken nor closed. Where rows of a format are split, or vertices are, its answer may turn
+//   to false during a phase: lanes that must do the same agree about it (`open_together`).
 // - Every slot of an open row is taken exactly once, by one group, until `take` returned true for
 //   that row; then everybody who shares the row stops as soon as he can (a few more may be taken).
 // - All lanes of a group call with the same row and slot, together. Different groups may diverge.
@@ -136,7 +158,7 @@ WEFT_DEVICE void walk_row(const Format& format, i64 row, Visitor& visitor) {
     typename Visitor::Partial partial = visitor.empty(held);
     const i64 end = format.end(row);
     for (i64 slot = format.begin(row); slot < end; ++slot) {
-        if (!format.valid(slot)) continue;
+        if (!format.valid(slot, row)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) break;
     }
     visitor.close(held, row, partial, true);

@@ -1,0 +1,67 @@
+"""Formats as they were built for a topology, and its columns and arcs in their order."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.topology import Direction, Topology
+
+_lock = threading.RLock()
+_built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKeyDictionary()
+
+
+class Ordered:
+    """A built format of one direction, and arrays by slot in the order of its positions.
+
+    Attributes
+    ----------
+    layout
+        The parts (see `weft.formats`).
+    """
+
+    def __init__(self, topology: Topology, chosen: Any, direction: Direction) -> None:
+        adjacency = topology.adjacency(direction)
+        self._xp = topology.xp
+        self._number = np.dtype(np.int32 if topology.num_arcs < 2**31 else np.int64)
+        self.layout = chosen.build(
+            adjacency.offsets, adjacency.targets, topology.xp, incoming=direction == "in"
+        )
+        self._slots: Any = None
+        self._ordered: dict[str, tuple[Callable[[], Any], Any]] = {}
+
+    @property
+    def slots(self) -> Any:
+        """The slot of the adjacency at each position; some slot where there is no arc."""
+        if self._slots is None:
+            self._slots = self._xp.maximum(self.layout.places(), 0)
+        return self._slots
+
+    def column(self, name: str, column: Any) -> Any:
+        """Return a column by slot in the order of the positions; made once for each column."""
+        known = self._ordered.get(name)
+        if known is None or known[0]() is not column:
+            taken = column[self.slots] if column.shape[0] else column
+            known = self._ordered[name] = (weakref.ref(column), taken)
+        return known[1]
+
+    def numbers(self, name: str, numbers: Any | None) -> Any:
+        """Return arcs or edge ids by slot in the order of the positions; None: slots themselves."""
+        if name not in self._ordered:
+            taken = self.slots if numbers is None else numbers[self.slots]
+            self._ordered[name] = (lambda: None, taken.astype(self._number, copy=False))
+        return self._ordered[name][1]
+
+
+def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
+    """Return a format built for a direction of a topology; built once."""
+    with _lock:
+        known = _built.setdefault(topology, {})
+        if (chosen, direction) not in known:
+            with topology.device.current():
+                known[chosen, direction] = Ordered(topology, chosen, direction)
+        return known[chosen, direction]

@@ -1,0 +1,88 @@
+// Rows that say which vertex they are of: compressed rows of some vertices, or of parts of them.
+//
+// The rows lie in sections; within one they rise by vertex, and a vertex has one row at most. Slots
+// of `Listed` are searched for their rows, those of `ListedOwners` know them.
+#ifndef WEFT_FORMAT_LISTED_CUH
+#define WEFT_FORMAT_LISTED_CUH
+
+#include "sweep.cuh"
+
+namespace weft {
+
+template <class Vertex>
+struct Listed {
+    static constexpr bool packed = true;
+    static constexpr bool full_rows = true;
+    static constexpr bool splits = true;
+    static constexpr bool direct_owner = false;
+
+    const i64* offsets;
+    const Vertex* targets;
+    const Vertex* vertices;  // by row
+    const i64* sections;     // the first row of each, and the end after the last
+    i64 rows;
+    i64 slots;
+    i64 first_place;
+    i64 num_sections;
+
+    WEFT_DEVICE i64 num_rows() const { return rows; }
+    WEFT_DEVICE i64 num_slots() const { return slots; }
+    WEFT_DEVICE i64 begin(i64 row) const { return load_constant(offsets + row); }
+    WEFT_DEVICE i64 end(i64 row) const { return load_constant(offsets + row + 1); }
+    WEFT_DEVICE i64 target(i64 slot, i64) const {
+        return static_cast<i64>(load_constant(targets + slot));
+    }
+    WEFT_DEVICE bool valid(i64, i64) const { return true; }
+    WEFT_DEVICE i64 vertex(i64 row) const {
+        return static_cast<i64>(load_constant(vertices + row));
+    }
+    WEFT_DEVICE i64 place(i64 slot, i64) const { return first_place + slot; }
+
+    // The last row that begins at or before the slot, by bisection.
+    WEFT_DEVICE i64 owner(i64 slot) const {
+        i64 low = 0, high = rows;
+        while (high - low > 1) {
+            const i64 middle = (low + high) / 2;
+            if (load_constant(offsets + middle) <= slot) low = middle;
+            else high = middle;
+        }
+        return low;
+    }
+
+    WEFT_DEVICE i64 num_ranges() const { return num_sections; }
+    // The first row of a section whose vertex is not before v.
+    WEFT_DEVICE i64 range_begin(i64 v, i64 section) const {
+        i64 low = load_constant(sections + section), high = load_constant(sections + section + 1);
+        while (low < high) {
+            const i64 middle = (low + high) / 2;
+            if (vertex(middle) < v) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+    WEFT_DEVICE i64 range_end(i64 v, i64 section) const {
+        const i64 row = range_begin(v, section);
+        const bool has = row < load_constant(sections + section + 1) && vertex(row) == v;
+        return has ? row + 1 : row;
+    }
+};
+
+template <class Vertex>
+struct ListedOwners : Listed<Vertex> {
+    static constexpr bool direct_owner = true;
+
+    const i64* owners;  // by slot
+
+    WEFT_DEVICE ListedOwners(const i64* offsets, const Vertex* targets, const Vertex* vertices,
+                             const i64* sections, const i64* owners, i64 rows, i64 slots,
+                             i64 first_place, i64 num_sections)
+        : Listed<Vertex>{offsets, targets, vertices, sections, rows, slots, first_place,
+                         num_sections},
+          owners(owners) {}
+
+    WEFT_DEVICE i64 owner(i64 slot) const { return load_constant(owners + slot); }
+};
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,49 @@
+"""Rows that say which vertex they are of: what a format leaves over, or stretches of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.formats.base import Array, Kind, Part
+
+LISTED = Kind(
+    "Listed",
+    (Array("offsets", "int64"), Array("targets"), Array("vertices"), Array("sections", "int64")),
+    ("first_place", "num_sections"),
+    virtual=True,
+    expands=True,
+)
+
+
+def listed_part(
+    sources: Any, targets: Any, xp: Any, first_place: int = 0, sections: Any = None
+) -> Part:
+    """Return the rows of arcs that lie row by row; `sections` are the first slots of theirs.
+
+    A row ends where the source changes or a section ends.
+    """
+    slots = int(sources.size)
+    starts = xp.ones(slots, bool)
+    starts[1:] = sources[1:] != sources[:-1]
+    if sections is None:
+        sections = xp.zeros(1, xp.int64)
+    starts[sections[sections < slots]] = True
+    begins = xp.flatnonzero(starts)
+    rows = int(begins.size)
+    bounds = xp.searchsorted(begins, xp.append(sections, slots))
+    arrays = {
+        "offsets": xp.append(begins, slots).astype(xp.int64),
+        "targets": xp.ascontiguousarray(targets),
+        "vertices": xp.ascontiguousarray(sources[begins]),
+        "sections": bounds.astype(xp.int64),
+    }
+    numbers = {"first_place": first_place, "num_sections": int(sections.size)}
+    return Part(rows, slots, arrays, numbers)
+
+
+def listed_arcs(part: Part, xp: Any) -> tuple[Any, Any]:
+    """Return sources and targets of the arcs of such a part, by slot."""
+    arrays = part.arrays
+    slots = xp.arange(part.slots, dtype=xp.int64)
+    rows = xp.searchsorted(arrays["offsets"], slots, side="right") - 1
+    return arrays["vertices"][rows], arrays["targets"]

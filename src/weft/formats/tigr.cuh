@@ -1,0 +1,76 @@
+// Virtual rows of at most `degree` slots over compressed rows that stay as they are.
+//
+// The slots of a vertex are cut into stretches of `degree`; the last one may be shorter. Full
+// stretches are interleaved: the k-th arcs of all full rows of a vertex lie side by side, so that
+// threads that take neighbouring rows read neighbouring words.
+#ifndef WEFT_FORMAT_TIGR_CUH
+#define WEFT_FORMAT_TIGR_CUH
+
+#include "sweep.cuh"
+
+namespace weft {
+
+template <class Vertex>
+struct Tigr {
+    static constexpr bool packed = true;
+    static constexpr bool full_rows = true;
+    static constexpr bool splits = true;
+    static constexpr bool direct_owner = false;
+
+    const i64* offsets;      // of the vertices
+    const Vertex* targets;
+    const Vertex* vertices;  // by row
+    const i64* firsts;       // the first row of each vertex, and the end after the last
+    i64 rows;
+    i64 slots;
+    i64 degree;
+
+    WEFT_DEVICE i64 num_rows() const { return rows; }
+    WEFT_DEVICE i64 num_slots() const { return slots; }
+    WEFT_DEVICE i64 vertex(i64 row) const {
+        return static_cast<i64>(load_constant(vertices + row));
+    }
+    WEFT_DEVICE i64 begin(i64 row) const {
+        const i64 v = vertex(row);
+        return load_constant(offsets + v) + (row - load_constant(firsts + v)) * degree;
+    }
+    WEFT_DEVICE i64 end(i64 row) const {
+        const i64 v = vertex(row);
+        const i64 last = load_constant(offsets + v + 1);
+        const i64 full =
+            load_constant(offsets + v) + (row - load_constant(firsts + v) + 1) * degree;
+        return full < last ? full : last;
+    }
+    WEFT_DEVICE i64 place(i64 slot, i64 row) const {
+        const i64 v = vertex(row);
+        const i64 base = load_constant(offsets + v), last = load_constant(offsets + v + 1);
+        const i64 first = load_constant(firsts + v), beyond = load_constant(firsts + v + 1);
+        const i64 at = row - first;
+        const i64 full = beyond - first - ((beyond - first) * degree > last - base);
+        return at < full ? base + (slot - base - at * degree) * full + at : slot;
+    }
+    WEFT_DEVICE i64 target(i64 slot, i64 row) const {
+        return static_cast<i64>(load_constant(targets + place(slot, row)));
+    }
+    WEFT_DEVICE bool valid(i64, i64) const { return true; }
+
+    // The last row that begins at or before the slot, by bisection.
+    WEFT_DEVICE i64 owner(i64 slot) const {
+        i64 low = 0, high = rows;
+        while (high - low > 1) {
+            const i64 middle = (low + high) / 2;
+            if (begin(middle) <= slot) low = middle;
+            else high = middle;
+        }
+        return low;
+    }
+
+    // The rows of a vertex are consecutive.
+    WEFT_DEVICE i64 num_ranges() const { return 1; }
+    WEFT_DEVICE i64 range_begin(i64 v, i64) const { return load_constant(firsts + v); }
+    WEFT_DEVICE i64 range_end(i64 v, i64) const { return load_constant(firsts + v + 1); }
+};
+
+}  // namespace weft
+
+#endif

@@ -1,0 +1,59 @@
+"""Virtual vertices: a vertex of many arcs becomes several rows of at most so many each.
+
+(A. H. Nodehi Sabet, J. Qiu, Z. Zhao, Tigr: Transforming irregular graphs for GPU-friendly graph
+processing, ASPLOS 2018: the virtual transformation, with edges coalesced.) The arcs stay where the
+adjacency has them; a row knows its vertex, and a vertex the first of its rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
+from weft.formats.csr import OFFSETS, TARGETS, owners_of
+
+
+def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, degree: int) -> Layout:
+    """Return the rows of all vertices, one vertex after another."""
+    n = offsets.size - 1
+    degrees = offsets[1:] - offsets[:-1]
+    firsts = xp.zeros(n + 1, xp.int64)
+    firsts[1:] = xp.cumsum((degrees + degree - 1) // degree)
+    rows = int(firsts[-1])
+    vertices = owners_of(firsts, xp.empty(rows, targets.dtype), xp)
+    arrays = {"offsets": offsets, "targets": targets, "vertices": vertices, "firsts": firsts}
+    part = Part(rows, targets.size, arrays, {"degree": degree})
+    return Layout(TIGR, [part], facts={"virtual rows": rows})
+
+
+def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
+    """Return sources and targets of all arcs, row by row."""
+    (part,) = layout.parts
+    vertices, degree = part.arrays["vertices"], part.numbers["degree"]
+    at = xp.arange(part.rows) - part.arrays["firsts"][vertices]
+    begins = offsets[vertices] + at * degree
+    ends = xp.minimum(begins + degree, offsets[vertices.astype(xp.int64) + 1])
+    slots = xp.arange(targets.size, dtype=xp.int64)
+    row = xp.searchsorted(ends, slots, side="right")
+    return vertices[row], targets[slots]
+
+
+TIGR = register(
+    Format(
+        name="tigr",
+        title="virtual rows of at most `degree` arcs, interleaved",
+        kinds=(
+            Kind(
+                "Tigr",
+                (OFFSETS, TARGETS, Array("vertices"), Array("firsts", "int64")),
+                ("degree",),
+                virtual=True,
+                expands=True,
+            ),
+        ),
+        build=build,
+        to_coo=to_coo,
+        formula="E + 2 (V + 1) + virtual rows",
+        parameters=(Parameter("degree", 8, (4, 8, 16, 32)),),
+    )
+)
