@@ -22,13 +22,13 @@ BLOCKS = 1056  # of a grid: 8 on each of 132 multiprocessors
 
 
 class IdleDriver:
-    """Takes launches and ends the loop at once, with the last frontier in a map or empty."""
+    """Takes launches and ends the loop at once, leaving a last frontier of any size and kind."""
 
     xp = fake_cupy.CUPY
     limits = Limits("idle GPU", 132, 227 * 1024, 8, "sm_90")
 
     def __init__(self):
-        self.last_size = 0
+        self.last_size, self.last_queued = 0, False
 
     def compile(self, source, kernels, headers):
         kernel = SimpleNamespace(blocks_at_once=lambda block, shared, cluster: BLOCKS)
@@ -37,8 +37,8 @@ class IdleDriver:
     def launch(self, kernel, arguments, **how):
         for report in (a for a in arguments if isinstance(a, np.ndarray) and a.size >= len(LOOP)):
             loop = report[: len(LOOP)].view(np.int64)
-            ending = {"status": engine.EMPTY, "size": self.last_size, "dense": 0, "queued": 0,
-                      "mapped": 1}  # fmt: skip
+            ending = {"status": engine.EMPTY, "size": self.last_size, "dense": 0,
+                      "queued": self.last_queued, "mapped": not self.last_queued}  # fmt: skip
             loop[[AT[name] for name in ending]] = list(ending.values())
 
     def upload(self, target, source):

@@ -11,12 +11,14 @@ vertices, m arcs, e edges and ids of i bytes (4 below 2³¹ vertices):
 - state: the bytes of all fields × n, and of what an algorithm computes with them by itself;
 - workspace of a frontier on a CPU: two queues (2 i n), two reverse queues for pulling (2 i n),
   stamps (4 n), two bitmaps (n / 4); on a GPU: two queues, stamps, three bitmaps, and the last
-  frontier as a list ((9 + i) n while it is made);
+  frontier as a list ((9 + 2 i) n while it is made);
 - second buffers: on a CPU the bytes of what is gathered × n, and the list of the vertices that got
   something (i n); on a GPU also packed pairs, values computed ahead, locks and stamps;
 - the buckets of ordered processing: two more queues (2 i n) and flags (n);
 - a trail of frontiers: i n on a CPU; on a GPU 32 n, since it is kept, cut, sorted and laid out;
 - labels of neighbours: i m on a CPU; on a GPU room for those of both directions;
+- another order of the vertices: a direction, the map and its inverse, the fields once more, and
+  weights with two maps of the arcs;
 - control blocks, records of supersteps and what threads hold for themselves: 1 MB;
 - while a direction is made: two arrays of 8 bytes per arc for a sort of keys alone; three ids and
   two numbers for one that carries values along. Copies and degrees are made before the run, the
@@ -42,6 +44,7 @@ from weft.topology import Direction, Topology
 CONTROL_BYTES = 1_000_000
 SORTED_BYTES = 2 * 8  # per arc, of a sort of keys alone
 COPIED_BYTES = 28  # per arc of a copy that is sorted, mirrored and sorted again
+REORDERED_BYTES = 56  # per arc of a column that is brought into another order of vertices
 PART_BYTES = 32  # per vertex, where rows are counted and laid out
 
 
@@ -208,7 +211,7 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
     if name not in ALGORITHMS:
         raise ConfigError(unknown("algorithm", name or algorithm, ALGORITHMS))
     needs = ALGORITHMS[name]
-    parts = [*_graph_parts(g, needs), *_run_parts(g, needs)]
+    parts = [*_graph_parts(g, needs), *_order_parts(g, needs), *_run_parts(g, needs)]
     topology = g.topology
     return MemoryEstimate(
         name, str(topology.device), tuple(p for p in parts if p.nbytes), free_bytes(topology.device)
@@ -313,6 +316,26 @@ def _is_simple(g: Graph) -> bool:
     return not g.directed and is_simple(g.topology)
 
 
+def _order_parts(g: Graph, needs: Needs) -> list[Part]:
+    """Return what another order of the vertices takes; an algorithm's own copies have none."""
+    if g._order is None or needs.oriented:
+        return []
+    topology = g.topology
+    n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
+    held = g._arrangement is not None and g._arrangement[0] is topology
+    arcs = _direction_bytes(n, m, i) + 2 * i * n
+    parts = [
+        Part("graph", "arcs in the chosen order", arcs, held),
+        Part("state", "fields in the chosen order", needs.fields(i, 8) * n),
+        Part("building", "sorting by the order", 0 if held else COPIED_BYTES * m, early=True),
+    ]
+    if needs.weighted and g.weighted:
+        weight = g.edge.storage("weight").dtype.itemsize
+        parts.append(Part("graph", "weights in the chosen order", (2 * i + weight) * m))
+        parts.append(Part("building", "sorting of weights", REORDERED_BYTES * m))
+    return parts
+
+
 def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     """Return what the run itself holds."""
     topology = g.topology
@@ -350,7 +373,7 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
         ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
         ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
-        ("last frontier", (1 + 8 + i) * n),
+        ("last frontier", (1 + 8 + 2 * i) * n),
         ("rows sorted by schedules", _schedule_bytes(topology)),
     ]
 

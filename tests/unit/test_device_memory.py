@@ -1,5 +1,7 @@
 """Memory of a GPU, metered without one: `fake_gpu` allocates what the engine allocates there."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -49,14 +51,17 @@ def graphs():
     }
 
 
+@pytest.mark.parametrize("reordered", [False, True])
 @pytest.mark.parametrize("kind", ["undirected", "directed", "wide", "not simple", "even"])
-def test_estimates_are_upper_bounds_and_not_far_off(monkeypatch, graphs, kind):
+def test_estimates_are_upper_bounds_and_not_far_off(monkeypatch, graphs, kind, reordered):
     base = graphs[kind]
     with fake_gpu.installed(monkeypatch, results=False) as gpu:
-        for last_size in (0, base.num_vertices):
-            gpu.driver.last_size = last_size
+        for last in (0, False), (base.num_vertices, False), (base.num_vertices, True):
+            gpu.driver.last_size, gpu.driver.last_queued = last
             for name in ALGORITHMS:
-                check_estimate(name, base.to("cuda"))
+                g = base.to("cuda")
+                check_estimate(name, g.reorder("degree") if reordered else g)
+                del g
                 assert not base.topology._copies  # all are gone, so that each begins anew
 
 
@@ -93,6 +98,9 @@ def test_every_allocation_of_an_algorithm_may_fail(gpu, name):
         lambda g: g.state(x=np.arange(g.num_vertices)).x,
         lambda g: g.frontier([3, 1]).mask(),
         lambda g: g.edge.in_slots("weight", "in"),
+        lambda g: g.add_edges([0, 1], [1, 2], [5, 6]).to_edges(),
+        lambda g: g.remove_edges([0], [0], missing="ignore").to_edges(),
+        lambda g: g.reorder("degree").in_degree,
         lambda g: acc.pagerank(g),
     ],
 )
@@ -139,3 +147,15 @@ def test_an_error_holds_no_memory(gpu):
         weft.bfs(g, 0)
     assert got.value.__traceback__ is not None  # and with it all frames
     assert pool.used_bytes() - before - g.memory_bytes < 10 * g.num_vertices
+
+
+@pytest.mark.parametrize("module", [weft, acc])
+def test_algorithms_run_on_the_device_of_their_graph(module):
+    public = [getattr(module, name) for name in module.__all__]
+    algorithms = [
+        each
+        for each in public
+        if inspect.isfunction(each) and each.__module__.startswith(("weft.algorithms", "weft.acc"))
+    ]
+    assert len(algorithms) >= 5
+    assert [each.__name__ for each in algorithms if not hasattr(each, "__wrapped__")] == []
