@@ -6,9 +6,10 @@ searches.
 
 Method. The starts (the default, what won on similar graphs, the usual suspects) are raced. From the
 fastest on, formats and schedules are taken together, side by side, because neither can be chosen
-without the other; then every other axis in turn, all of its values at once. Rounds over the axes go
-on until one brings nothing. Then the same is done from the best place that is different in format
-or schedule, for as long as there is time.
+without the other; then each axis that needs no new code in turn; then all others in one batch, so
+that everything is compiled side by side: every value of every axis alone, and after that the gains
+together, the largest first. Rounds go on until one brings nothing. Then the same is done from the
+best place that is different in format or schedule, for as long as there is time.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ GAIN = 0.98  # of the time before: what is less of a gain is noise
 KEPT = 3  # formats and schedules that are combined where there are many of both
 WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
 STARTS = 3  # places that a search sets out from
+LAUNCH = ("threads", "block_size", "lanes", "items_per_thread", "width", "delta", "bin_size")
+"""Axes that need no other code, by how much they usually matter."""
 ORDER = (
-    "threads", "block_size", "lanes", "items_per_thread", "width", "delta", "bin_size",
     "direction", "reorder", "ordering", "compaction", "fuse", "frontier_in", "frontier_out",
     "dedup", "combine",
 )  # fmt: skip
-"""Axes that need no other code first, then by how much they usually matter; passes come last."""
+"""The others; those not named here come next, passes last."""
 
 
 def coordinate_search(space: Space, starts: Sequence[Config]) -> Search:
@@ -82,12 +84,33 @@ def _descend(space: Space, start: Config, times: Times) -> Generator[list[Config
         for schedules in space.of_field("schedule"):
             if space.applies(schedules, best):
                 best = yield from _grid(space, schedules, best, times)
-        for axis in _ordered(space):
-            if space.applies(axis, best):
-                moves = [axis.set(best, value) for value in axis.values]
-                best = yield from _try(space, moves, best, times)
+        for name in LAUNCH:
+            for axis in space.of_field(name):
+                if space.applies(axis, best):
+                    moves = [axis.set(best, value) for value in axis.values]
+                    best = yield from _try(space, moves, best, times)
+        best = yield from _all_at_once(space, best, times)
         if times[best] > GAIN * before:
             return best
+
+
+def _all_at_once(
+    space: Space, best: Config, times: Times
+) -> Generator[list[Config], Times, Config]:
+    """Try every value of every axis that needs other code, then the gains of several together."""
+    axes = [axis for axis in _ordered(space) if space.applies(axis, best)]
+    moves = {axis: [axis.set(best, value) for value in axis.values] for axis in axes}
+    chosen = yield from _try(space, [c for each in moves.values() for c in each], best, times)
+    gains: list[tuple[float, int, Config]] = []
+    for place, axis in enumerate(axes):
+        fastest = min(moves[axis], key=lambda c: times.get(c, float("inf")))
+        if times.get(fastest, float("inf")) < GAIN * times[best]:
+            gains.append((times[fastest], place, fastest))
+    together, joined = best, []
+    for _, place, config in sorted(gains, key=lambda gain: gain[:2]):
+        together = axes[place].set(together, axes[place].get(config))
+        joined.append(together)
+    return (yield from _try(space, joined, chosen, times))
 
 
 def _grid(
@@ -138,11 +161,11 @@ def _fresh(space: Space, configs: Iterable[Config], times: Times) -> list[Config
 
 
 def _ordered(space: Space) -> list[Axis]:
-    """Return the axes other than format and schedule, those that matter most first."""
+    """Return the axes that need other code, those that matter most first."""
     places = {name: place for place, name in enumerate(ORDER)}
 
     def rank(axis: Axis) -> int:
         return len(ORDER) + 1 if axis.field == "passes_off" else places.get(axis.field, len(ORDER))
 
-    rest = [axis for axis in space.axes if axis.field not in ("format", "schedule")]
+    rest = [axis for axis in space.axes if axis.field not in ("format", "schedule", *LAUNCH)]
     return sorted(rest, key=rank)
