@@ -4,11 +4,13 @@ import json
 import math
 import random
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import weft
+from weft.backends.cuda import execute
 from weft.backends.cuda.drivers.elsewhere import Elsewhere
 from weft.config import CHOICES, PASSES
 from weft.devices import CPU
@@ -18,6 +20,7 @@ from weft.errors import ConfigError, DeviceError, GraphError
 from weft.formats import formats
 from weft.schedules import schedules
 from weft.tuning.comparing import Reference
+from weft.tuning.compiling import sources_of, under
 from weft.tuning.measuring import Bench, Patience, Trial
 from weft.tuning.report import chosen
 from weft.tuning.search import coordinate_search, likely
@@ -490,6 +493,19 @@ def test_a_program_may_refuse_a_direction(store):
     report = weft.tune(g, algorithm, budget_s=0.01, remember=False, same=np.array_equal)
     assert report.space.why_not(weft.Config(direction="pull"))
     assert not report.space.of_field("direction")
+
+
+def test_what_is_compiled_ahead_is_what_runs():
+    g = weft.generators.rmat(6, 5, seed=2).to("emulated")
+    with watching.watching(watching.Watch(keeping=True)) as watch:
+        weft.bfs(g, 0)
+    (request,) = watch.requests.values()
+    for given in ({}, {"reorder": "degree"}, {"schedule": {"push": "row"}, "compaction": "jit"}):
+        config = weft.Config(**given)
+        topology = g._held_for(request.program, config)
+        assert (topology.numbering is not None) == ("reorder" in given)
+        real = replace(under(request, config), topology=topology)
+        assert execute.compile_program(real)[0].rendered.source == sources_of([request], config)[0]
 
 
 # -- other processes -----------------------------------------------------------------------------

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Iterable
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from weft.config import Config
+from weft.engine.border import sees_positions
 from weft.engine.run import check_names
 from weft.ir.request import Request
+from weft.numbering import Numbering
+from weft.topology import Topology
 
 
 def under(request: Request, config: Config) -> Request:
@@ -20,7 +24,31 @@ def under(request: Request, config: Config) -> Request:
     if insists(request):
         options["direction"] = request.options["direction"]
     options["schedule"] = check_names(config, request.topology)
-    return replace(request, program=copy.deepcopy(request.program), options=options)
+    topology = request.topology
+    if config.reorder not in (None, "none") and not sees_positions(request.program):
+        topology = _renumbered(topology)
+    program = copy.deepcopy(request.program)
+    return replace(request, program=program, topology=topology, options=options)
+
+
+_stand_ins: weakref.WeakKeyDictionary[Topology, Topology] = weakref.WeakKeyDictionary()
+
+
+def _renumbered(topology: Topology) -> Topology:
+    """Return a topology that is compiled for as one in another order, but never run over.
+
+    To make a real one takes longer than to compile, and the code is the same for every order.
+    """
+    if topology.numbering is not None:
+        return topology
+    found = _stand_ins.get(topology)
+    if found is None:
+        found = _stand_ins[topology] = copy.copy(topology)
+        with topology.device.current():
+            nothing = topology.xp.zeros(0, topology.index_dtype)
+            rows = topology.adjacency(topology.primary_direction)
+            found.numbering = Numbering(nothing, rows, topology.directed)
+    return found
 
 
 def insists(request: Request) -> bool:

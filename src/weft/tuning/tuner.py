@@ -213,7 +213,8 @@ class _Tuning:
             ended = not finalists or self.interrupted or self.lost
             for _ in range(0 if ended else FINAL_ROUNDS):
                 for config, found in times.items():
-                    found += self.bench.confirm(config)
+                    # Of the graphs in other orders only the latest is kept: the first run makes it.
+                    found += self.bench.confirm(config, runs=1 + (config.reorder is not None))
                 if self.seconds > stop:
                     break
         except KeyboardInterrupt:
