@@ -31,7 +31,7 @@ WARP, MAX_BLOCK = 32, 1024
 # Values of the fields that have a fixed list of them; None stands for the engine's own choice.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "reorder": (None, "none", *ORDERS),
-    "lanes": (None, 2, 4, 8, 16, 32, "block"),
+    "lanes": (None, 1, 2, 4, 8, 16, 32, "block"),
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
     "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue", "state"),
@@ -141,7 +141,10 @@ class Config:
         ``"twce"``, ``"strict"``, ``"merge"`` or ``"row"``. A CPU has ``"vertex"``, ``"edge"`` and
         ``"merge"``, and says why it lacks the others.
     lanes
-        Lanes that share a row under the schedule ``"row"``: 2, 4, 8, 16, 32, or ``"block"``. GPU.
+        Threads that work together: on the features of one edge or vertex, as many as there are
+        features up to this number, and under the schedule ``"row"`` on one row. 1, 2, 4, 8, 16, 32,
+        or ``"block"``, which is about rows alone. With 1 each thread takes whole vectors and
+        matrices (the feature-blind way, kept to measure against). GPU.
     items_per_thread
         Rows and edges that a thread takes in a stretch under ``"merge"``: 1 to 64. GPU.
     block_size

@@ -16,7 +16,7 @@ from agreement import assert_bits_equal
 from oracle import make_request
 from weft.backends.cuda import simt
 from weft.backends.cuda.adjacent import Accumulator, render_gather
-from weft.backends.cuda.blocks import BlockRenderer, Scope, write
+from weft.backends.cuda.blocks import BlockRenderer, Scope
 from weft.backends.cuda.simt.build import Case, Launch, compile_program
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier, stored_type
@@ -29,7 +29,8 @@ from weft.ir.key import Keyer, lift_constants
 RUNTIME = Path(simt.__file__).parent.parent / "runtime"
 HEADERS = {path.name: path.read_text(encoding="utf-8") for path in RUNTIME.glob("*.cuh")}
 INCLUDES = "".join(
-    f'#include "{name}.cuh"\n' for name in ("numbers", "features", "memory", "random", "rows_of")
+    f'#include "{name}.cuh"\n'
+    for name in ("numbers", "linear", "memory", "random", "rows_of", "updates")
 )
 CAUSES = ("none", "index out of range", "loop bound", "singular matrix")
 BLOCK = 64
@@ -94,7 +95,8 @@ class Kernel:
         renderer = BlockRenderer(self.out, self.args, scope)
         renderer.block(self.step.body)
         for name, (value, operand) in renderer.stores.items():
-            write(renderer, self.args.use("next", name), "v", value, operand)
+            kind, array = c_type(value.dtype, value.shape), self.args.use("next", name)
+            self.out.line(f"put<{kind}>({array}, v, {operand});")
             self.written.add(name)
 
     def _longest(self) -> int:

@@ -32,7 +32,7 @@ AXES = {
     "width": ["auto", "block", "cluster", "grid"],
     "block_size": [32, 64, 128],
     "bin_size": [64, 1],
-    "lanes": [2, 8, "block", 32],
+    "lanes": [2, 8, "block", 32, 1],
     "items_per_thread": [1, 8],
     # Where rows go to warps, blocks and all blocks: a small graph has some of each.
     "warp_degree": [2, 32],
@@ -106,6 +106,21 @@ def look_round(v):
     v.seen = v.x + v.gather(lambda u, e: u.x, weft.max)
 
 
+@weft.edge(into=("x", "count"), reduce=(weft.sum, weft.sum), accept=lambda v: v.x[0] < 90)
+def add_features(u, v, e):
+    e.mark = e.mark + u.x - v.x[1]
+    weft.reduce("total", u.x[2] % 5, weft.sum)
+    return weft.send((u.x + e.mark, weft.max(u.x)), when=weft.sum(u.x) % 3 > 0)
+
+
+@weft.vertex
+def mix_features(v, total):
+    most, seen = v.gather(lambda u, e: (weft.outer(u.x, v.x), u.count), (weft.max, weft.sum))
+    v.x = (v.x + weft.maximum(most @ v.x, -7) + total) % 97
+    v.count = v.old.count + seen % 11
+    v.changed = weft.any(v.x > 5)
+
+
 def start(value, first, dtype=int):
     """Return a field that is `first` at vertex 1 and `value` elsewhere."""
     return np.where(np.arange(N) == 1, first, value).astype(dtype)
@@ -132,6 +147,13 @@ PROGRAMS = {
         {"x": NUMBERS.copy(), "most": np.zeros(N, int), "seen": np.zeros(N, int)},
         [1, 2, 5, 9],
         {"edges": {"mark": np.arange(G.num_edges) % 5}, "max_iter": 3},
+    ),
+    "features": (
+        [add_features, mix_features],
+        {"x": (NUMBERS[:, None] + np.arange(5)) % 97, "count": NUMBERS.copy(),
+         "total": weft.scalar(0)},
+        [1, 2, 5, 9],
+        {"edges": {"mark": np.arange(5 * G.num_edges).reshape(-1, 5) % 5}, "max_iter": 2},
     ),
 }  # fmt: skip
 ONE_WAY = {"fold": "auto", "components": "auto"}  # a fold is pushed; live programs go either way
@@ -281,6 +303,8 @@ SANITIZED = [
     ("minima", {"schedule": "edge", "dedup": "bitmask", "frontier_out": "queue"}),
     ("cores", {"schedule": "row", "combine": "sort", "compaction": "ballot", "warp_degree": 3,
                "block_degree": 9}),
+    ("features", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12}),
+    ("features", {"schedule": "merge", "direction": "push"}),
 ]  # fmt: skip
 
 

@@ -17,6 +17,8 @@ CASES = [
     ("components", {"schedule": "twce", "fuse": "none"}),
     ("cores", {"schedule": "row", "frontier_out": "bytemap", "compaction": "batch"}),
     ("fold", {"schedule": "strict", "compaction": "jit"}),
+    ("features", {"schedule": "twc"}),
+    ("features", {"lanes": 1}),
     ("minima", {"schedule": "block", "combine": "sort", "dedup": "history"}),
 ]
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")

@@ -48,7 +48,7 @@ def test_every_listed_value_is_taken(name, value):
     ("name", "value", "words"),
     [
         ("direction", "bamer", r"'auto', 'push', 'pull', 'beamer'.* Did you mean 'beamer'\?"),
-        ("lanes", 3, r"None, 2, 4, 8, 16, 32, 'block'"),
+        ("lanes", 3, r"None, 1, 2, 4, 8, 16, 32, 'block'"),
         ("lanes", 2.0, r"is not known"),
         ("lanes", "blok", r"Did you mean 'block'\?"),
         ("width", "clutser", r"Did you mean 'cluster'\?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +63,10 @@ def is_movable(value: Value, live: set[str]) -> bool:
     return (value.op in ELEMENTWISE or value.op == "load") and is_pure(value, live)
 
 
-def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
-    """Return the values of a function that depend on the row's vertex alone."""
+def row_values(
+    step: Step, row: str, live: set[str], fits: Callable[[Value], bool] = lambda v: not v.shape
+) -> list[Value]:
+    """Return the values of a function that depend on the row's vertex alone and fit in a row."""
     inside: dict[int, Value] = {}
     for value in step.body.body:
         if value.op == "load":
@@ -73,10 +76,10 @@ def row_values(step: Step, row: str, live: set[str]) -> list[Value]:
             if alone and is_movable(value, live):
                 inside[id(value)] = value
         elif value.op in ("const", "constant") or (
-            is_movable(value, live) and not value.shape and all(id(a) in inside for a in value.args)
+            is_movable(value, live) and fits(value) and all(id(a) in inside for a in value.args)
         ):
             inside[id(value)] = value
-    return [v for v in inside.values() if v.op not in ("const", "constant") and not v.shape]
+    return [v for v in inside.values() if v.op not in ("const", "constant") and fits(v)]
 
 
 def may_carry(program: Program, sweeps: list[Sweep]) -> bool:

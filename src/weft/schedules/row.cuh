@@ -1,4 +1,4 @@
-// A virtual warp of knobs.row_lanes groups takes one row, or a block does (0).
+// A virtual warp of knobs.row_lanes threads, at least a group, takes one row; or a block does (0).
 #ifndef WEFT_SCHEDULE_ROW_CUH
 #define WEFT_SCHEDULE_ROW_CUH
 
@@ -24,8 +24,8 @@ struct RowSchedule {
                                      place.shared, ++turn);
             }
         } else if constexpr (lanes > 0) {
-            const u32 wanted = knobs.row_lanes * lanes;
-            const u32 width = wanted < warp_size ? wanted : warp_size;
+            const u32 wanted = knobs.row_lanes < warp_size ? knobs.row_lanes : warp_size;
+            const u32 width = wanted > lanes ? wanted : lanes;
             const u32 teams = block_size() / width;
             const i64 stride = static_cast<i64>(place.blocks) * teams;
             for (i64 i = static_cast<i64>(place.block) * teams + thread_id() / width; i < size;

@@ -11,7 +11,7 @@ def shared_bytes(block: int, lanes: int, partial_bytes: int, row_bytes: int) -> 
 register(
     Schedule(
         name="row",
-        title="a virtual warp of row_lanes groups, or a block, takes one row",
+        title="a virtual warp of row_lanes threads, or a block, takes one row",
         struct="RowSchedule",
         shared_bytes=shared_bytes,
     )

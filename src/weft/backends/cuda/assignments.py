@@ -55,6 +55,7 @@ def functions(
             when = ""
             if step.conditional:  # before the fields that it may read are written
                 when = renderer.hold(renderer.operand(step.body.results[-1]), "bool")
+            kernel.sync(out)
             _store(kernel, out, sweep, renderer, site, step)
             if last:
                 out.line(f"output = {output};")
@@ -63,6 +64,7 @@ def functions(
     with out.block("if (output)"):
         emit(kernel, out)
     if kernel.carries_hoisted:
+        kernel.sync(out)
         write_hoisted(kernel, out, sweep, "next")
 
 
@@ -140,6 +142,7 @@ def _keep_old(
     test = _changed(kernel, name, operand, site)
     old = at_v(kernel, binding, name)
     out.line(f"const {kind} {held} = {test} ? {present} : {old};")
+    kernel.sync(out)
     write(kernel, out, binding, name, held)
     site.known[("old", "v", name)] = held
 
@@ -157,4 +160,5 @@ def write_hoisted(kernel: Kernel, out: Emitter, sweep: Sweep, *which: str) -> No
             (result,) = renderer.block(block)
             root = block.results[0]
             array = kernel.args.use("hidden", name, root.dtype, root.size, *which)
-            out.line(f"put<{c_type(root.dtype, root.shape)}>({array}, v, {result});")
+            one = "" if root.shape else kernel.alone
+            out.line(f"{one}put<{c_type(root.dtype, root.shape)}>({array}, v, {result});")

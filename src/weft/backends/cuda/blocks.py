@@ -2,7 +2,9 @@
 
 Every operand is one C++ expression. A scalar is inlined where it is used once, else a local
 variable. A vector or matrix is a `Vec`, kept row by row in a local variable, which the compiler
-holds in registers.
+holds in registers. Where the lanes of a group share it (`Scope.spread`), all of them run the block:
+scalars are the same in each, and what the lanes find together is never inlined, since it might
+be used where one of them acts alone.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from weft.backends.cuda.expressions import bare, cast, combine, elementwise, literal
 from weft.backends.cuda.site import loaded
-from weft.backends.cuda.text import Arguments, Emitter, c_type, size_of
+from weft.backends.cuda.text import Arguments, Emitter, c_type, columns_of, items_of
 from weft.ir.ops import (
     BOOL,
     ELEMENTWISE,
@@ -52,6 +54,7 @@ class Scope:
         site: Any = None,
         keys_base: Callable[[], str] = lambda: "keys_base",
         lanes: int = 1,
+        spread: bool = False,
     ) -> None:
         self.load = load
         self.site = site
@@ -61,6 +64,7 @@ class Scope:
         self.gather = gather
         self.marks = False  # a block may hold the row of u in a marker
         self.lanes = lanes  # threads that run the block together, with the same values
+        self.spread = spread  # over which features are spread
         self.keys_base = keys_base  # where the messages of `weft.mode` are kept
 
     def at(self, site: Any) -> Scope:
@@ -73,6 +77,7 @@ class Scope:
             site=site,
             keys_base=self.keys_base,
             lanes=self.lanes,
+            spread=self.spread,
         )
 
 
@@ -87,6 +92,7 @@ class BlockRenderer:
         self.parts: dict[int, list[Operand]] = {}
         self.counts: dict[int, int] = {}
         self.whole: set[int] = set()  # values of which more is used than single features
+        self.turned: set[int] = set()  # transposed matrices that only multiply vectors
         self.stores: dict[str, tuple[Value, Operand]] = {}
         self.edge_stores: dict[str, tuple[Value, Operand]] = {}
         self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
@@ -138,7 +144,22 @@ class BlockRenderer:
     def prepare(self, block: Block) -> None:
         """Count uses in a block, so that values used once can be inlined."""
         self.counts.update(_uses(block))
-        self.whole |= _used_whole(block)
+        self.whole |= used_whole(block)
+        self.turned |= _only_turned(block)
+
+    def only_turned(self, value: Value) -> bool:
+        """Whether a matrix is never needed as it is, only the one that it was transposed from."""
+        return id(value) in self.turned
+
+    @property
+    def feature_lanes(self) -> int:
+        """How many lanes share the features of a value."""
+        return self.scope.lanes if self.scope.spread else 1
+
+    @property
+    def alone(self) -> str:
+        """Begin a statement that one lane of a group makes for all."""
+        return f"if (is_first<{self.scope.lanes}>()) " if self.scope.lanes > 1 else ""
 
     def run(self, values: Iterable[Value]) -> None:
         """Render instructions in order."""
@@ -161,9 +182,8 @@ class BlockRenderer:
         elif op in ELEMENTWISE:
             self._elementwise(value)
         elif op in FEATURE:
-            from weft.backends.cuda.features import render_feature
-
-            self._bind(value, render_feature(self, value))
+            if not self.only_turned(value):
+                self._feature(value)
         elif op == "project":
             self.known[id(value)] = self.parts[id(value.args[0])][value.attr]
         elif op == "while":
@@ -190,6 +210,15 @@ class BlockRenderer:
             self._live_write(value)
         else:
             self._effect(value)
+
+    def _feature(self, value: Value) -> None:
+        from weft.backends.cuda.features import render_feature
+
+        text = render_feature(self, value)
+        if self.scope.spread:
+            self.known[id(value)] = self.variable(text, type_of(value))
+        else:
+            self._bind(value, text)
 
     def _bind(self, value: Value, text: str) -> None:
         """Keep a short scalar inline if it is used once, else in a variable."""
@@ -234,13 +263,14 @@ class BlockRenderer:
         operand = self.operand(value)
         if not value.shape:
             return operand
+        width = columns_of(shape[-1], self.feature_lanes)
         if len(shape) == 2 and len(value.shape) == 1:
-            index = f"{index} % {shape[1]}" if value.shape != (1,) else "0"
+            index = f"{index} % {width}" if value.shape != (1,) else "0"
         elif len(shape) == 2 and value.shape != shape:
-            row = "" if value.shape[0] == 1 else f"{index} / {shape[1]}"
-            column = "" if value.shape[1] == 1 else f"{index} % {shape[1]}"
+            row = "" if value.shape[0] == 1 else f"{index} / {width}"
+            column = "" if value.shape[1] == 1 else f"{index} % {width}"
             if row and value.shape[1] > 1:
-                row = f"{row} * {value.shape[1]}"
+                row = f"{row} * {width}"
             index = " + ".join(part for part in (row, column) if part) or "0"
         elif len(shape) == 1 and value.shape == (1,) and shape != (1,):
             index = "0"
@@ -356,8 +386,7 @@ class BlockRenderer:
             loaded_text = cast_loaded(text, value.dtype)
             self.known[id(value)] = self.variable(loaded_text, type_of(value))
         else:
-            one = f"if (Group<{self.scope.lanes}>::lane() == 0) " if self.scope.lanes > 1 else ""
-            self.out.line(f"{one}{text};")
+            self.out.line(f"{self.alone}{text};")
 
     # -- effects
 
@@ -365,7 +394,7 @@ class BlockRenderer:
         operand = self.operand(value.args[0])
         if value.op == "store" and value.attr in self.scope.live:
             array = self.args.use("field", value.attr)
-            self.out.line(f"at_store({array}, {self.scope.vertex}, {operand});")
+            self.out.line(f"{self.alone}at_store({array}, {self.scope.vertex}, {operand});")
             return
         held = self.hold(operand, value.dtype, value.shape)
         if value.op == "store":
@@ -392,7 +421,7 @@ class BlockRenderer:
             return each(combine(reduction.name, f"{a}[k]", f"{b}[k]", dtype), dtype, shape)
         total = self.out.fresh("x")
         self.out.line(f"{kind} {total};")
-        with self.out.block(f"for (u32 k = 0; k < {size_of(shape)}; ++k)"):
+        with self.out.block(f"for (u32 k = 0; k < {items_of(shape, self.feature_lanes)}; ++k)"):
             text = self._combined_scalars(reduction, f"{a}[k]", f"{b}[k]", dtype)
             self.out.line(f"{total}[k] = {bare(text)};")
         return total
@@ -439,7 +468,7 @@ def _uses(block: Block) -> dict[int, int]:
     return counts
 
 
-def _used_whole(block: Block) -> set[int]:
+def used_whole(block: Block) -> set[int]:
     """Return the values that are used otherwise than by taking one of their features."""
     used = {
         id(arg)
@@ -449,6 +478,16 @@ def _used_whole(block: Block) -> set[int]:
     }
     inner = [b for value in block.walk() for b in value.blocks]
     return used | {id(result) for b in (block, *inner) for result in b.results}
+
+
+def _only_turned(block: Block) -> set[int]:
+    """Return the transposed matrices that are used by products with vectors alone."""
+    turned = {id(value) for value in block.walk() if value.op == "transpose"}
+    for value in block.walk():
+        used = value.args[1:] if value.op in ("matvec", "matvec_max") else value.args
+        turned -= {id(arg) for arg in used}
+    inner = [b for value in block.walk() for b in value.blocks]
+    return turned - {id(result) for b in (block, *inner) for result in b.results}
 
 
 # -- pieces of text
@@ -488,24 +527,12 @@ def cast_loaded(text: str, dtype: np.dtype[Any]) -> str:
     return f"({text} != 0)" if dtype.kind == "b" else text
 
 
-def assigned(array: str, place: str, dtype: np.dtype[Any], shape: Shape, text: str) -> str:
-    """Return the statement that writes a value to its place in an array."""
-    if shape:
-        return f"put_features({array}, {place}, {text});"
-    return f"{array}[{place}] = {bare(stored(text, dtype))};"
-
-
-def write(renderer: BlockRenderer, array: str, place: str, value: Value, operand: Operand) -> None:
-    """Write a value to its place in an array of fields."""
-    renderer.out.line(assigned(array, place, value.dtype, value.shape, operand))
-
-
 def differs(a: str, b: str, dtype: np.dtype[Any], shape: Shape = ()) -> str:
     """Return the test whether two values differ bit for bit, NaN being equal to NaN."""
     return f"differs({a}, {b})" if shape or dtype.kind == "f" else f"({a} != {b})"
 
 
 __all__ = [
-    "BOOL", "INT64", "BlockRenderer", "Operand", "Scope", "assigned", "cast", "cast_loaded",
-    "differs", "each", "filled", "is_place", "loaded", "stored", "type_of", "write",
+    "BOOL", "INT64", "BlockRenderer", "Operand", "Scope", "cast", "cast_loaded", "differs",
+    "each", "filled", "is_place", "loaded", "stored", "type_of",
 ]  # fmt: skip

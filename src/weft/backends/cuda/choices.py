@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.conversions import class_starts
-from weft.backends.cuda.costs import common_lanes, default_schedule, shape_of
+from weft.backends.cuda.costs import WARP, common_lanes, default_schedule, shape_of
 from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
@@ -88,6 +88,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         arcs=request.arcs,
         fuse=get("fuse") or "all",
         lanes=1 if deterministic else common_lanes(shape),
+        feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
         large_blocks=int(get("block_size") or 0) > BLOCK,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(get("frontier_out"), "pull") is not None,
@@ -120,13 +121,16 @@ def launching(
     bin_size = int(get("bin_size") or 64) * block // 16
     index_bytes = request.topology.index_dtype.itemsize
     schedule_bytes = max(
-        side.schedule.shared_bytes(block, lanes, rendered.partial_bytes, rendered.row_bytes)
-        for side in options.sides
-        for lanes in (1, options.lanes)
+        (
+            side.schedule.shared_bytes(block, *held)
+            for side in options.sides
+            for held in rendered.held
+        ),
+        default=0,
     )
     if options.combine == "sort":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
-        schedule_bytes = max(schedule_bytes, parts * rendered.partial_bytes)
+        schedule_bytes = max(schedule_bytes, parts * max((h[1] for h in rendered.held), default=0))
     schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
     output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
     far_bytes = _aligned(16 + bin_size * index_bytes)

@@ -11,6 +11,7 @@ from weft.backends.cuda.sorting import (
     sorted_visitor,
     sorts_messages,
 )
+from weft.backends.cuda.spreading import spread_lanes
 from weft.backends.cuda.text import c_type
 from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
@@ -148,14 +149,17 @@ def state_rows(kernel: Kernel, sweep: Sweep, loop: str = "loop") -> tuple[str, s
     return f"StateRows<{kind}>", f"{{{kernel.args.use('field', claim)}, {value}}}"
 
 
+def mapped_rows(kernel: Kernel, name: str = "rows") -> str:
+    """Return the declaration of the frontier's map as rows."""
+    bits = kernel.options.map_kind == "bitmap"
+    kind, view = ("BitRows", "bits_of") if bits else ("ByteRows", "bytes_of")
+    return f"const {kind} {name}{{loop.dense != 0 ? nullptr : {view}(a, loop.map), a.n}};"
+
+
 def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> tuple[str, str, list[str]]:
     """Return what a sweep starts from, its rows if they are vertices, and what a pull tests by."""
-    kind = kernel.options.map_kind
-    words = "bits_of(a, loop.map)" if kind == "bitmap" else "bytes_of(a, loop.map)"
-    rows = "BitRows" if kind == "bitmap" else "ByteRows"
-    chosen = f"loop.dense != 0 ? nullptr : {words}"
     if direction == "pull":
-        frontier = f"const {rows} frontier{{{chosen}, a.n}};"
+        frontier = mapped_rows(kernel, "frontier")
         if sweep.rises:
             frontier = "const {} frontier{};".format(*state_rows(kernel, sweep))
         listed = "{nullptr, a.n}"
@@ -166,7 +170,7 @@ def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> tuple[s
         return QUEUE, "const auto rows = class_rows(a, loop);", []
     if side.frontier_in == "queue":
         return QUEUE, ENTERED, []
-    return MAP, f"const {rows} rows{{{chosen}, a.n}};", []
+    return MAP, mapped_rows(kernel), []
 
 
 def visitor_phase(
@@ -206,8 +210,8 @@ def visitor_phase(
     if touched:
         lines.append("touched.end();")
     lines.append("count_looked(visitor.looked, cells);")
-    kernel.row_bytes = max(kernel.row_bytes, visitor.row_bytes)
-    kernel.partial_bytes = max(kernel.partial_bytes, visitor.partial_bytes)
+    kernel.held.add(visitor.held)
+    kernel.registers = max(kernel.registers, visitor.registers)
     kernel.pieces.append("template <class Format, class Out>\n" + visitor.text())
     return lines
 
@@ -244,17 +248,19 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     repeats = direction == "push" and sweep.relaxes
     classes = options.classes and direction == "push"
     output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch, classes=classes)
-    lanes = kernel.lanes = lanes_of(kernel, sweep) if direction == "push" else 1
-    if direction == "push":
-        visitor = push_visitor(kernel, sweep, f"Push{k}", chosen)
-        members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
-        if sweep.mode == "once":
-            members["hinted"] = "const bool"
-    else:
-        visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
-        rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
-        members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
-    kernel.lanes = 1
+    lanes = spread_lanes(kernel, sweep)
+    with kernel.spread_over(lanes):
+        if lanes == 1 and direction == "push":
+            lanes = kernel.lanes = lanes_of(kernel, sweep)
+        if direction == "push":
+            visitor = push_visitor(kernel, sweep, f"Push{k}", chosen)
+            members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
+            if sweep.mode == "once":
+                members["hinted"] = "const bool"
+        else:
+            visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
+            rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
+            members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
     source, plain, head = _inputs(kernel, direction, side, sweep)
     if visitor.marks:
@@ -336,10 +342,11 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     sorts = sorts_messages(sweep, kernel.options)
     batch = is_batch(kernel, kind, "arcs")
     update = keep_message if sorts else push_update
-    visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
+    with kernel.spread_over(spread_lanes(kernel, sweep)):
+        visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
+        each = "each_in_order" if sweep.in_order else kernel.for_all
     use = kernel.args.use
     arcs = f"ArcList<Vertex>{{{use('arc_queue')}, {use('arc_source')}, {use('arc_target')}}}"
-    each = "each_in_order" if sweep.in_order else "for_all"
     call = f"{each}(place, loop.size, [&](i64 i) {{ visit_arc(format, i, visitor); }});"
     body = visitor_phase(
         kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
@@ -462,18 +469,20 @@ def _commit_phase(
     if direction == "pull" and kind not in ("counter", out_kind):
         out_kind = kind
     classes = kernel.options.classes and direction == "push"
-    body = [
-        f"using Out = {output_of(kernel, out_kind, exact=False, classes=classes)};",
-        "Out out = make_output<Out>(a, loop, place, cells);",
-        "out.begin();",
-        f"const auto degree = {degree_functor(kernel)};",
-        "static_cast<void>(degree);",
-        "for_all(place, loop.touched, [&](i64 i) {",
-        f"    const i64 v = {kernel.args.use('touched')}[i];",
-        *(f"    {line}" for line in commit_lines(kernel, sweep)),
-        "});",
-        "out.end();",
-    ]
+    with kernel.spread_over(spread_lanes(kernel, sweep)):
+        body = [
+            *kernel.head,
+            f"using Out = {output_of(kernel, out_kind, exact=False, classes=classes)};",
+            "Out out = make_output<Out>(a, loop, place, cells);",
+            "out.begin();",
+            f"const auto degree = {degree_functor(kernel)};",
+            "static_cast<void>(degree);",
+            f"{kernel.for_all}(place, loop.touched, [&](i64 i) {{",
+            f"    const i64 v = {kernel.args.use('touched')}[i];",
+            *(f"    {line}" for line in commit_lines(kernel, sweep)),
+            "});",
+            "out.end();",
+        ]
     if out_kind in ("bitmap", "bytemap") and kind == "counter":
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     collect = _collect(kernel, sweep, k, f"{direction}_commit", out_kind, then)

@@ -15,15 +15,14 @@ def render_feature(renderer: BlockRenderer, value: Value) -> str:
     return _RENDER[value.op](renderer, value)
 
 
-def _call(renderer: BlockRenderer, value: Value, name: str, *extents: int, rest: str = "") -> str:
-    """Return a call with the operands, extents as template arguments, and further arguments."""
+def _call(renderer: BlockRenderer, value: Value, name: str, rest: str = "") -> str:
+    """Return a call with the operands and further arguments."""
     operands = [renderer.operand(arg) for arg in value.args]
-    template = f"<{', '.join(map(str, extents))}>" if extents else ""
-    return f"{name}{template}({', '.join([*operands, rest] if rest else operands)})"
+    return f"{name}({', '.join([*operands, rest] if rest else operands)})"
 
 
 def _outer(renderer: BlockRenderer, value: Value) -> str:
-    return _call(renderer, value, "outer", *value.shape)
+    return _call(renderer, value, "outer")
 
 
 def _dot(renderer: BlockRenderer, value: Value) -> str:
@@ -31,25 +30,27 @@ def _dot(renderer: BlockRenderer, value: Value) -> str:
 
 
 def _matvec(renderer: BlockRenderer, value: Value) -> str:
-    return _call(renderer, value, "matvec", *value.args[0].shape)
-
-
-def _matvec_max(renderer: BlockRenderer, value: Value) -> str:
-    start = literal(identity_of(Reduction("max"), value.dtype), value.dtype)
-    return _call(renderer, value, "matvec_max", *value.args[0].shape, rest=start)
+    suffix, start = "", ""
+    if value.op == "matvec_max":
+        suffix, start = "_max", literal(identity_of(Reduction("max"), value.dtype), value.dtype)
+    matrix, vector = value.args
+    if renderer.only_turned(matrix):  # no need to move it between lanes
+        operands = [renderer.operand(vector), renderer.operand(matrix.args[0]), start]
+        return f"vecmat{suffix}({', '.join(filter(None, operands))})"
+    return _call(renderer, value, f"matvec{suffix}", rest=start)
 
 
 def _matmul(renderer: BlockRenderer, value: Value) -> str:
-    return _call(renderer, value, "matmul", *value.args[0].shape, value.shape[1])
+    return _call(renderer, value, "matmul")
 
 
 def _transpose(renderer: BlockRenderer, value: Value) -> str:
-    return _call(renderer, value, "transpose", *value.args[0].shape)
+    return _call(renderer, value, "transpose")
 
 
 def _solve(renderer: BlockRenderer, value: Value) -> str:
     name = "solve_spd" if value.attr == "spd" else value.op
-    return _call(renderer, value, name, value.shape[0], rest=renderer.place())
+    return _call(renderer, value, name, rest=renderer.place())
 
 
 def _normalize(renderer: BlockRenderer, value: Value) -> str:
@@ -75,14 +76,14 @@ def _best_feature(renderer: BlockRenderer, value: Value) -> str:
 
 
 def _eye(renderer: BlockRenderer, value: Value) -> str:
-    return f"eye<{value.shape[0]}, {c_type(value.dtype)}>()"
+    return f"eye<{type_of(value)}>()"
 
 
 def _stack(renderer: BlockRenderer, value: Value) -> str:
     parts = ", ".join(renderer.operand(arg) for arg in value.args)
     if value.args[0].shape:
         return f"stack_rows<{type_of(value)}>({parts})"
-    return f"{type_of(value)}{{{{{parts}}}}}"
+    return f"stack<{type_of(value)}>({parts})"
 
 
 def _index(renderer: BlockRenderer, value: Value) -> str:
@@ -96,15 +97,15 @@ def _index(renderer: BlockRenderer, value: Value) -> str:
         return str(renderer.scope.site.part(source, value.shape, place))
     operand = renderer.operand(source)
     if value.shape:
-        return f"row_of<{value.shape[0]}>({operand}, {place})"
-    return f"{operand}[{place}]"
+        return f"row_of({operand}, {place})"
+    return f"feature_of({operand}, {place})"
 
 
 _RENDER: dict[str, Callable[[BlockRenderer, Value], str]] = {
     "outer": _outer,
     "dot": _dot,
     "matvec": _matvec,
-    "matvec_max": _matvec_max,
+    "matvec_max": _matvec,
     "matmul": _matmul,
     "transpose": _transpose,
     "solve": _solve,

@@ -6,23 +6,33 @@ arrays of one place per vertex, and the function runs in a second phase.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 from weft.backends.cuda.adjacent import Accumulator
 from weft.backends.cuda.assignments import functions
-from weft.backends.cuda.edges import ENTERED, KEPT, degree_functor, output_of, visitor_phase
+from weft.backends.cuda.edges import (
+    ENTERED,
+    KEPT,
+    degree_functor,
+    mapped_rows,
+    output_of,
+    visitor_phase,
+)
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.parts import MAP, QUEUE, Stage, rows_of_sweep, sweep_parts, wants_map
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type, size_of
-from weft.backends.cuda.updates import deliver, empty
+from weft.backends.cuda.text import Emitter, c_type, items_of, size_of
+from weft.backends.cuda.updates import deliver, empty, touch_first
 from weft.backends.cuda.visitors import Visitor
 from weft.ir.facts import is_pure
-from weft.ir.ops import ELEMENTWISE, Step, Value, identity_of, payload_identity
+from weft.ir.ops import ELEMENTWISE, Block, Step, Value, identity_of, payload_identity
 from weft.ir.plan import Sweep
+
+MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
@@ -96,7 +106,9 @@ def gather_phases(
     rows = _rows(kernel)
     way = gather.attr[0]
     step = sweep.steps[0]
-    visitor = Visitor(f"Gather{k}", vertex="v", far="u", collects=True)
+    visitor = Visitor(
+        f"Gather{k}", vertex="v", far="u", collects=True, lanes=kernel.lanes, spread=kernel.spread
+    )
     visitor.splits = side.format.splits
     visitor.parts = kernel.parts_struct(sweep)
     site = replace(
@@ -140,11 +152,14 @@ def gather_phases(
             format_=stage.format, rows=stage.rows, publish=rows != "split",
         )  # fmt: skip
 
+    # A schedule that starts from slots asks whether their rows are held, which a queue cannot tell.
+    mapped = wants_map(side) or side.schedule.rows == "split"
     start = sweep_parts(
-        kernel, f"gather_{k}", "gather", way, MAP if wants_map(side) else QUEUE, ENTERED, body_of,
-        after, between=("keep_counts(t);",), kept=KEPT,
+        kernel, f"gather_{k}", "gather", way, MAP if mapped else QUEUE,
+        mapped_rows(kernel) if mapped else ENTERED, body_of, after, between=("keep_counts(t);",),
+        kept=KEPT, lanes=visitor.lanes,
     )  # fmt: skip
-    return kernel.ready(start, queue=True, map_=wants_map(side))
+    return kernel.ready(start, queue=True, map_=mapped)
 
 
 def _row_of_gather(
@@ -177,14 +192,25 @@ def _take_lines(
     for (reduction, count, _), kinds in zip(gather.attr[1], _kinds(gather), strict=True):
         accumulators.append(Accumulator(renderer, reduction, kinds, prefix="partial.", first=first))
         first += count
-    results = renderer.block(gather.blocks[0])
-    if all(is_pure(v, set()) for v in gather.blocks[0].walk()):
+    block = gather.blocks[0]
+    ahead = _ahead(block, kernel.spread_lanes)
+    if ahead is block.results:
         visitor.fetch = out.lines
-        kinds = [(r.dtype, r.shape) for r in gather.blocks[0].results]
-        results = visitor.carry(results, kinds)
+        results = visitor.carry(renderer.block(block), [(r.dtype, r.shape) for r in ahead])
         out = kernel.emitter()
-        for accumulator in accumulators:
-            accumulator.renderer = kernel.renderer(out, site, step)
+    else:
+        renderer.prepare(block)
+        renderer.run(ahead)
+        visitor.fetch = out.lines
+        ahead = [value for value in ahead if id(value) in renderer.known]
+        kinds = [(value.dtype, value.shape) for value in ahead]
+        carried = visitor.carry([renderer.operand(value) for value in ahead], kinds)
+        out = kernel.emitter()
+        renderer = kernel.renderer(out, site, step)
+        renderer.known |= known | {id(v): n for v, n in zip(ahead, carried, strict=True)}
+        results = renderer.block(block)
+    for accumulator in accumulators:
+        accumulator.renderer = kernel.renderer(out, site, step)
     exits = [r.name for r, _, _ in gather.attr[1]] == ["any"]
     at = 0
     for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
@@ -202,6 +228,19 @@ def _take_lines(
     visitor.take = out.lines
     visitor.exits = exits
     return accumulators
+
+
+def _ahead(block: Block, lanes: int) -> Sequence[Value]:
+    """Return what of a message is made ahead of the arcs before it: all, its loads, or nothing."""
+    if not all(is_pure(value, set()) for value in block.walk()):
+        return []
+
+    def registers(values: Sequence[Value]) -> int:
+        return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
+
+    loads = [value for value in block.body if value.op == "load"]
+    least = min((block.results, loads), key=registers)
+    return least if registers(least) <= MOST_AHEAD else []
 
 
 def _inboxes(gather: Value, k: int) -> list[list[tuple[Any, ...]]]:
@@ -223,8 +262,8 @@ def _deliver(
     inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator],
 ) -> None:  # fmt: skip
     """Hand a part of a row on to the others' parts."""
-    out.line("const bool won = touched.append(v);")
-    out.line("static_cast<void>(won);")
+    told = any(reduction.name == "any" for reduction, _, _ in gather.attr[1])
+    touch_first(kernel, out, "won", "touched.append(v)", told)
     renderer = kernel.renderer(out, site, step, set())
     groups = zip(gather.attr[1], _kinds(gather), inboxes, accumulators, strict=True)
     for (reduction, _, _), kinds, arrays, accumulator in groups:
@@ -233,7 +272,7 @@ def _deliver(
                 stack.enter_context(out.block(f"if ({accumulator.got})"))
                 # Whoever comes first with a message writes it; a stamp of its own tells.
                 got = kernel.args.use("stamp", 1)
-                out.line(f"const bool first = touch({got}, v, u32(loop.epoch));")
+                touch_first(kernel, out, "first", f"touch({got}, v, u32(loop.epoch))", True)
                 deliver(kernel, out, reduction, arrays, kinds, renderer, accumulator.parts, "first")
                 continue
             deliver(kernel, out, reduction, arrays, kinds, renderer, accumulator.parts, "won")
@@ -258,6 +297,7 @@ def _gather_commit(
     split = _rows(kernel) == "split"
     which = "entered_vertex(a, loop, i)" if split else f"{kernel.args.use('touched')}[i]"
     body = [
+        *kernel.head,
         f"using Out = {output_of(kernel, kind, exact=False)};",
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
@@ -265,7 +305,7 @@ def _gather_commit(
         "static_cast<void>(degree);",
         f"struct Parts {{ {kernel.parts_struct(sweep)} }} parts;",
         "static_cast<void>(parts);",
-        f"for_all(place, {'loop.size' if split else 'loop.touched'}, [&](i64 i) {{",
+        f"{kernel.for_all}(place, {'loop.size' if split else 'loop.touched'}, [&](i64 i) {{",
         f"    const i64 v = {which};",
         *(f"    {line}" for line in out.lines),
         "});",

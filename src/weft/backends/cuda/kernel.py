@@ -8,6 +8,8 @@ takes what it put out, `end_step` closes the superstep.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +61,7 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     fuse: str = "all"
     lanes: int = 1  # threads that look for common neighbours together
+    feature_lanes: int = 32  # that share the features of one arc or vertex, at most
     large_blocks: bool = False  # of more than 256 threads
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
@@ -129,9 +132,10 @@ class Kernel:
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[Start] = field(default_factory=list)
     thens: list[str] = field(default_factory=list)
-    lanes: int = 1  # threads that take one arc together, in the sweep being rendered
-    row_bytes: int = 1  # of the largest visitor
-    partial_bytes: int = 1
+    lanes: int = 1  # threads that take one item together, in the phase being rendered
+    spread: bool = False  # whether they share its features
+    registers: int = 0  # of the largest partial result and of the messages under way
+    held: set[tuple[int, int, int]] = field(default_factory=set)  # see Rendered
     first: str = ""  # the statement that begins the loop
     extra_fixed: dict[str, str] = field(default_factory=dict)
     names: int = 0
@@ -179,6 +183,41 @@ class Kernel:
         self.decisions.append(f"    static WEFT_DEVICE void {name}(Turn& t) {{\n{inside}\n    }}")
         return f"{name}(t);"
 
+    # -- groups of threads that take one item together
+
+    @contextmanager
+    def spread_over(self, lanes: int) -> Iterator[None]:
+        """Render what groups of so many lanes run, each with features of its own."""
+        before = self.lanes, self.spread
+        self.lanes, self.spread = lanes, lanes > 1
+        yield
+        self.lanes, self.spread = before
+
+    @property
+    def spread_lanes(self) -> int:
+        """How many lanes share the features of a value."""
+        return self.lanes if self.spread else 1
+
+    @property
+    def alone(self) -> str:
+        """Begin a statement that one lane of a group makes for all."""
+        return f"if (is_first<{self.lanes}>()) " if self.spread else ""
+
+    def sync(self, out: Emitter) -> None:
+        """Let a group's lanes read what they need before one of them writes."""
+        if self.spread:
+            out.line(f"sync_group<{self.lanes}>();")
+
+    @property
+    def for_all(self) -> str:
+        """The loop over the items of a phase, and the width of a group in it."""
+        return f"for_groups<{self.lanes}>" if self.spread else "for_all"
+
+    @property
+    def head(self) -> list[str]:
+        """What a phase begins with whose functions share features."""
+        return [f"constexpr u32 feature_lanes = {self.lanes};"] if self.spread else []
+
     # -- rendering functions
 
     def emitter(self) -> Emitter:
@@ -224,6 +263,7 @@ class Kernel:
             gather=lambda value, renderer: render_gather(value, renderer, site, deterministic),
             site=site,
             lanes=self.lanes,
+            spread=self.spread,
         )
         return BlockRenderer(out, self.args, scope)
 
@@ -262,7 +302,7 @@ class Kernel:
                 text = renderer.combined(
                     reduction, f"parts.{identifier(name)}", str(operand), dtype
                 )
-                out.line(f"parts.{identifier(name)} = {text};")
+                out.line(f"{self.alone}parts.{identifier(name)} = {text};")
 
     def _combining(self, reduction: Reduction, dtype: Any) -> str:
         """Return a function of two parts of a scalar, as C++."""

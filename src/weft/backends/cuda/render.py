@@ -16,6 +16,7 @@ from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
 from weft.backends.cuda.pairs import find_pairs
 from weft.backends.cuda.parts import array_type
+from weft.backends.cuda.spreading import widest_items
 from weft.backends.cuda.text import c_type, identifier, stored_type
 from weft.backends.cuda.vertices import (
     fill_hoisted,
@@ -28,13 +29,16 @@ from weft.ir.ops import Program, Reduction
 from weft.ir.plan import Sweep
 
 RUNTIME = (
-    "control", "sweep", "machine", "numbers", "features", "memory", "random", "rows_of", "marker",
-    "inputs", "updates", "segments", "loop",
+    "control", "sweep", "machine", "numbers", "groups", "features", "linear", "memory", "random",
+    "rows_of", "marker", "inputs", "updates", "segments", "loop",
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
 # The kernels of a program, by the way in which its phases are fused.
 KERNELS = {"all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn")}
+
+REGISTERS = 1 << 16  # of a multiprocessor
+BASE_REGISTERS = 32  # that a phase takes beside the features that it holds
 
 # Parameters that every kernel has, with their types.
 FIXED = {
@@ -64,8 +68,8 @@ class Rendered:
     accumulators: int
     identities: list[tuple[Reduction, Any]] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
-    partial_bytes: int = 1  # of the largest visitor, at most
-    row_bytes: int = 1
+    # Of each visitor: width of its groups, most bytes of a partial result and of a row, in a lane.
+    held: frozenset[tuple[int, int, int]] = frozenset()
     fuse: str = "all"
     marks: bool = False  # blocks keep rows in markers
 
@@ -127,8 +131,7 @@ def render(
         max(1, len(kernel.slots)),
         [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
         {**FIXED, **kernel.extra_fixed},
-        kernel.partial_bytes,
-        kernel.row_bytes,
+        frozenset(kernel.held),
         options.fuse,
         kernel.marks,
     )
@@ -447,7 +450,11 @@ def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
     gathers = any(sweep.facts.gathers for sweep in sweeps)
-    return f"WEFT_BOUNDS(256, {6 if gathers else 4})"
+    blocks = 6 if gathers else 4
+    if widest := widest_items(kernel, sweeps):
+        wanted = BASE_REGISTERS + kernel.registers + widest
+        blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
+    return f"WEFT_BOUNDS(256, {blocks})"
 
 
 def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:

@@ -33,7 +33,10 @@ _KEYWORDS = frozenset({
 def c_type(dtype: np.dtype[Any], shape: Shape = ()) -> str:
     """Return the C++ type of a value."""
     name = _TYPES[dtype.name]
-    return f"Vec<{name}, {size_of(shape)}>" if shape else name
+    if not shape:
+        return name
+    rows, columns = shape if len(shape) == 2 else (1, shape[0])
+    return f"Vec<{name}, {rows}, {columns}, feature_lanes>"
 
 
 def stored_type(dtype: np.dtype[Any]) -> str:
@@ -46,12 +49,23 @@ def size_of(shape: Shape) -> int:
     return int(np.prod(shape)) if shape else 1
 
 
-def bytes_of_type(text: str) -> int:
-    """Return the most bytes that a member of a C++ type takes in a struct."""
-    found = re.fullmatch(r"Vec<(\w+), (\d+)>", text)
-    name, count = found.groups() if found else (text, "1")
+def items_of(shape: Shape, lanes: int) -> int:
+    """Return how many items of a value each lane of a group has."""
+    return size_of(shape[:-1]) * columns_of(shape[-1], lanes) if shape else 1
+
+
+def columns_of(columns: int, lanes: int) -> int:
+    """Return how many columns each lane of a group has; a single one is in every lane."""
+    return -(-columns // lanes) if columns > 1 else columns
+
+
+def bytes_of_type(text: str, lanes: int = 1) -> int:
+    """Return the most bytes that a member of a C++ type takes in a struct, in each lane."""
+    found = re.fullmatch(r"Vec<(\w+), (\d+), (\d+), feature_lanes>", text)
+    name, rows, columns = found.groups() if found else (text, "1", "1")
     (dtype,) = [known for known, called in _TYPES.items() if called == name]
-    return -(-np.dtype(dtype).itemsize * int(count) // WORD) * WORD
+    count = items_of((int(rows), int(columns)), lanes)
+    return -(-np.dtype(dtype).itemsize * count // WORD) * WORD
 
 
 def identifier(name: str) -> str:

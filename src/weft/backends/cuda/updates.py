@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 from weft.backends.cuda.adjacent import Accumulator
@@ -35,13 +36,14 @@ def write(kernel: Kernel, out: Emitter, binding: tuple[Any, ...], name: str, tex
           how: str = "put", place: str = "v") -> None:  # fmt: skip
     """Write a value of a field's type."""
     array = kernel.args.use(*binding)
-    out.line(f"{how}<{kind_of(kernel, name)}>({array}, {place}, {text});")
+    one = "" if kernel.types[name][1] else kernel.alone
+    out.line(f"{one}{how}<{kind_of(kernel, name)}>({array}, {place}, {text});")
 
 
 def emit(kernel: Kernel, out: Emitter) -> None:
     """Put v into the next frontier."""
     if not kernel.discards:
-        out.line(EMIT)
+        out.line(kernel.alone + EMIT)
 
 
 def push_update(
@@ -101,11 +103,18 @@ def improve(
         if dtype.kind == "b":
             monoid = {"min": "and", "max": "or"}.get(monoid, monoid)
         if shape:
-            with out.block(f"for (u32 k = 0; k < {size_of(shape)}; ++k)"):
-                place = f"v * {size_of(shape)} + k"
+            with visit(out, dtype, shape):
+                place = f"v * {size_of(shape)} + at"
                 out.line(f"hit |= improve_{monoid}({array}, {place}, {message}[k]);")
         else:
-            out.line(f"hit |= improve_{monoid}({array}, v, {message});")
+            out.line(f"{kernel.alone}hit |= improve_{monoid}({array}, v, {message});")
+    if kernel.spread:
+        out.line(f"hit = any_lane<{kernel.lanes}>(hit);")
+
+
+def visit(out: Emitter, dtype: Any, shape: Any) -> AbstractContextManager[None]:
+    """Return a loop over the features that a thread may write: its k-th lies `at` a place."""
+    return out.block(f"{c_type(dtype, shape)}::visit([&](u32 k, u32 at)", "});")
 
 
 def inbox(kernel: Kernel, reduction: Reduction, name: str, number: int = 0) -> tuple[Any, ...]:
@@ -128,16 +137,25 @@ def _deliver(
 ) -> None:  # fmt: skip
     """Into the inboxes by atomics; `any` is written by whoever touched v first."""
     won = out.fresh("won")
-    if number == 0:
-        out.line(f"const bool {won} = touched.append(v);")
-    else:
-        out.line(f"const bool {won} = touch({stamp(kernel, number)}, v, u32(loop.epoch));")
-    out.line(f"static_cast<void>({won});")
+    text = "touched.append(v)"
+    if number > 0:
+        text = f"touch({stamp(kernel, number)}, v, u32(loop.epoch))"
+    touch_first(kernel, out, won, text, any(r.name == "any" for r in step.reductions))
     for reduction, names, positions in groups_of(step):
         parts = [messages[p] for p in positions]
         arrays = [inbox(kernel, reduction, name, number) for name in names]
         kinds = [kernel.types[name] for name in names]
         deliver(kernel, out, reduction, arrays, kinds, renderer, parts, won)
+
+
+def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) -> None:
+    """Find out whether v is touched for the first time; all lanes of a group are told if asked."""
+    if kernel.spread and told:
+        text = f"by_first<{kernel.lanes}>([&] {{ return {text}; }})"
+    elif kernel.spread:
+        text = f"is_first<{kernel.lanes}>() && {text}"
+    out.line(f"const bool {name} = {text};")
+    out.line(f"static_cast<void>({name});")
 
 
 def deliver(
@@ -148,8 +166,9 @@ def deliver(
     if reduction.name == "any":
         with out.block(f"if ({won})"):
             for binding, (dtype, shape), text in zip(arrays, kinds, messages, strict=True):
+                one = "" if shape else kernel.alone
                 array = kernel.args.use(*binding)
-                out.line(f"leave<{c_type(dtype, shape)}>({array}, v, {text});")
+                out.line(f"{one}leave<{c_type(dtype, shape)}>({array}, v, {text});")
         return
     if reduction.name in ("argmin", "argmax"):
         sign = "<" if reduction.name == "argmin" else ">"
@@ -172,10 +191,13 @@ def deliver(
     (dtype, shape), text, array = kinds[0], messages[0], kernel.args.use(*arrays[0])
     text = renderer.hold(text, dtype, shape)
     if shape:
-        with out.block(f"for (u32 k = 0; k < {size_of(shape)}; ++k)"):
-            place = f"v * {size_of(shape)} + k"
+        with visit(out, dtype, shape):
+            place = f"v * {size_of(shape)} + at"
             _combine_at(out, renderer, reduction, array, place, f"{text}[k]", dtype)
-    else:
+        return
+    with ExitStack() as stack:
+        if kernel.spread:
+            stack.enter_context(out.block(kernel.alone.rstrip()))
         _combine_at(out, renderer, reduction, array, "v", text, dtype)
 
 
@@ -248,10 +270,12 @@ def empty(
     """Set an inbox back to what changes nothing."""
     array = kernel.args.use(*binding)
     if shape:
-        size = size_of(shape)
-        out.line(f"for (u32 k = 0; k < {size}; ++k) {array}[v * {size} + k] = {text};")
+        with visit(out, dtype, shape):
+            out.line("static_cast<void>(k);")
+            out.line(f"{array}[v * {size_of(shape)} + at] = {text};")
     else:
-        out.line(f"{array}[v] = {text};")
+        kernel.sync(out)
+        out.line(f"{kernel.alone}{array}[v] = {text};")
 
 
 def _better(
@@ -309,6 +333,7 @@ def settle(kernel: Kernel, out: Emitter, sweep: Sweep, fresh: dict[str, str]) ->
         output = f"{sent} && ({output})"
     with out.block(f"if ({output})"):
         emit(kernel, out)
+    kernel.sync(out)
     for name, operand in fresh.items():
         if name in kernel.options.kept_old:
             with out.block(f"if ({tests[name]})"):
@@ -457,7 +482,7 @@ class Pulled:
         elif sweep.mode == "online" or self.direct:
             settle(kernel, out, sweep, self._combined(out, renderer))
         else:
-            out.line("touched.append(v);")
+            out.line(f"{kernel.alone}touched.append(v);")
             for reduction, names, _, accumulator in self.groups:
                 for name, part in zip(names, accumulator.parts, strict=True):
                     binding = inbox(kernel, reduction, name)

@@ -9,6 +9,7 @@ from weft.backends.cuda.assignments import buffers_of, functions, write_hoisted
 from weft.backends.cuda.edges import degree_functor, output_of
 from weft.backends.cuda.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.spreading import lanes_for, spread_lanes
 from weft.backends.cuda.updates import at_v, write
 from weft.ir.plan import Sweep
 
@@ -67,8 +68,14 @@ def take_snapshots(kernel: Kernel, sweeps: list[Sweep], k: int, then: str) -> st
     if not wanted:
         return then
     copies = [((kind, name), (copy, name), name) for kind, copy, name in sorted(wanted)]
-    body = ["for_all(place, a.n, [&](i64 v) {", *_copies(kernel, copies), "});"]
-    return kernel.phase(f"snapshot_{k}", body, [then])
+    with kernel.spread_over(_lanes_of(kernel, copies)):
+        body = [f"{kernel.for_all}(place, a.n, [&](i64 v) {{", *_copies(kernel, copies), "});"]
+        return kernel.phase(f"snapshot_{k}", [*kernel.head, *body], [then])
+
+
+def _lanes_of(kernel: Kernel, copies: list[tuple[Any, Any, str]]) -> int:
+    """Return how many lanes copy the fields of a vertex."""
+    return lanes_for((kernel.types[name][1] for *_, name in copies), kernel.options.feature_lanes)
 
 
 def _copies(kernel: Kernel, copies: list[tuple[Any, Any, str]]) -> list[str]:
@@ -86,8 +93,10 @@ def fill_hoisted(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     if not any(step.hoisted for step in sweep.steps):
         return then
     out = kernel.emitter()
-    write_hoisted(kernel, out, sweep)
-    body = ["for_all(place, a.n, [&](i64 v) {", *(f"    {x}" for x in out.lines), "});"]
+    with kernel.spread_over(spread_lanes(kernel, sweep)):
+        write_hoisted(kernel, out, sweep)
+        body = [*kernel.head, f"{kernel.for_all}(place, a.n, [&](i64 v) {{"]
+        body += [*(f"    {line}" for line in out.lines), "});"]
     return kernel.phase(f"hoist_{k}", body, [then])
 
 
@@ -109,20 +118,32 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
     buffers = buffers_of(kernel, sweep)
     if buffers:
         copies = [(source, target, name) for name, source, target in buffers]
-        body = [
-            "for_all(place, loop.entered, [&](i64 i) {",
-            "    const i64 v = entered_vertex(a, loop, i);",
-            *_copies(kernel, copies),
-            "});",
-        ]
+        with kernel.spread_over(_lanes_of(kernel, copies)):
+            body = [
+                *kernel.head,
+                f"{kernel.for_all}(place, loop.entered, [&](i64 i) {{",
+                "    const i64 v = entered_vertex(a, loop, i);",
+                *_copies(kernel, copies),
+                "});",
+            ]
         finish = kernel.phase(f"copy_{k}", body, [finish])
     totals = kernel.total_scalars(sweep)
     gather = scheduled_gather(kernel, sweep)
     if gather is not None:
-        return gather_phases(kernel, sweep, k, kind, gather, totals, finish)
+        with kernel.spread_over(spread_lanes(kernel, sweep)):
+            return gather_phases(kernel, sweep, k, kind, gather, totals, finish)
+    with kernel.spread_over(spread_lanes(kernel, sweep)):
+        body = _plain_body(kernel, sweep, kind)
+    start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
+    return kernel.ready(start, queue=True)
+
+
+def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
+    """Return the body of a phase in which every thread, or group, runs the functions."""
     out = kernel.emitter()
     functions(kernel, out, sweep)
-    body = [
+    return [
+        *kernel.head,
         f"using Out = {output_of(kernel, kind, exact=False)};",
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
@@ -130,15 +151,13 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
         "static_cast<void>(degree);",
         f"struct Parts {{ {kernel.parts_struct(sweep)} }} parts;",
         "static_cast<void>(parts);",
-        "for_all(place, loop.size, [&](i64 i) {",
+        f"{kernel.for_all}(place, loop.size, [&](i64 i) {{",
         "    const i64 v = entered_vertex(a, loop, i);",
         *(f"    {line}" for line in out.lines),
         "});",
         *kernel.publish_scalars(sweep),
         "out.end();",
     ]
-    start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
-    return kernel.ready(start, queue=True)
 
 
 def _wake_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.adjacent import row_of_pair
-from weft.backends.cuda.blocks import BlockRenderer
+from weft.backends.cuda.blocks import BlockRenderer, used_whole
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import overlay_pairs
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, stored_type
+from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, items_of, stored_type
 from weft.backends.cuda.updates import Pulled, push_update
 from weft.backends.sweeping import buffered_edges, row_values
-from weft.ir.ops import Step
+from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
+
+BATCH = 4  # messages under way together, see sharing.cuh
+MOST_IN_ROW = 8  # items of a vector or matrix that a lane keeps for all arcs of a row
 
 
 @dataclass
@@ -40,13 +43,15 @@ class Visitor:
     exits: bool = False
     collects: bool = False
     splits: bool = False  # rows are parts of vertices; see `slot_site`
+    lanes: int = 1  # threads that take one arc together
+    spread: bool = False  # and share its features
     extra: list[str] = field(default_factory=list)  # functions of its own
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
     def row_bytes(self) -> int:
         """The most bytes that what a row's arcs share takes in shared memory."""
-        return sum(bytes_of_type(kind) for kind, _, _ in self._members())
+        return self._bytes(self._members())
 
     def _members(self) -> list[tuple[str, str, str]]:
         """Return what the arcs of a row share; of a part of a vertex, the vertex too."""
@@ -55,7 +60,21 @@ class Visitor:
     @property
     def partial_bytes(self) -> int:
         """The most bytes that a partial result takes in shared memory."""
-        return sum(bytes_of_type(kind) for kind, _, _ in self.partial)
+        return self._bytes(self.partial)
+
+    @property
+    def held(self) -> tuple[int, int, int]:
+        """Width of a group, and the most bytes of a partial result and of a row in a lane."""
+        return self.lanes, self.partial_bytes, self.row_bytes
+
+    @property
+    def registers(self) -> int:
+        """How many registers hold a partial result and the messages that are under way."""
+        return (self.partial_bytes + BATCH * self._bytes(self.message)) // 4
+
+    def _bytes(self, members: list[tuple[str, str, str]]) -> int:
+        lanes = self.lanes if self.spread else 1
+        return max(1, sum(bytes_of_type(kind, lanes) for kind, _, _ in members))
 
     def carry(self, texts: list[str], kinds: list[tuple[Any, Any]]) -> list[str]:
         """Keep values that were fetched in the message; return how they are named afterwards."""
@@ -95,14 +114,15 @@ class Visitor:
         extra = "".join(f"    {line}\n" for line in own)
         return (
             f"struct {self.name} {{\n"
+            f"{f'    static constexpr u32 feature_lanes = {self.lanes};' if self.spread else ''}\n"
             f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
             f"    const Place& place;\n{members}"
             f"    struct Parts {{ {self.parts} }} parts;\n"
             f"    u64 looked = 0;\n"
             f"    struct Row {{ {struct(self._members(), False)} }};\n"
             f"    struct Partial {{ {struct(self.partial, False)} }};\n"
-            f"    static_assert(sizeof(Row) <= {max(1, self.row_bytes)} && "
-            f'sizeof(Partial) <= {max(1, self.partial_bytes)}, "as the host counted");\n'
+            f"    static_assert(sizeof(Row) <= {self.row_bytes} && "
+            f'sizeof(Partial) <= {self.partial_bytes}, "as the host counted");\n'
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
@@ -146,7 +166,14 @@ def hoist_row(
     kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
 ) -> dict[int, str]:
     """Compute what a row's arcs share when the row is loaded; return how arcs name it."""
-    values = row_values(step, row, live)
+    whole = used_whole(step.body)
+    most = MOST_IN_ROW if kernel.spread else 0
+
+    def fits(value: Value) -> bool:
+        items = items_of(value.shape, kernel.spread_lanes)
+        return not value.shape or (id(value) in whole and items <= most)
+
+    values = row_values(step, row, live, fits)
     inner = {id(v) for v in values}
     outside = [value for value in step.body.walk() if id(value) not in inner]
     leaving = {id(a) for value in outside for a in value.args}
@@ -161,7 +188,8 @@ def hoist_row(
         known[id(value)] = ""  # only other values of the row use it
         if id(value) in leaving:
             name = f"x{len(visitor.row)}"
-            visitor.row.append((c_type(value.dtype), name, renderer.operand(value)))
+            kind = c_type(value.dtype, value.shape)
+            visitor.row.append((kind, name, renderer.operand(value)))
             known[id(value)] = f"row.{name}"
     visitor.load += out.lines
     return known
@@ -180,7 +208,8 @@ def render_functions(
                 stack.enter_context(out.block(f"if ({test})"))
             renderer.prepare(step.body)
             renderer.run(step.body.body)
-            if kernel.lanes > 1:  # all lanes of a group have the values; one of them acts
+            if kernel.lanes > 1 and not kernel.spread:
+                # All lanes of a group have the values; one of them acts.
                 stack.enter_context(out.block(f"if (Group<{kernel.lanes}>::lane() == 0)"))
             kernel.take_scalars(out, renderer, sweep, number)
             messages = [renderer.operand(r) for r in step.body.results]
@@ -202,15 +231,16 @@ def _store_edges(
         renderer.hold(m, v.dtype, v.shape) for m, v in zip(messages, step.body.results, strict=True)
     ]
     arc = renderer.variable(site.arc(), "i64", "arc")
+    kernel.sync(out)
     for name, (value, operand) in renderer.edge_stores.items():
         buffered = name in buffered_edges(sweep)
         array = kernel.args.use("edge_next" if buffered else "edge_state", name)
-        kind = c_type(value.dtype, value.shape)
-        out.line(f"put<{kind}>({array}, {arc}, {operand});")
+        put = f"{'' if value.shape else kernel.alone}put<{c_type(value.dtype, value.shape)}>"
+        out.line(f"{put}({array}, {arc}, {operand});")
         if buffered:  # later functions of a fold see what was assigned
             site.known["edge_state", "e", name] = operand
         elif name in kernel.buffered_edges:  # another sweep copies its whole buffer back
-            out.line(f"put<{kind}>({kernel.args.use('edge_next', name)}, {arc}, {operand});")
+            out.line(f"{put}({kernel.args.use('edge_next', name)}, {arc}, {operand});")
     return kept
 
 
@@ -228,7 +258,7 @@ def push_visitor(
 
     `update` renders what becomes of the messages of one arc.
     """
-    visitor = Visitor(name, vertex="u", far="v")
+    visitor = Visitor(name, vertex="u", far="v", lanes=kernel.lanes, spread=kernel.spread)
     visitor.splits = bool(side) and kernel.options.side(side).format.splits
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
@@ -280,7 +310,7 @@ def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
 def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) -> Visitor:
     """Return the visitor of a pull."""
     step = sweep.steps[0]
-    visitor = Visitor(name, vertex="v", far="u")
+    visitor = Visitor(name, vertex="v", far="u", lanes=kernel.lanes, spread=kernel.spread)
     visitor.splits = kernel.options.side(side).format.splits
     visitor.parts = kernel.parts_struct(sweep)
     visitor.collects = True
@@ -301,7 +331,7 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
         kernel, visitor, step, replace(site, frozen=frozenset(sweep.frozen[0])), "v",
         sweep.facts.live,
     )  # fmt: skip
-    out.line("++looked;")
+    out.line(f"{kernel.alone}++looked;")
     out.line("if (!frontier.holds(u)) return false;")
     renderers = _renderers(kernel, out, sweep, site)
     renderers[0].known.update(known)

@@ -1,29 +1,75 @@
-// Features of one vertex or arc as a value: vectors, and matrices row by row.
+// Features of one vertex or arc as a value: a vector (one row) or a matrix, spread over a group.
 //
-// Shapes are known when code is generated, so that functions of matrices take them as template
-// arguments. Sums run from left to right and start from 0.
+// Consecutive lanes of a group have consecutive columns: lane i has the columns i, i + lanes, ...
+// of every row, and keeps them row by row in registers. A single column is the same in all lanes. Of
+// one lane (the feature-blind way) a value is simply an array. Positions beyond the last column
+// hold anything; nothing is read or written there, and no reduction looks at them.
+//
+// All lanes of a group call together. Scalar results are the same in all of them.
 #ifndef WEFT_FEATURES_CUH
 #define WEFT_FEATURES_CUH
 
 #include "control.cuh"
+#include "groups.cuh"
 #include "numbers.cuh"
 
 namespace weft {
 
-template <class T, u32 n>
+// Loops over registers are unrolled as a whole, or not at all.
+WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 64 ? count : 1; }
+
+template <class T, u32 num_rows, u32 num_columns, u32 num_lanes>
 struct Vec {
     using Element = T;
-    static constexpr u32 size = n;
-    T items[n];
+    static constexpr u32 rows = num_rows, columns = num_columns, lanes = num_lanes;
+    static constexpr bool spread = lanes > 1 && columns > 1;
+    static constexpr u32 width = spread ? (columns + lanes - 1) / lanes : columns;  // of a lane
+    static constexpr u32 size = rows * width;                                       // of a lane
+    static constexpr u32 total = rows * columns;
+    static constexpr bool ragged = spread && columns % lanes != 0;
+    T items[size];
 
     WEFT_DEVICE T& operator[](i64 k) { return items[k]; }
     WEFT_DEVICE const T& operator[](i64 k) const { return items[k]; }
+    WEFT_DEVICE T& operator()(u32 row, u32 j) { return items[row * width + j]; }
+    WEFT_DEVICE const T& operator()(u32 row, u32 j) const { return items[row * width + j]; }
+
+    // The column that is the j-th of this lane, and whether there is one.
+    static WEFT_DEVICE u32 column(u32 j) {
+        if constexpr (spread) return j * lanes + Group<lanes>::lane();
+        else return j;
+    }
+    static WEFT_DEVICE bool has(u32 j) {
+        if constexpr (ragged) return j + 1 < width || column(j) < columns;
+        else return true;
+    }
+    // The place of this lane's k-th item among all features.
+    static WEFT_DEVICE u32 offset(u32 k) { return k / width * columns + column(k % width); }
+
+    // An element, for all lanes.
+    WEFT_DEVICE T get(u32 row, u32 column WEFT_HERE) const {
+        if constexpr (spread) {
+            return from_lane<lanes>(items[row * width + column / lanes], column % lanes WEFT_PASS);
+        } else {
+            return items[row * width + column];
+        }
+    }
+    // The items that are this lane's to write, with their places.
+    template <class Visit>
+    static WEFT_DEVICE void visit(Visit visit) {
+        if (!spread && !is_first<lanes>()) return;
+        WEFT_UNROLL(unrolled(size))
+        for (u32 k = 0; k < size; ++k) {
+            if (has(k % width)) visit(k, offset(k));
+        }
+    }
 };
 
-// The features whose k-th is make(k).
+// The features whose k-th item of this lane is make(k).
 template <class V, class Make>
 WEFT_DEVICE V each(Make make) {
     V result;
+    WEFT_UNROLL(unrolled(V::size))
     for (u32 k = 0; k < V::size; ++k) result.items[k] = make(k);
     return result;
 }
@@ -31,268 +77,303 @@ template <class V>
 WEFT_DEVICE V fill(typename V::Element value) {
     return each<V>([=](u32) { return value; });
 }
-template <class T, u32 n>
-WEFT_DEVICE bool differs(const Vec<T, n>& a, const Vec<T, n>& b) {
-    for (u32 k = 0; k < n; ++k) {
-        if (differs(a[k], b[k])) return true;
-    }
-    return false;
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE bool differs(const Vec<T, rows, columns, lanes>& a,
+                         const Vec<T, rows, columns, lanes>& b WEFT_HERE) {
+    using V = Vec<T, rows, columns, lanes>;
+    bool found = false;
+    WEFT_UNROLL(unrolled(V::size))
+    for (u32 k = 0; k < V::size; ++k) found |= V::has(k % V::width) && differs(a[k], b[k]);
+    if constexpr (V::spread) return any_lane<lanes>(found WEFT_PASS);
+    else return found;
 }
 
 // Features of a vertex or arc in an array of them; truth values are bytes there.
+template <class V, class Read>
+WEFT_DEVICE V read_features(i64 place, Read read) {
+    return each<V>([&](u32 k) {
+        if (!V::has(k % V::width)) return typename V::Element(0);
+        return static_cast<typename V::Element>(read(place * V::total + V::offset(k)));
+    });
+}
 template <class V, class Stored>
 WEFT_DEVICE V features(const Stored* array, i64 place) {
-    return each<V>([=](u32 k) {
-        return static_cast<typename V::Element>(array[place * V::size + k]);
-    });
+    return read_features<V>(place, [=](i64 at) { return array[at]; });
 }
 template <class V, class Stored>
 WEFT_DEVICE V features_constant(const Stored* array, i64 place) {
-    return each<V>([=](u32 k) {
-        return static_cast<typename V::Element>(load_constant(array + place * V::size + k));
-    });
+    return read_features<V>(place, [=](i64 at) { return load_constant(array + at); });
 }
 template <class V, class Stored>
 WEFT_DEVICE V features_relaxed(const Stored* array, i64 place WEFT_HERE) {
-    return each<V>([=](u32 k) {
-        return static_cast<typename V::Element>(
-            load_relaxed(array + place * V::size + k WEFT_PASS));
+    return read_features<V>(place, [=](i64 at) { return load_relaxed(array + at WEFT_PASS); });
+}
+
+// Taking apart and putting together. A place in registers is chosen by comparing, not by an address.
+template <class T, u32 columns, u32 lanes>
+WEFT_DEVICE T feature_of(const Vec<T, 1, columns, lanes>& x, i64 place WEFT_HERE) {
+    using V = Vec<T, 1, columns, lanes>;
+    const u32 j = static_cast<u32>(V::spread ? place / lanes : place);
+    T value = x[0];
+    WEFT_UNROLL(unrolled(V::width))
+    for (u32 k = 1; k < V::width; ++k) value = k == j ? x[k] : value;
+    if constexpr (V::spread) {
+        return from_lane<lanes>(value, static_cast<u32>(place % lanes) WEFT_PASS);
+    } else {
+        return value;
+    }
+}
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE Vec<T, 1, columns, lanes> row_of(const Vec<T, rows, columns, lanes>& matrix, i64 row) {
+    return each<Vec<T, 1, columns, lanes>>([&](u32 j) {
+        T value = matrix(0, j);
+        WEFT_UNROLL(unrolled(rows))
+        for (u32 i = 1; i < rows; ++i) value = i == row ? matrix(i, j) : value;
+        return value;
     });
 }
-template <class T, u32 n, class Stored>
-WEFT_DEVICE void put_features(Stored* array, i64 place, const Vec<T, n>& value) {
-    for (u32 k = 0; k < n; ++k) array[place * n + k] = static_cast<Stored>(value[k]);
-}
-
-// Products.
-template <u32 rows, u32 columns, class T>
-WEFT_DEVICE Vec<T, rows * columns> outer(const Vec<T, rows>& a, const Vec<T, columns>& b) {
-    return each<Vec<T, rows * columns>>([&](u32 k) { return mul(a[k / columns], b[k % columns]); });
-}
-template <class T, u32 n>
-WEFT_DEVICE T dot(const Vec<T, n>& a, const Vec<T, n>& b) {
-    T total = T(0);
-    for (u32 k = 0; k < n; ++k) total = add(total, mul(a[k], b[k]));
-    return total;
-}
-template <u32 rows, u32 inner, u32 columns, class T>
-WEFT_DEVICE Vec<T, rows * columns> matmul(const Vec<T, rows * inner>& a,
-                                          const Vec<T, inner * columns>& b) {
-    return each<Vec<T, rows * columns>>([&](u32 place) {
-        const u32 row = place / columns, column = place % columns;
-        T total = T(0);
-        for (u32 k = 0; k < inner; ++k) {
-            total = add(total, mul(a[row * inner + k], b[k * columns + column]));
-        }
-        return total;
+// The vector of features that all lanes have.
+template <class V, u32 n>
+WEFT_DEVICE V of_all(const typename V::Element (&all)[n]) {
+    return each<V>([&](u32 j) {
+        typename V::Element value = all[0];
+        WEFT_UNROLL(unrolled(n))
+        for (u32 i = 1; i < n; ++i) value = i == V::column(j) ? all[i] : value;
+        return value;
     });
 }
-template <u32 rows, u32 columns, class T>
-WEFT_DEVICE Vec<T, rows> matvec(const Vec<T, rows * columns>& a, const Vec<T, columns>& x) {
-    return matmul<rows, columns, 1>(a, x);
-}
-template <u32 rows, u32 columns, class T>
-WEFT_DEVICE Vec<T, rows> matvec_max(const Vec<T, rows * columns>& a, const Vec<T, columns>& x,
-                                    T start) {
-    return each<Vec<T, rows>>([&](u32 row) {
-        T best = start;
-        for (u32 k = 0; k < columns; ++k) best = maximum(best, mul(a[row * columns + k], x[k]));
-        return best;
-    });
-}
-template <u32 rows, u32 columns, class T>
-WEFT_DEVICE Vec<T, rows * columns> transpose(const Vec<T, rows * columns>& a) {
-    return each<Vec<T, rows * columns>>([&](u32 k) { return a[k % rows * columns + k / rows]; });
-}
-template <u32 k, class T>
-WEFT_DEVICE Vec<T, k * k> eye() {
-    return each<Vec<T, k * k>>([](u32 place) { return T(place / k == place % k); });
-}
-
-// Without a branch: a compiler that merges branches would choose between addresses.
-template <class T>
-WEFT_DEVICE void exchange_if(bool wanted, T& a, T& b) {
-    const T first = wanted ? b : a;
-    b = wanted ? a : b;
-    a = first;
-}
-
-// The solution of a x = b for each column of b, by Gauss-Jordan elimination with partial pivoting;
-// zeros after a fault where the matrix has no inverse.
-template <u32 n, u32 columns, class T>
-WEFT_DEVICE Vec<T, n * columns> eliminate(Vec<T, n * n> a, Vec<T, n * columns> x, Fault* fault,
-                                          u32 function, i64 vertex WEFT_HERE) {
-    // Small matrices stay in registers: every loop is unrolled, every element named by a constant.
-    [[maybe_unused]] constexpr u32 whole = n <= 6 ? n : 1;
-    WEFT_UNROLL(whole)
-    for (u32 column = 0; column < n; ++column) {
-        u32 pivot = column;
-        T best = absolute(a[column * n + column]);
-        WEFT_UNROLL(whole)
-        for (u32 i = column + 1; i < n; ++i) {
-            const T size = absolute(a[i * n + column]);
-            if (size > best || size != size) {
-                best = size;
-                pivot = i;
-            }
-        }
-        if (!(best > 0)) {
-            report(fault, SINGULAR, function, vertex WEFT_PASS);
-            return fill<Vec<T, n * columns>>(T(0));
-        }
-        WEFT_UNROLL(whole)
-        for (u32 i = column + 1; i < n; ++i) {
-            WEFT_UNROLL(whole)
-            for (u32 j = 0; j < n; ++j) exchange_if(i == pivot, a[column * n + j], a[i * n + j]);
-            WEFT_UNROLL(whole)
-            for (u32 j = 0; j < columns; ++j) {
-                exchange_if(i == pivot, x[column * columns + j], x[i * columns + j]);
-            }
-        }
-        const T diagonal = a[column * n + column];
-        WEFT_UNROLL(whole)
-        for (u32 j = 0; j < columns; ++j) x[column * columns + j] /= diagonal;
-        WEFT_UNROLL(whole)
-        for (u32 j = 0; j < n; ++j) a[column * n + j] /= diagonal;
-        WEFT_UNROLL(whole)
-        for (u32 i = 0; i < n; ++i) {
-            if (i == column) continue;
-            const T factor = a[i * n + column];
-            WEFT_UNROLL(whole)
-            for (u32 j = 0; j < columns; ++j) {
-                x[i * columns + j] = sub(x[i * columns + j], mul(factor, x[column * columns + j]));
-            }
-            WEFT_UNROLL(whole)
-            for (u32 j = 0; j < n; ++j) {
-                a[i * n + j] = sub(a[i * n + j], mul(factor, a[column * n + j]));
-            }
-        }
-    }
-    return x;
-}
-template <u32 n, class T>
-WEFT_DEVICE Vec<T, n> solve(const Vec<T, n * n>& a, const Vec<T, n>& b, Fault* fault, u32 function,
-                            i64 vertex WEFT_HERE) {
-    return eliminate<n, 1>(a, b, fault, function, vertex WEFT_PASS);
-}
-// The same for a symmetric positive definite matrix, of which the lower half is read: Cholesky's
-// factor row by row; zeros after a fault where a pivot is not positive.
-template <u32 n, class T>
-WEFT_DEVICE Vec<T, n> solve_spd(Vec<T, n * n> a, Vec<T, n> x, Fault* fault, u32 function,
-                                i64 vertex WEFT_HERE) {
-    [[maybe_unused]] constexpr u32 whole = n <= 6 ? n : 1;
-    WEFT_UNROLL(whole)
-    for (u32 i = 0; i < n; ++i) {
-        WEFT_UNROLL(whole)
-        for (u32 j = 0; j < i; ++j) {
-            T total = a[i * n + j];
-            WEFT_UNROLL(whole)
-            for (u32 m = 0; m < j; ++m) total = sub(total, mul(a[i * n + m], a[j * n + m]));
-            a[i * n + j] = total / a[j * n + j];
-        }
-        T pivot = a[i * n + i];
-        T right = x[i];
-        WEFT_UNROLL(whole)
-        for (u32 m = 0; m < i; ++m) {
-            pivot = sub(pivot, mul(a[i * n + m], a[i * n + m]));
-            right = sub(right, mul(a[i * n + m], x[m]));
-        }
-        if (!(pivot > 0)) {
-            report(fault, NOT_POSITIVE, function, vertex WEFT_PASS);
-            return fill<Vec<T, n>>(T(0));
-        }
-        a[i * n + i] = real::sqrt(pivot);
-        x[i] = right / a[i * n + i];
-    }
-    WEFT_UNROLL(whole)
-    for (u32 step = 0; step < n; ++step) {
-        const u32 i = n - 1 - step;
-        x[i] /= a[i * n + i];
-        WEFT_UNROLL(whole)
-        for (u32 m = 0; m < i; ++m) x[m] = sub(x[m], mul(a[i * n + m], x[i]));
-    }
-    return x;
-}
-template <u32 n, class T>
-WEFT_DEVICE Vec<T, n * n> inverse(const Vec<T, n * n>& a, Fault* fault, u32 function,
-                                  i64 vertex WEFT_HERE) {
-    return eliminate<n, n>(a, eye<n, T>(), fault, function, vertex WEFT_PASS);
-}
-
-// Reductions over features.
-template <class T, u32 n, class Combine>
-WEFT_DEVICE T fold(T total, const Vec<T, n>& x, Combine combine) {
-    for (u32 k = 0; k < n; ++k) total = combine(total, x[k]);
-    return total;
-}
-template <class T, u32 n>
-WEFT_DEVICE T sum_features(const Vec<T, n>& x) {
-    return fold(T(0), x, [](T a, T b) { return add(a, b); });
-}
-template <class T, u32 n>
-WEFT_DEVICE T greatest_feature(const Vec<T, n>& x) {
-    return fold(x[0], x, [](T a, T b) { return maximum(a, b); });
-}
-template <class T, u32 n>
-WEFT_DEVICE i64 argmin_feature(const Vec<T, n>& x, T best) {
-    i64 place = 0;
-    for (u32 k = 0; k < n; ++k) {
-        if (!(x[k] < best)) continue;
-        best = x[k];
-        place = k;
-    }
-    return place;
-}
-template <class T, u32 n>
-WEFT_DEVICE i64 argmax_feature(const Vec<T, n>& x, T best) {
-    i64 place = 0;
-    for (u32 k = 0; k < n; ++k) {
-        if (!(x[k] > best)) continue;
-        best = x[k];
-        place = k;
-    }
-    return place;
-}
-
-// Normalisation; a vector whose divisor is 0 stays as it is.
-template <class T, u32 n>
-WEFT_DEVICE Vec<T, n> divided(const Vec<T, n>& x, T divisor) {
-    if (divisor == 0) return x;
-    return each<Vec<T, n>>([&](u32 k) { return x[k] / divisor; });
-}
-template <class T, u32 n>
-WEFT_DEVICE Vec<T, n> normalize_sum(const Vec<T, n>& x) {
-    return divided(x, sum_features(x));
-}
-template <class T, u32 n>
-WEFT_DEVICE Vec<T, n> normalize_l2(const Vec<T, n>& x) {
-    return divided(x, real::sqrt(dot(x, x)));
-}
-template <class T, u32 n>
-WEFT_DEVICE Vec<T, n> normalize_max(const Vec<T, n>& x) {
-    return divided(x, greatest_feature(x));
-}
-template <class T, u32 n>
-WEFT_DEVICE Vec<T, n> normalize_softmax(const Vec<T, n>& x) {
-    const T top = greatest_feature(x);
-    return normalize_sum(each<Vec<T, n>>([&](u32 k) { return real::exp(x[k] - top); }));
-}
-
-// Taking apart and putting together.
-template <u32 columns, class T, u32 n>
-WEFT_DEVICE Vec<T, columns> row_of(const Vec<T, n>& matrix, i64 row) {
-    return each<Vec<T, columns>>([&](u32 k) { return matrix[row * columns + k]; });
-}
-template <class V, class T, u32 n>
-WEFT_DEVICE void put_row(V& matrix, u32 row, const Vec<T, n>& value) {
-    for (u32 k = 0; k < n; ++k) matrix[row * n + k] = value[k];
+template <class V, class... Scalars>
+WEFT_DEVICE V stack(const Scalars&... scalars) {
+    const typename V::Element all[] = {static_cast<typename V::Element>(scalars)...};
+    return of_all<V>(all);
 }
 template <class V, class... Rows>
 WEFT_DEVICE V stack_rows(const Rows&... rows) {
-    V matrix;
+    V result;
     u32 row = 0;
-    (put_row(matrix, row++, rows), ...);
-    return matrix;
+    const auto put = [&](const auto& value) {
+        WEFT_UNROLL(unrolled(V::width))
+        for (u32 j = 0; j < V::width; ++j) result(row, j) = value[j];
+        ++row;
+    };
+    (put(rows), ...);
+    return result;
+}
+
+// Products.
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE Vec<T, rows, columns, lanes> outer(const Vec<T, 1, rows, lanes>& a,
+                                               const Vec<T, 1, columns, lanes>& b WEFT_HERE) {
+    Vec<T, rows, columns, lanes> result;
+    WEFT_UNROLL(unrolled(rows))
+    for (u32 i = 0; i < rows; ++i) {
+        const T factor = a.get(0, i WEFT_PASS);
+        WEFT_UNROLL(unrolled(result.width))
+        for (u32 j = 0; j < result.width; ++j) result(i, j) = mul(factor, b[j]);
+    }
+    return result;
+}
+template <class T, u32 rows, u32 inner, u32 columns, u32 lanes>
+WEFT_DEVICE Vec<T, rows, columns, lanes> matmul(const Vec<T, rows, inner, lanes>& a,
+                                                const Vec<T, inner, columns, lanes>& b WEFT_HERE) {
+    Vec<T, rows, columns, lanes> result = fill<Vec<T, rows, columns, lanes>>(T(0));
+    WEFT_UNROLL(unrolled(rows))
+    for (u32 i = 0; i < rows; ++i) {
+        WEFT_UNROLL(unrolled(inner))
+        for (u32 k = 0; k < inner; ++k) {
+            const T factor = a.get(i, k WEFT_PASS);
+            WEFT_UNROLL(unrolled(result.width))
+            for (u32 j = 0; j < result.width; ++j) {
+                result(i, j) = add(result(i, j), mul(factor, b(k, j)));
+            }
+        }
+    }
+    return result;
+}
+// Products of a matrix and a vector whose terms are combined from `start`, an identity, on: of a row
+// vector and the columns of the matrix, and of the rows of the matrix and a column vector.
+template <class T, u32 rows, u32 columns, u32 lanes, class Combine>
+WEFT_DEVICE Vec<T, 1, columns, lanes> by_columns(const Vec<T, 1, rows, lanes>& x,
+                                                 const Vec<T, rows, columns, lanes>& a, T start,
+                                                 Combine combine WEFT_HERE) {
+    Vec<T, 1, columns, lanes> result = fill<Vec<T, 1, columns, lanes>>(start);
+    WEFT_UNROLL(unrolled(rows))
+    for (u32 i = 0; i < rows; ++i) {
+        const T factor = x.get(0, i WEFT_PASS);
+        WEFT_UNROLL(unrolled(result.width))
+        for (u32 j = 0; j < result.width; ++j) result[j] = combine(result[j], mul(factor, a(i, j)));
+    }
+    return result;
+}
+template <class T, u32 rows, u32 columns, u32 lanes, class Combine>
+WEFT_DEVICE Vec<T, 1, rows, lanes> by_rows(const Vec<T, rows, columns, lanes>& a,
+                                           const Vec<T, 1, columns, lanes>& x, T start,
+                                           Combine combine WEFT_HERE) {
+    using A = Vec<T, rows, columns, lanes>;
+    using Y = Vec<T, 1, rows, lanes>;
+    const auto part = [&](u32 row) {
+        T total = start;
+        WEFT_UNROLL(unrolled(A::width))
+        for (u32 j = 0; j < A::width; ++j) {
+            if (A::has(j)) total = combine(total, mul(a(row, j), x[j]));
+        }
+        return total;
+    };
+    if constexpr (!A::spread) {
+        T parts[rows];
+        WEFT_UNROLL(unrolled(rows))
+        for (u32 i = 0; i < rows; ++i) parts[i] = part(i);
+        return of_all<Y>(parts);
+    } else if constexpr (!Y::spread) {
+        return each<Y>([&](u32 j) { return combine_lanes<lanes>(part(j), combine WEFT_PASS); });
+    } else {
+        return each<Y>([&](u32 j) {
+            T parts[lanes];
+            WEFT_UNROLL(32)
+            for (u32 i = 0; i < lanes; ++i) {
+                const u32 row = j * lanes + i;
+                parts[i] = row < rows ? part(row) : start;
+            }
+            return scatter_combined<lanes>(parts, combine WEFT_PASS);
+        });
+    }
+}
+template <class V, class W>
+WEFT_DEVICE auto vecmat(const V& x, const W& a WEFT_HERE) {
+    using T = typename V::Element;
+    return by_columns(x, a, T(0), [](T p, T q) { return add(p, q); } WEFT_PASS);
+}
+template <class V, class W>
+WEFT_DEVICE auto matvec(const V& a, const W& x WEFT_HERE) {
+    using T = typename V::Element;
+    return by_rows(a, x, T(0), [](T p, T q) { return add(p, q); } WEFT_PASS);
+}
+template <class V, class W, class T>
+WEFT_DEVICE auto vecmat_max(const V& x, const W& a, T start WEFT_HERE) {
+    return by_columns(x, a, start, [](T p, T q) { return maximum(p, q); } WEFT_PASS);
+}
+template <class V, class W, class T>
+WEFT_DEVICE auto matvec_max(const V& a, const W& x, T start WEFT_HERE) {
+    return by_rows(a, x, start, [](T p, T q) { return maximum(p, q); } WEFT_PASS);
+}
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE Vec<T, columns, rows, lanes> transpose(
+    const Vec<T, rows, columns, lanes>& a WEFT_HERE) {
+    using A = Vec<T, rows, columns, lanes>;
+    using B = Vec<T, columns, rows, lanes>;
+    B result;
+    if constexpr (!A::spread) {
+        return each<B>([&](u32 k) {
+            return row_of(a, B::column(k % B::width))[k / B::width];
+        });
+    } else if constexpr (!B::spread) {
+        return each<B>([&](u32 k) { return a.get(0, k WEFT_PASS); });
+    } else {
+        for (u32 p = 0; p < B::width; ++p) {
+            for (u32 q = 0; q < A::width; ++q) {
+                T square[lanes];
+                WEFT_UNROLL(32)
+                for (u32 i = 0; i < lanes; ++i) {
+                    const u32 row = p * lanes + i;
+                    square[i] = row < rows ? a(row, q) : T(0);
+                }
+                transpose_square<lanes>(square WEFT_PASS);
+                WEFT_UNROLL(32)
+                for (u32 i = 0; i < lanes; ++i) {
+                    if (q * lanes + i < columns) result(q * lanes + i, p) = square[i];
+                }
+            }
+        }
+        return result;
+    }
+}
+template <class V>
+WEFT_DEVICE V eye() {
+    return each<V>(
+        [](u32 k) { return typename V::Element(k / V::width == V::column(k % V::width)); });
+}
+
+// Reductions over features, in order within a lane; `start` is an identity.
+template <class T, u32 rows, u32 columns, u32 lanes, class Combine>
+WEFT_DEVICE T fold(T start, const Vec<T, rows, columns, lanes>& x, Combine combine WEFT_HERE) {
+    using V = Vec<T, rows, columns, lanes>;
+    T total = start;
+    WEFT_UNROLL(unrolled(V::size))
+    for (u32 k = 0; k < V::size; ++k) {
+        if (V::has(k % V::width)) total = combine(total, x[k]);
+    }
+    if constexpr (V::spread) return combine_lanes<lanes>(total, combine WEFT_PASS);
+    else return total;
+}
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE T sum_features(const Vec<T, rows, columns, lanes>& x WEFT_HERE) {
+    return fold(T(0), x, [](T a, T b) { return add(a, b); } WEFT_PASS);
+}
+template <class T, u32 rows, u32 columns, u32 lanes>
+WEFT_DEVICE T greatest_feature(const Vec<T, rows, columns, lanes>& x WEFT_HERE) {
+    const T start = x.get(0, 0 WEFT_PASS);
+    return fold(start, x, [](T a, T b) { return maximum(a, b); } WEFT_PASS);
+}
+template <class T, u32 columns, u32 lanes>
+WEFT_DEVICE T dot(const Vec<T, 1, columns, lanes>& a,
+                  const Vec<T, 1, columns, lanes>& b WEFT_HERE) {
+    using V = Vec<T, 1, columns, lanes>;
+    return sum_features(each<V>([&](u32 k) { return mul(a[k], b[k]); }) WEFT_PASS);
+}
+
+// The place of the first feature that is better than all before it, or 0 if none is better than
+// `start`; a NaN is no better.
+template <class T>
+struct Ranked {
+    T value;
+    i64 place;
+};
+template <class V, class T, class Better>
+WEFT_DEVICE i64 best_feature(const V& x, T start, Better better WEFT_HERE) {
+    Ranked<T> best = {start, V::total};
+    for (u32 k = 0; k < V::size; ++k) {
+        if (V::has(k % V::width) && better(x[k], best.value)) best = {x[k], i64(V::offset(k))};
+    }
+    if constexpr (V::spread) {
+        best = combine_lanes<V::lanes>(best, [&](const Ranked<T>& a, const Ranked<T>& b) {
+            const bool first = better(a.value, b.value) ||
+                               (!better(b.value, a.value) && a.place < b.place);
+            return first ? a : b;
+        } WEFT_PASS);
+    }
+    return best.place == V::total ? 0 : best.place;
+}
+template <class V, class T>
+WEFT_DEVICE i64 argmin_feature(const V& x, T start WEFT_HERE) {
+    return best_feature(x, start, [](T a, T b) { return a < b; } WEFT_PASS);
+}
+template <class V, class T>
+WEFT_DEVICE i64 argmax_feature(const V& x, T start WEFT_HERE) {
+    return best_feature(x, start, [](T a, T b) { return a > b; } WEFT_PASS);
+}
+
+// Normalisation; a vector whose divisor is 0 stays as it is.
+template <class V, class T>
+WEFT_DEVICE V divided(const V& x, T divisor) {
+    if (divisor == 0) return x;
+    return each<V>([&](u32 k) { return x[k] / divisor; });
+}
+template <class V>
+WEFT_DEVICE V normalize_sum(const V& x WEFT_HERE) {
+    return divided(x, sum_features(x WEFT_PASS));
+}
+template <class V>
+WEFT_DEVICE V normalize_l2(const V& x WEFT_HERE) {
+    return divided(x, real::sqrt(dot(x, x WEFT_PASS)));
+}
+template <class V>
+WEFT_DEVICE V normalize_max(const V& x WEFT_HERE) {
+    return divided(x, greatest_feature(x WEFT_PASS));
+}
+template <class V>
+WEFT_DEVICE V normalize_softmax(const V& x WEFT_HERE) {
+    const typename V::Element top = greatest_feature(x WEFT_PASS);
+    return normalize_sum(each<V>([&](u32 k) { return real::exp(x[k] - top); }) WEFT_PASS);
 }
 
 }  // namespace weft

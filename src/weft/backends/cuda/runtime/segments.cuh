@@ -23,7 +23,7 @@ WEFT_DEVICE typename Visitor::Partial take_stretch(const Format& format, Visitor
     const i64 from = begin + length * member;
     const i64 to = from + length < end ? from + length : end;
     for (i64 slot = from; slot < to; ++slot) {
-        if (!format.valid(slot)) continue;
+        if (!format.valid(slot, row)) continue;
         if (visitor.take(partial, held, row, slot) && Visitor::exits) break;
     }
     return partial;

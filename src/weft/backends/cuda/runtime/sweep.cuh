@@ -96,7 +96,7 @@ constexpr bool has_classes = false;
 
 // What can be tuned without compiling anew.
 struct Knobs {
-    u32 row_lanes;     // groups that share a row (schedule `row`); 0: a block
+    u32 row_lanes;     // threads that share a row (schedule `row`); 0: a block
     u32 items;         // items per thread (schedule `merge`)
     u32 warp_degree;   // rows from here on go to a warp
     u32 block_degree;  // and from here on to a block

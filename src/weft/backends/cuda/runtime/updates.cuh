@@ -27,30 +27,24 @@ struct Field {
     }
     static WEFT_DEVICE bool differs(const T& x, const T& y) { return weft::differs(x, y); }
 };
-template <class T, u32 size>
-struct Field<Vec<T, size>> {
+template <class T, u32 rows, u32 columns, u32 lanes>
+struct Field<Vec<T, rows, columns, lanes>> {
+    using V = Vec<T, rows, columns, lanes>;
     template <class Stored>
-    static WEFT_DEVICE Vec<T, size> fetch(const Stored* array, i64 place) {
-        Vec<T, size> value;
-        for (u32 k = 0; k < size; ++k) value[k] = static_cast<T>(array[place * size + k]);
-        return value;
-    }
-    template <class Stored>
-    static WEFT_DEVICE void put(Stored* array, i64 place, const Vec<T, size>& value) {
-        for (u32 k = 0; k < size; ++k) array[place * size + k] = static_cast<Stored>(value[k]);
+    static WEFT_DEVICE V fetch(const Stored* array, i64 place) {
+        return features<V>(array, place);
     }
     template <class Stored>
-    static WEFT_DEVICE void leave(Stored* array, i64 place, const Vec<T, size>& value) {
-        for (u32 k = 0; k < size; ++k) {
-            store_relaxed(array + place * size + k, static_cast<Stored>(value[k]));
-        }
+    static WEFT_DEVICE void put(Stored* array, i64 place, const V& value) {
+        V::visit([&](u32 k, u32 at) { array[place * V::total + at] = Stored(value[k]); });
     }
-    static WEFT_DEVICE bool differs(const Vec<T, size>& x, const Vec<T, size>& y) {
-        for (u32 k = 0; k < size; ++k) {
-            if (weft::differs(x[k], y[k])) return true;
-        }
-        return false;
+    template <class Stored>
+    static WEFT_DEVICE void leave(Stored* array, i64 place, const V& value) {
+        V::visit([&](u32 k, u32 at) {
+            store_relaxed(array + place * V::total + at, Stored(value[k]));
+        });
     }
+    static WEFT_DEVICE bool differs(const V& x, const V& y) { return weft::differs(x, y); }
 };
 
 template <class T, class Stored>

@@ -1,0 +1,144 @@
+// Systems of linear equations of one vertex or arc, by all lanes of its group.
+//
+// A lane has some columns of the matrix (features.cuh). In each round the column that is
+// eliminated goes from the lane that has it to all, as the factors of the rows.
+#ifndef WEFT_LINEAR_CUH
+#define WEFT_LINEAR_CUH
+
+#include "features.cuh"
+
+namespace weft {
+
+// How far the loops over the rows of a system are unrolled: small ones stay in registers, every
+// element named by a constant.
+template <u32 n, u32 lanes>
+constexpr u32 rounds = n <= (lanes > 1 ? 16 : 6) ? n : 1;
+
+// Without a branch: a compiler that merges branches would choose between addresses.
+template <class T>
+WEFT_DEVICE void exchange_if(bool wanted, T& a, T& b) {
+    const T first = wanted ? b : a;
+    b = wanted ? a : b;
+    a = first;
+}
+
+// The solution of a x = b for each column of b, by Gauss-Jordan elimination with partial pivoting;
+// zeros after a fault where the matrix has no inverse.
+template <class T, u32 n, u32 columns, u32 lanes>
+WEFT_DEVICE Vec<T, n, columns, lanes> eliminate(Vec<T, n, n, lanes> a, Vec<T, n, columns, lanes> x,
+                                                Fault* fault, u32 function,
+                                                i64 vertex WEFT_HERE) {
+    using A = Vec<T, n, n, lanes>;
+    using X = Vec<T, n, columns, lanes>;
+    [[maybe_unused]] constexpr u32 whole = rounds<n, lanes>;
+    WEFT_UNROLL(whole)
+    for (u32 column = 0; column < n; ++column) {
+        T factors[n];
+        WEFT_UNROLL(whole)
+        for (u32 i = 0; i < n; ++i) factors[i] = a.get(i, column WEFT_PASS);
+        u32 pivot = column;
+        T best = absolute(factors[column]);
+        WEFT_UNROLL(whole)
+        for (u32 i = column + 1; i < n; ++i) {
+            const T size = absolute(factors[i]);
+            if (size > best || size != size) {
+                best = size;
+                pivot = i;
+            }
+        }
+        if (!(best > 0)) {
+            report(fault, SINGULAR, function, vertex WEFT_PASS);
+            return fill<X>(T(0));
+        }
+        WEFT_UNROLL(whole)
+        for (u32 i = column + 1; i < n; ++i) {
+            exchange_if(i == pivot, factors[column], factors[i]);
+            WEFT_UNROLL(whole)
+            for (u32 j = 0; j < A::width; ++j) exchange_if(i == pivot, a(column, j), a(i, j));
+            WEFT_UNROLL(whole)
+            for (u32 j = 0; j < X::width; ++j) exchange_if(i == pivot, x(column, j), x(i, j));
+        }
+        const T diagonal = factors[column];
+        WEFT_UNROLL(whole)
+        for (u32 j = 0; j < X::width; ++j) x(column, j) /= diagonal;
+        WEFT_UNROLL(whole)
+        for (u32 j = 0; j < A::width; ++j) a(column, j) /= diagonal;
+        WEFT_UNROLL(whole)
+        for (u32 i = 0; i < n; ++i) {
+            if (i == column) continue;
+            WEFT_UNROLL(whole)
+            for (u32 j = 0; j < X::width; ++j) {
+                x(i, j) = sub(x(i, j), mul(factors[i], x(column, j)));
+            }
+            WEFT_UNROLL(whole)
+            for (u32 j = 0; j < A::width; ++j) {
+                a(i, j) = sub(a(i, j), mul(factors[i], a(column, j)));
+            }
+        }
+    }
+    return x;
+}
+template <class T, u32 n, u32 lanes>
+WEFT_DEVICE Vec<T, 1, n, lanes> solve(const Vec<T, n, n, lanes>& a, const Vec<T, 1, n, lanes>& b,
+                                      Fault* fault, u32 function, i64 vertex WEFT_HERE) {
+    return transpose(
+        eliminate(a, transpose(b WEFT_PASS), fault, function, vertex WEFT_PASS) WEFT_PASS);
+}
+template <class T, u32 n, u32 lanes>
+WEFT_DEVICE Vec<T, n, n, lanes> inverse(const Vec<T, n, n, lanes>& a, Fault* fault, u32 function,
+                                        i64 vertex WEFT_HERE) {
+    return eliminate(a, eye<Vec<T, n, n, lanes>>(), fault, function, vertex WEFT_PASS);
+}
+
+// The same for a symmetric positive definite matrix, of which the lower half is read: Cholesky's
+// factor column by column; zeros after a fault where a pivot is not positive.
+template <class T, u32 n, u32 lanes>
+WEFT_DEVICE Vec<T, 1, n, lanes> solve_spd(Vec<T, n, n, lanes> a, Vec<T, 1, n, lanes> x,
+                                          Fault* fault, u32 function, i64 vertex WEFT_HERE) {
+    using A = Vec<T, n, n, lanes>;
+    [[maybe_unused]] constexpr u32 whole = rounds<n, lanes>;
+    WEFT_UNROLL(whole)
+    for (u32 column = 0; column < n; ++column) {
+        const T pivot = a.get(column, column WEFT_PASS);
+        if (!(pivot > 0)) {
+            report(fault, NOT_POSITIVE, function, vertex WEFT_PASS);
+            return fill<Vec<T, 1, n, lanes>>(T(0));
+        }
+        const T root = real::sqrt(pivot);
+        const T solved = x.get(0, column WEFT_PASS) / root;
+        T own[A::width];  // the factors of the rows that have the numbers of this lane's columns
+        WEFT_UNROLL(whole)
+        for (u32 i = column; i < n; ++i) {
+            const T factor = i == column ? root : a.get(i, column WEFT_PASS) / root;
+            WEFT_UNROLL(whole)
+            for (u32 j = 0; j < A::width; ++j) {
+                if (A::column(j) == i) own[j] = factor;
+                if (A::column(j) == column) a(i, j) = factor;
+                // own[j] is known by now wherever the lower half is.
+                else if (A::column(j) > column && A::column(j) <= i) {
+                    a(i, j) = sub(a(i, j), mul(factor, own[j]));
+                }
+            }
+        }
+        WEFT_UNROLL(whole)
+        for (u32 j = 0; j < A::width; ++j) {
+            if (A::column(j) == column) x[j] = solved;
+            else if (A::column(j) > column && A::has(j)) x[j] = sub(x[j], mul(own[j], solved));
+        }
+    }
+    WEFT_UNROLL(whole)
+    for (u32 step = 0; step < n; ++step) {
+        const u32 i = n - 1 - step;
+        const T solved = x.get(0, i WEFT_PASS) / a.get(i, i WEFT_PASS);
+        WEFT_UNROLL(whole)
+        for (u32 j = 0; j < A::width; ++j) {
+            if (A::column(j) == i) x[j] = solved;
+            else if (A::column(j) < i) x[j] = sub(x[j], mul(a(i, j), solved));
+        }
+    }
+    return x;
+}
+
+}  // namespace weft
+
+#endif

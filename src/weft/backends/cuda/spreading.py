@@ -1,0 +1,85 @@
+"""How many lanes share the features of one arc or vertex.
+
+Consecutive lanes of a group take consecutive features, so that loads and atomics coalesce and an
+accumulator of k features costs each lane k / lanes registers. Scalars are computed by all lanes
+alike; whatever they could find different from each other rules groups out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.sorting import sorts_messages
+from weft.backends.cuda.text import items_of
+from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
+from weft.ir.plan import Sweep
+
+# Messages that are chosen under a lock, or kept in memory of the row: by one thread.
+_BY_ONE = ("argmin", "argmax", "mode")
+
+
+def lanes_for(shapes: Iterable[Shape], most: int) -> int:
+    """Return the width of a group that values of some shapes are spread over."""
+    widest = max((shape[-1] for shape in shapes if shape), default=1)
+    lanes = 1
+    while lanes < min(widest, most):
+        lanes *= 2
+    return lanes
+
+
+def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
+    """Return how many lanes share the features of an item of a sweep; 1 where they cannot."""
+    if _refused(kernel, sweep):
+        return 1
+    return lanes_for(_shapes(kernel, sweep), kernel.options.feature_lanes)
+
+
+def widest_items(kernel: Kernel, sweeps: list[Sweep]) -> int:
+    """Return the most features of one value that a lane has in registers."""
+    found = [
+        items_of(shape, spread_lanes(kernel, sweep))
+        for sweep in sweeps
+        for shape in _shapes(kernel, sweep)
+        if shape
+    ]
+    return max(found, default=0)
+
+
+def _shapes(kernel: Kernel, sweep: Sweep) -> list[Shape]:
+    """Return the shapes of all that a sweep computes and writes."""
+    shapes = [kernel.types[name][1] for step in sweep.steps for name in step.into]
+    for step in sweep.steps:
+        for block in _blocks(step):
+            shapes += [value.shape for value in block.walk()]
+            shapes += [shape for value in block.walk() for _, shape in value.results]
+    return shapes
+
+
+def _blocks(step: Step) -> list[Block]:
+    return [*step_blocks(step), *(block for _, block in step.hoisted)]
+
+
+def _refused(kernel: Kernel, sweep: Sweep) -> bool:
+    """Whether lanes of a group could see different scalars, or one thread must act alone."""
+    in_place = set(sweep.last.into) if sweep.mode == "online" else set()
+    if sweep.mode == "once" or sweep.in_order or sweep.facts.live or kernel.pairs:
+        return True
+    if sweep.kind == "edge" and sorts_messages(sweep, kernel.options):
+        return True
+    for step in sweep.steps:
+        if any(_by_one(reduction) for reduction in step.reductions):
+            return True
+        for value in (value for block in _blocks(step) for value in block.walk()):
+            if value.op in LIVE_READ | LIVE_WRITE | {"common"}:
+                return True
+            if value.op == "gather" and any(_by_one(group[0]) for group in value.attr[1]):
+                return True
+            scalar = value.op == "load" and not value.shape and value.attr[0] == "field"
+            if scalar and value.attr[2] in in_place:
+                return True
+    return False
+
+
+def _by_one(reduction: Reduction) -> bool:
+    return reduction.name in _BY_ONE
