@@ -13,8 +13,13 @@ import scipy.sparse as sp
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import checks, cpu, graphs, peers, protocol, report
+from benchmarks import checks, cpu, defaults, graphs, peers, protocol, report
 from benchmarks.checks import Paths, Reference, Search
+from benchmarks.defaults_list import CONFIGURATIONS
+
+import weft
+from weft.config import each_choice
+from weft.schedules import schedules
 
 
 @pytest.fixture
@@ -325,3 +330,21 @@ def test_the_command_names_what_it_does_not_know(option, value):
     ran = run_command(option, value)
     assert ran.exit_code == 2
     assert value in ran.output
+
+
+@pytest.mark.parametrize("task", CONFIGURATIONS)
+def test_defaults_are_compared_with_at_least_60_configurations(task):
+    configs = {weft.Config(**options) for options in CONFIGURATIONS[task]}
+    assert len(configs) == len(CONFIGURATIONS[task]) >= 60
+    known = {schedule for c in configs for schedule in each_choice(c.schedule)} - {None}
+    assert known == {s for s in schedules() if s != "weaver"}
+
+
+def test_a_default_is_measured_against_the_best_of_its_list():
+    row = defaults.Row("kron8", "bfs", default_ms=3.0)
+    assert row.ratio == 1.0  # nothing else was timed
+    row.best_ms = 2.0
+    assert row.ratio == 1.5
+    assert defaults.same(3, 3) and not defaults.same(3, 4)
+    assert defaults.same(np.array([0.25, 0.75]), np.array([0.25, 0.75]))
+    assert not defaults.same(np.array([1, 2]), np.array([1, 3]))

@@ -1,0 +1,194 @@
+"""How good the defaults are: ``python benchmarks/defaults.py``.
+
+Every task runs under a published list of configurations (``defaults_list.py``) and under none, on a
+Kronecker graph and a road network. Printed are the default, the best of the list, and by how much
+the default is slower. A configuration that takes more than four times the best so far is stopped.
+Kernels are compiled side by side while others run. ``--device emulated --tiny`` tries it without a
+GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import gpu_checks, gpu_graphs, gpu_report
+from benchmarks.defaults_list import CONFIGURATIONS
+from benchmarks.gpu_graphs import Workload
+
+BUDGET_SECONDS = 200.0
+GRAPHS = ("kron18", "road1500")
+AIM = 1.5  # times the best
+CONFIRM_RUNS = 5
+RANK_TOLERANCE = 1e-9
+
+
+@dataclass
+class Row:
+    """What became of one task on one graph."""
+
+    graph: str
+    task: str
+    default_ms: float = math.nan
+    best_ms: float = math.inf
+    best: dict[str, Any] = field(default_factory=dict)
+    listed: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
+    times: list[tuple[str, float]] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """How much longer the default takes than the best of the list, itself included."""
+        return self.default_ms / min(self.best_ms, self.default_ms)
+
+
+def caller(task: str, workload: Workload) -> Callable[[Any], Any]:
+    """Return what runs a task under a configuration."""
+    import weft
+
+    g, source = workload.graph, workload.source
+
+    def pagerank(config: Any) -> Any:
+        options = {"tol": 0, "max_iter": gpu_checks.ITERATIONS, "on_unconverged": "return"}
+        return weft.pagerank(g, config=config, **options)
+
+    return {
+        "bfs": lambda config: weft.bfs(g, source, config=config).level,
+        "sssp": lambda config: weft.sssp(g, source, config=config).dist,
+        "pagerank": pagerank,
+        "components": lambda config: weft.connected_components(g, config=config),
+        "triangles": lambda config: weft.triangle_count(g, config=config),
+        "cores": lambda config: weft.core_number(g, config=config),
+    }[task]
+
+
+def same(result: Any, right: Any) -> bool:
+    """Whether a result is as right as the default's."""
+    if isinstance(right, int):
+        return int(result) == right
+    if right.dtype.kind == "f":
+        return float(abs(result - right).sum()) <= RANK_TOLERANCE
+    return bool((result == right).all())
+
+
+def measure(task: str, workload: Workload, seconds: float) -> Row:
+    """Run a task under the configurations of its list, as far as there is time."""
+    import weft
+    from weft.tuning.measuring import Bench
+
+    began = time.perf_counter()
+    configurations = [weft.Config(**options) for options in CONFIGURATIONS[task]]
+    row = Row(workload.name, task, listed=len(configurations))
+    bench = Bench(caller(task, workload), workload.graph.topology.device, same=same)
+    try:
+        row.default_ms = bench.start().ms
+        for config in configurations:
+            bench.begin(config)
+        counts: Counter[str] = Counter()
+        best = None
+        while configurations:
+            if time.perf_counter() - began > seconds:
+                counts["no time"] += len(configurations)
+                break
+            config = next((c for c in configurations if bench.is_ready(c)), configurations[0])
+            configurations.remove(config)
+            trial = bench.measure(config)
+            counts[trial.status] += 1
+            row.times.append((_text(config.given()), trial.ms))
+            if trial.status in ("wrong", "failed"):
+                row.troubles.append(f"{_text(config.given())}: {trial.status}: {trial.reason}")
+            if trial.is_timed and (best is None or trial.ms < best.ms):
+                best = trial
+        row.outcomes = dict(counts)
+        if best is not None:
+            # Once more in turn: the clock of the device may have changed meanwhile.
+            pairs = [
+                (bench.confirm(weft.Config())[0], bench.confirm(best.config)[0])
+                for _ in range(CONFIRM_RUNS)
+            ]
+            row.default_ms = min([row.default_ms, *(default for default, _ in pairs)])
+            row.best_ms = min([best.ms, *(other for _, other in pairs)])
+            row.best = best.config.given()
+    finally:
+        bench.close()
+    return row
+
+
+def _text(given: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in given.items()) or "default"
+
+
+def report(rows: list[Row]) -> None:
+    """Print a line for each task and graph, and the mean."""
+    cells = []
+    for row in sorted(rows, key=lambda row: -row.ratio):
+        outcomes = ", ".join(f"{count} {name}" for name, count in row.outcomes.items())
+        cells.append(
+            [row.graph, row.task, f"{row.default_ms:.3g}", f"{row.best_ms:.3g}",
+             f"{row.ratio:.2f}", _text(row.best), outcomes]
+        )  # fmt: skip
+    head = ["graph", "task", "default ms", "best ms", "ratio", "best configuration", "trials"]
+    print(gpu_report.table(head, cells, "The default against the best of a list"))
+    ratios = [row.ratio for row in rows]
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        over = sum(ratio > AIM for ratio in ratios)
+        print(f"geometric mean {mean:.3f}, worst {max(ratios):.2f}, {over} above {AIM}")
+    for row in rows:
+        for trouble in row.troubles:
+            print(f"{row.task} on {row.graph}: {trouble}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="The defaults against a list of configurations.")
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="between commas")
+    parser.add_argument("--tasks", default=",".join(CONFIGURATIONS), help="between commas")
+    parser.add_argument("--tiny", action="store_true", help="kron8 and road24")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    os.environ["WEFT_TUNINGS"] = "off"  # defaults, not what was tuned here
+    tasks = options.tasks.split(",")
+    if unknown := [task for task in tasks if task not in CONFIGURATIONS]:
+        parser.error(f"tasks {unknown} are not known. Expected {', '.join(CONFIGURATIONS)}.")
+    graphs = ["kron8", "road24"] if options.tiny else options.graphs.split(",")
+    began = time.perf_counter()
+    rows: list[Row] = []
+    left = len(graphs) * len(tasks)
+    for graph in graphs:
+        workload = gpu_graphs.make(graph, options.device)
+        print(f"{graph}: {workload.arcs.m:,} arcs", flush=True)
+        for task in tasks:
+            seconds = (options.budget - (time.perf_counter() - began)) / left
+            left -= 1
+            row = measure(task, workload, seconds)
+            rows.append(row)
+            print(
+                f"[{time.perf_counter() - began:6.1f} s] {task} on {graph}: default "
+                f"{row.default_ms:.3g} ms, best {row.best_ms:.3g} ms by {_text(row.best)}; "
+                f"{row.outcomes}",
+                flush=True,
+            )
+            if options.json is not None:
+                found = [{**vars(row), "ratio": row.ratio} for row in rows]
+                options.json.write_text(json.dumps(found, indent=1, default=str) + "\n")
+        del workload
+    report(rows)
+    return int(any(row.troubles for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
