@@ -371,9 +371,11 @@ def out_of_memory(
     """Return the error about memory that ran out on a device; `lighter` are choices to change."""
     wanted = "more memory" if needed is None else bytes_text(needed)
     of = "" if total is None else f" of {bytes_text(total)}"
+    scattered = ", but in pieces that are too small" if needed and needed <= free else ""
     less = f"Less is needed with {'; or '.join(lighter)}. " if lighter else ""
     return DeviceMemoryError(
-        f"Out of memory on {str(device)!r}: {wanted} was needed, {bytes_text(free)}{of} was free. "
+        f"Out of memory on {str(device)!r}: {wanted} was needed, {bytes_text(free)}{of} was free"
+        f"{scattered}. "
         f"{less}Delete graphs and states that are no longer used, build directed graphs with "
         "keep='out' or keep='in', drop columns that no program reads, or use device='cpu'; "
         "weft.estimate_memory(g, 'bfs') tells beforehand what a run takes.",

@@ -176,7 +176,8 @@ ALGORITHMS = {
 def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
     """Return how much memory an algorithm needs on the device of a graph.
 
-    An upper estimate: directions that a run may look at are counted even if it does not come to it.
+    An upper estimate for a run without a `Config`: directions that it may look at are counted even
+    if it does not come to it.
 
     Parameters
     ----------

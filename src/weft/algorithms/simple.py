@@ -62,7 +62,7 @@ def _has_parallel_arcs(topology: Topology) -> bool:
         end = min(begin + length, targets.size)
         same = targets[begin:end] == targets[begin - 1 : end - 1]
         slots = xp.flatnonzero(same) + begin  # fine where a row begins there
-        if bool((offsets[xp.searchsorted(offsets, slots)] != slots).any()):
+        if slots.size and bool((offsets[xp.searchsorted(offsets, slots)] != slots).any()):
             return True
     return False
 
