@@ -189,3 +189,35 @@ def als_error(g, factors, implicit=None):
     confidence = np.ones(len(src)) if implicit is None else 1 + implicit * weight
     missed = (weight if implicit is None else 1) - product
     return np.sqrt((confidence * missed**2).sum() / confidence.sum())
+
+
+def propagation_matrix(g, aggregation, column=None):
+    """Return the operator of gcn_propagate as a matrix."""
+    a = matrix(g, column) if column is not None else _counted(g)
+    total = a.sum(axis=1)
+    if aggregation == "sum":
+        return a
+    if aggregation == "mean":
+        return safe_inverse(total)[:, None] * a
+    scale = 1 / np.sqrt(1 + total)
+    return scale[:, None] * (a + np.eye(len(a))) * scale
+
+
+def _counted(g):
+    src, dst, _ = arcs(g)
+    a = np.zeros((g.num_vertices,) * 2)
+    np.add.at(a, (dst, src), 1)
+    return a
+
+
+def fastrp(g, projection, weights):
+    """Average scaled random vectors over the neighbours."""
+    a = _counted(g)
+    mean = a / np.maximum(a.sum(axis=1), 1)[:, None]
+    x, embedding = np.asarray(projection, float), 0.0
+    for weight in weights:
+        x = mean @ x
+        length = np.linalg.norm(x, axis=1, keepdims=True)
+        x = x / np.where(length == 0, 1, length)
+        embedding = embedding + weight * x
+    return embedding

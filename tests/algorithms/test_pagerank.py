@@ -138,3 +138,76 @@ def test_not_converged():
 def test_errors(options, error, message):
     with pytest.raises(error, match=message):
         weft.pagerank(AWKWARD["weights negative"](), **options)
+
+
+# -- rankings of several homes, and adaptive ones
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_adaptive_on_awkward_graphs(name):
+    g = AWKWARD[name]()
+    check(g, weft.pagerank(g, tol=1e-8, max_iter=300, adaptive=True))
+
+
+@given(graphs(index_dtype=None, weights="int", directed=True, min_vertices=1), st.integers(0, 99))
+@settings(max_examples=20)
+def test_adaptive_with_weights_and_a_home(g, seed):
+    home = np.random.default_rng(seed).integers(0, 3, g.num_vertices) + (
+        np.arange(g.num_vertices) == seed % g.num_vertices
+    )
+    options = {"weighted": True, "personalization": home}
+    rank = weft.pagerank(g, tol=1e-8, max_iter=300, adaptive=True, **options)
+    check(g, rank, **options)
+
+
+def test_settled_vertices_leave():
+    """Rank runs down a path from vertex 0 alone: a vertex is active once, then never again."""
+    g = weft.generators.path(400, directed=True)
+    with weft.profile() as record:
+        rank = weft.pagerank(g, personalization={0: 1}, adaptive=True)
+    home = np.arange(400) == 0
+    np.testing.assert_allclose(rank, expected_rank(g, personalization=home), atol=1e-5)
+    edges = sum(step.edges for step in record.records)
+    assert 50 < edges < 400
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_many_homes_at_once(k):
+    g = medium(directed=True)
+    homes = np.random.default_rng(k).random((g.num_vertices, k)) ** 8
+    found = weft.pagerank(g, tol=1e-8, max_iter=200, personalization=homes)
+    assert found.shape == homes.shape
+    for column in range(k):
+        alone = weft.pagerank(g, tol=1e-8, max_iter=200, personalization=homes[:, column])
+        np.testing.assert_allclose(found[:, column], alone, atol=1e-7)
+
+
+def test_many_weighted_homes_in_float32_on_a_device():
+    g = AWKWARD["weights of int64 ids"]()
+    homes = np.eye(g.num_vertices, 2)
+    options = {"weighted": True, "personalization": homes, "dtype": "float32"}
+    found = weft.pagerank(g.to("emulated"), **options)
+    assert found.dtype == np.float32
+    for column in range(2):
+        want = expected_rank(g, weighted=True, personalization=homes[:, column])
+        np.testing.assert_allclose(found[:, column], want, atol=1e-5)
+
+
+def test_adaptive_on_the_emulated_device():
+    g = AWKWARD["social"]()
+    found = weft.pagerank(g.to("emulated"), adaptive=True)
+    np.testing.assert_allclose(found, expected_rank(g), atol=1e-5)
+
+
+def test_errors_of_several_and_adaptive():
+    g = weft.generators.path(4)
+    with pytest.raises(ConfigError, match="exclude each other"):
+        weft.pagerank(g, personalization=np.ones((4, 2)), adaptive=True)
+    with pytest.raises(ConfigError, match="damping=1 never jumps"):
+        weft.pagerank(g, 1.0, adaptive=True)
+    with pytest.raises(GraphError, match=r"shape \(3, 2\). Expected \(4, k\)"):
+        weft.pagerank(g, personalization=np.ones((3, 2)))
+    with pytest.raises(GraphError, match="every column"):
+        weft.pagerank(g, personalization=np.eye(4, 2) - [0, 1])
+    with pytest.raises(ConvergenceError, match="after 3 iterations"):
+        weft.pagerank(g, max_iter=3, adaptive=True)

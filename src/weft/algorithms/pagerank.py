@@ -19,9 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.guarding import on_its_device
+from weft.algorithms.many_pageranks import many_ranks
 from weft.config import Config
 from weft.devices import as_array, module_of, move
+from weft.engine.run import Run
 from weft.engine.state import full, scalar
 from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
 from weft.graph import Graph
@@ -63,6 +66,7 @@ def pagerank(
     weighted: bool = False,
     dtype: Any = np.float64,
     *,
+    adaptive: bool = False,
     on_unconverged: str = "raise",
     warm_start: Any = None,
     config: Config | None = None,
@@ -81,11 +85,15 @@ def pagerank(
         The largest number of iterations.
     personalization
         Where jumps go to: a non-negative value for each vertex, or a dictionary from vertices to
-        values (0 for the others); scaled to add up to 1. By default everywhere alike.
+        values (0 for the others); scaled to add up to 1. By default everywhere alike. An array of
+        shape (n, k) asks for k rankings at once, one per column.
     weighted
         Whether an edge is followed in proportion to its weight; all alike by default.
     dtype
         The dtype of the ranks, float64 or float32.
+    adaptive
+        Whether vertices leave when they have settled: only what still moves is passed on. Faster
+        where ranks settle at different times; `damping` must be below 1.
     on_unconverged
         ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
     warm_start
@@ -97,7 +105,7 @@ def pagerank(
     Returns
     -------
     ndarray
-        One rank per vertex.
+        One rank per vertex, or one row of k ranks.
 
     Raises
     ------
@@ -118,9 +126,23 @@ def pagerank(
     >>> before = weft.pagerank(g)
     >>> weft.pagerank(g.add_edges([0], [1]), warm_start=before).round(3).tolist()
     [0.373, 0.196, 0.394, 0.038]
+    >>> weft.pagerank(g, personalization=[[1, 0], [0, 1], [0, 0], [0, 0]]).round(3).tolist()
+    [[0.541, 0.391], [0.0, 0.15], [0.459, 0.459], [0.0, 0.0]]
     """
     dtype = _check_options(damping, tol, dtype, on_unconverged)
     n = g.num_vertices
+    several = getattr(personalization, "ndim", None) == 2 or np.ndim(personalization) == 2
+    if several or adaptive:
+        if warm_start is not None or (several and adaptive):
+            raise ConfigError(
+                "adaptive=True, several personalizations and warm_start= exclude each other. "
+                "Expected one of them."
+            )
+        ranks, run = _without_sinks(
+            g, several, personalization, weighted, damping, tol, max_iter, dtype, config
+        )
+        _check_end(run, on_unconverged, tol)
+        return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
     strength = g.out_degree
     if weighted:
@@ -137,13 +159,33 @@ def pagerank(
     )
     step = refresh(weighted, personalization is not None, dtype)
     run = g.iterate(step, state, until=lambda error: error <= tol, max_iter=max_iter, config=config)
-    if not run.converged and on_unconverged == "raise":
-        raise ConvergenceError(
-            f"PageRank did not converge: the error is {state.error:.3g} after {run.steps} "
-            f"iterations. Expected at most tol={tol:g}; raise max_iter or tol, or pass "
-            f"on_unconverged='return' to take the ranks as they are."
-        )
+    _check_end(run, on_unconverged, tol)
     return state.rank
+
+
+def _without_sinks(
+    g: Graph, several: bool, personalization: Any, weighted: bool, damping: float, *options: Any
+) -> tuple[Array, Run]:
+    """Rank by the linear system alone, in which vertices without out-edges send nothing."""
+    if damping == 1:
+        raise ConfigError("damping=1 never jumps home. Expected less with these options.")
+    dtype = options[2]
+    strength = _strength(g).astype(dtype) if weighted else None
+    if several:
+        return many_ranks(g, personalization, strength, damping, *options)
+    home = None if personalization is None else _home(personalization, g.num_vertices)
+    return adaptive_ranks(g, home, strength, damping, *options)
+
+
+def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
+    if run.converged or on_unconverged == "return":
+        return
+    error = run.scalars.get("error", run.scalars.get("moved"))
+    raise ConvergenceError(
+        f"PageRank did not converge: the error is {error:.3g} after {run.steps} iterations. "
+        f"Expected at most tol={tol:g}; raise max_iter or tol, or pass on_unconverged='return' to "
+        f"take the ranks as they are."
+    )
 
 
 def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) -> np.dtype[Any]:

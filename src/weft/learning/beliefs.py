@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array, module_of
 from weft.engine.state import full, parameter, scalar
@@ -29,11 +30,11 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.learning.inputs import (
-    by_pull,
     check_finite,
     check_fraction,
     check_tolerance,
     edge_shape,
+    pulled,
     vertex_features,
 )
 from weft.program import edge, fold, vertex
@@ -111,6 +112,7 @@ def passing(column: str | None, turned: bool, mode: str, damping: float, log: bo
     return fold(pass_on, believe)
 
 
+@on_its_device
 def belief_propagation(
     g: Graph,
     priors: Any,
@@ -193,7 +195,7 @@ def belief_propagation(
     messages = g.edge_state(message=full(start, kind, k))
     run = g.iterate(
         step, state, edge_state=messages, until=lambda error: error <= tol, max_iter=max_iter,
-        config=by_pull(config),
+        direction=pulled(config), config=config,
     )  # fmt: skip
     beliefs = module_of(prior).exp(state.belief) if log_domain else state.belief
     return Beliefs(beliefs, run.steps, run.converged)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array
 from weft.engine.state import State, scalar
@@ -109,6 +110,7 @@ def measuring(trust: float | None, dtype: Any) -> Any:
     return measure
 
 
+@on_its_device
 def als(
     g: Graph,
     k: int = 16,

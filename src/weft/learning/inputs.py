@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from weft.config import Config, check_config
+from weft.config import Config
 from weft.devices import as_array, module_of
 from weft.engine.run import Run
 from weft.errors import ConfigError, ConvergenceError, FieldError, GraphError, unknown
@@ -109,10 +108,9 @@ def weight_of(e: Any, name: str, dtype: Any) -> Any:
     return fn.cast(getattr(e, name), dtype)
 
 
-def by_pull(config: Config | None) -> Config:
-    """Return a configuration that pulls, unless it says otherwise: every arc sends every time."""
-    checked = check_config(config)
-    return replace(checked, direction="pull") if checked.direction == "auto" else checked
+def pulled(config: Config | None) -> str | None:
+    """Return the direction for steps in which every arc sends, unless a configuration says it."""
+    return "pull" if config is None or config.direction == "auto" else None
 
 
 def check_end(on_unconverged: str) -> None:

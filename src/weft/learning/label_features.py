@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array
 from weft.errors import GraphError
@@ -63,6 +64,7 @@ def propagation(
     return mix
 
 
+@on_its_device
 def label_propagation_features(
     g: Graph,
     labels: Any,

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.graph import Graph
 from weft.ir import functions as fn
@@ -53,6 +54,7 @@ def ranking(weight: str, alpha: float, tol: float, dtype: Any) -> tuple[Any, Any
     return weigh, spread
 
 
+@on_its_device
 def manifold_ranking(
     g: Graph,
     start: Any,

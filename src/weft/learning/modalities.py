@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import parameter
 from weft.errors import ConfigError
@@ -56,6 +57,7 @@ def mixing(weight: str, vectors: bool, tol: float, dtype: Any) -> Any:
     return mix
 
 
+@on_its_device
 def multimodal(
     g: Graph,
     start: Any,
