@@ -19,7 +19,7 @@ from weft.program import trace_program
 if TYPE_CHECKING:
     from weft.backends.cuda.describing import KernelFacts
     from weft.ir.ops import Program
-    from weft.ir.plan import Sweep
+    from weft.ir.plan import Sweep, claim_field
     from weft.ir.request import Request
 
 MODES = {
@@ -103,6 +103,8 @@ class Explanation:
         CPU.
     launches
         On a GPU: how many launches a run takes. None on a CPU.
+    shape
+        On a GPU: the statistics of the graph that defaults are chosen by. None on a CPU.
     """
 
     ir: str
@@ -114,6 +116,7 @@ class Explanation:
     phases: tuple[tuple[str, str], ...] | None = None
     kernels: tuple[KernelFacts, ...] | None = None
     launches: str | None = None
+    shape: str | None = None
 
     def __str__(self) -> str:
         parts = {
@@ -126,6 +129,7 @@ class Explanation:
             parts["phases"] = "\n".join(
                 name if turn == "both" else f"{name} ({turn} only)" for name, turn in self.phases
             )
+            parts["graph"] = str(self.shape)
             kernels = "\n".join(map(str, self.kernels))
             parts[f"kernels on {self.device}"] = f"launches: {self.launches}\n{kernels}"
         parts["generated source"] = self.source
@@ -256,12 +260,14 @@ def _compile(request: Request) -> tuple[Any, dict[str, Any]]:
 
         return cpu.compile_program(request)[0], {}
     from weft.backends.cuda import describing, execute
+    from weft.backends.cuda.costs import describe_shape
 
     compiled, _ = execute.compile_program(request)
     return compiled, {
         "phases": tuple(compiled.rendered.phases),
         "kernels": describing.describe_kernels(request, compiled),
         "launches": describing.launches_text(compiled.options.fuse),
+        "shape": describe_shape(request.topology),
     }
 
 
@@ -292,6 +298,8 @@ def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary
     notes = []
     if sweep.early_exit:
         notes.append("a pull stops at the first message")
+    if sweep.rises:
+        notes.append(f"a pull tests {claim_field(sweep.steps[0])} in place of the frontier")
     if sweep.relaxes:
         notes.append("messages may be built from values of the same superstep (monotone)")
     if sweep.snapshots:

@@ -1,29 +1,47 @@
 """Defaults from the shape of a graph: which schedule suits its degrees.
 
-The rules come from measurements (benchmarks/RESULTS.md): rows of a few slots are best taken by
-threads side by side; a few rows of many thousand slots must be spread over the device, or the
-thread, warp or block that has one of them works alone.
+The rules come from measurements (benchmarks/RESULTS.md; `benchmarks/defaults.py` compares what they
+choose with a list of configurations): rows of a few slots are best taken by threads side by side; a
+few rows of many thousand slots must be spread over the device, or the thread, warp or block that
+has one of them works alone.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import weakref
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from weft.topology import Topology
 
 FEW_SLOTS = 32  # rows of at most so many are no burden for one thread
+EVEN = 4.0  # times the average: a largest row of at most so much is like the others
 WARP = 32
+SAMPLES = 5  # vertices around which it is looked how a graph grows
+LEVELS = 6
+MOST_SEEN = 1 << 14  # arcs that are looked at in one level
+EXPANDS = 1.5  # from level to level: a lattice of any dimension soon grows by less
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the defaults are chosen by."""
+    """What the defaults are chosen by.
+
+    Attributes
+    ----------
+    vertices, arcs
+        How many there are.
+    largest
+        The largest degree.
+    """
 
     vertices: int
     arcs: int
-    largest: int  # degree
+    largest: int
 
     @property
     def average(self) -> float:
@@ -31,12 +49,18 @@ class Shape:
         return self.arcs / max(1, self.vertices)
 
     @property
+    def skew(self) -> float:
+        """Return how many times the average the largest degree is."""
+        return self.largest / self.average if self.arcs else 1.0
+
+    @property
     def is_even(self) -> bool:
         """Whether no row is much longer than the others."""
-        return self.largest <= max(FEW_SLOTS, 4 * self.average)
+        return self.largest <= FEW_SLOTS or self.skew <= EVEN
 
 
 _shapes: weakref.WeakKeyDictionary[Topology, Shape] = weakref.WeakKeyDictionary()
+_diameters: weakref.WeakKeyDictionary[Topology, float] = weakref.WeakKeyDictionary()
 
 
 def shape_of(topology: Topology) -> Shape:
@@ -68,3 +92,83 @@ def common_lanes(shape: Shape) -> int:
     while lanes < WARP and 2 * lanes <= shape.average:
         lanes *= 2
     return lanes
+
+
+# -- how far a graph reaches
+
+
+def estimated_diameter(topology: Topology) -> float:
+    """Return about how many supersteps a search takes; found once, by a few array operations.
+
+    Around some vertices it is looked how many others lie 1, 2, ... steps away. Where every level is
+    larger than the one before by a factor, as many more follow as it takes to reach everything;
+    where levels grow like a power of the distance, as in a road network, the ball around a vertex
+    is scaled up to the whole graph. The median counts. Right within a factor of a few: enough to
+    tell ten supersteps from a thousand.
+    """
+    found = _diameters.get(topology)
+    if found is None:
+        balls = _levels_around(topology) if topology.num_arcs else [[0]]
+        found = statistics.median(_reach(levels, topology.num_vertices) for levels in balls)
+        _diameters[topology] = found
+    return found
+
+
+def describe_shape(topology: Topology) -> str:
+    """Return the statistics of a graph in words."""
+    shape = shape_of(topology)
+    return (
+        f"{shape.vertices} vertices, {shape.arcs} arcs; degrees: average {shape.average:.3g}, "
+        f"largest {shape.largest} (skew {shape.skew:.3g}); "
+        f"estimated diameter {estimated_diameter(topology):.2g}"
+    )
+
+
+def _reach(levels: list[int], n: int) -> float:
+    """Return the diameter of a graph of n vertices that grows around one of them as told."""
+    if levels[-1] == 0:  # there is no more
+        return float(len(levels) - 1)
+    steps, seen = len(levels), 1 + sum(levels)
+    factor = (levels[-1] / levels[0]) ** (1 / (steps - 1)) if steps > 1 else float(levels[0])
+    last = levels[-1] / levels[-2] if steps > 1 else factor
+    if min(factor, last) >= EXPANDS:
+        return steps + math.log(n / seen) / math.log(factor)
+    # The ball grows like r^d, d being the dimension; its radius is to be gone both ways.
+    inner = levels[: max(1, steps // 2)]
+    grown = math.log(sum(levels) / sum(inner)) / math.log(max(2.0, steps / len(inner)))
+    dimension = min(3.0, max(1.0, grown))
+    return 2 * steps * (n / seen) ** (1 / dimension)
+
+
+def _levels_around(topology: Topology) -> list[list[int]]:
+    """Return how many vertices lie 1, 2, ... steps from each of some vertices.
+
+    A search ends where a level is empty (the last number is then 0), or has more arcs than are
+    worth looking at.
+    """
+    xp = topology.xp
+    rows = topology.adjacency("in" if topology.keep == "in" else "out")
+    filled = xp.flatnonzero(rows.offsets[1:] > rows.offsets[:-1])
+    places = (np.arange(SAMPLES) * 2 + 1) * int(filled.size) // (2 * SAMPLES)
+    starts = filled[xp.asarray(np.unique(places))].astype(np.int64)
+    found = []
+    for start in range(int(starts.size)):
+        front = seen = starts[start : start + 1]
+        levels: list[int] = []
+        while len(levels) < LEVELS:
+            begin, end = rows.offsets[front], rows.offsets[front + 1]
+            ends = xp.cumsum(end - begin)
+            count = int(ends[-1])
+            if count > MOST_SEEN and levels:
+                break
+            slot = xp.arange(min(count, MOST_SEEN), dtype=np.int64)
+            row = xp.searchsorted(ends, slot, side="right")
+            slot += begin[row] - (ends[row] - (end - begin)[row])
+            near = xp.unique(rows.targets[slot].astype(np.int64))
+            front = near[~xp.isin(near, seen)]
+            levels.append(int(front.size))
+            if not levels[-1]:
+                break
+            seen = xp.concatenate([seen, front])
+        found.append(levels)
+    return found
