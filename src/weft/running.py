@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.config import Config, check_config
+from weft.config import Config, check_config, each_choice
 from weft.devices import device_of, is_device_array
 from weft.engine.border import sees_positions
 from weft.engine.frontier import Frontier, Trail, make_frontier
@@ -17,6 +17,7 @@ from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import State, make_state
 from weft.errors import ConfigError, FieldError, GraphError
+from weft.formats import format as format_named
 from weft.orders import arranged, kept
 from weft.program import trace_program
 
@@ -288,6 +289,8 @@ class Running:
         """
         topology, wanted = self._topology, config.reorder
         own = self._order if wanted is None else None
+        if wanted is None and own is None and topology.device.kind != "cpu":
+            wanted = order_wanted(config)
         if (wanted in (None, "none") and own is None) or topology.num_vertices == 0:
             return topology
         if config.deterministic or sees_positions(program):
@@ -313,6 +316,12 @@ class Running:
         device = self._topology.device
         in_order = device.kind == "cpu"
         return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
+
+
+def order_wanted(config: Config) -> str | None:
+    """Return the order of vertices that the chosen format is made for, if it is made for one."""
+    names = [name for name in each_choice(config.format) if name is not None]
+    return next((order for order in (format_named(name).order for name in names) if order), None)
 
 
 def scratch_bytes(topology: Topology) -> int:

@@ -167,7 +167,9 @@ WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, 
     else if constexpr (more == 1) return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0]);
     else if constexpr (more == 2)
         return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1]);
-    else return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2]);
+    else if constexpr (more == 3)
+        return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2]);
+    else return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2], n[3]);
 }
 
 // The row of each place of a part, the vertex of each row, and the rows that vertices list: by one

@@ -169,6 +169,9 @@ class Format:
         What can be said in parentheses: ``tigr(8)`` or ``tigr(degree=8)``.
     header
         The CUDA header, if it is not called like the format.
+    order
+        The order of the vertices that it is made for, see `weft.orders`; a run over it has that
+        order unless another one is asked for.
     """
 
     name: str
@@ -180,6 +183,7 @@ class Format:
     own_order: bool = False
     parameters: tuple[Parameter, ...] = ()
     header: str = ""
+    order: str = ""
 
     @property
     def splits(self) -> bool:
