@@ -141,3 +141,11 @@ def test_groups_that_look_for_common_neighbours_are_of_their_step_alone():
         g.to("emulated").run(steps, state)
         assert state.bumped.tolist() == [1] * 40
         assert state.shared == 40 * 39 * 38
+
+
+@pytest.mark.parametrize("choice", [{"schedule": "edge"}, {"frontier_in": "bytemap"}])
+def test_ordered_pushes_may_start_from_a_map(choice):
+    g = weft.generators.kron(6, seed=1, weights="int")
+    want = weft.sssp(g, 3)
+    got = weft.sssp(g.to("emulated"), 3, config=weft.Config(direction="push", **choice))
+    np.testing.assert_array_equal(got.dist, want.dist)

@@ -156,7 +156,9 @@ def mapped_rows(kernel: Kernel, name: str = "rows") -> str:
     return f"const {kind} {name}{{loop.dense != 0 ? nullptr : {view}(a, loop.map), a.n}};"
 
 
-def _inputs(kernel: Kernel, direction: str, side: Side, sweep: Sweep) -> tuple[str, str, list[str]]:
+def inputs_of(
+    kernel: Kernel, direction: str, side: Side, sweep: Sweep
+) -> tuple[str, str, list[str]]:
     """Return what a sweep starts from, its rows if they are vertices, and what a pull tests by."""
     if direction == "pull":
         frontier = mapped_rows(kernel, "frontier")
@@ -262,7 +264,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
             rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
             members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
     finish = _finish(kernel, sweep, k, direction, kind, touched, then)
-    source, plain, head = _inputs(kernel, direction, side, sweep)
+    source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
         head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
@@ -371,7 +373,7 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     chain = _sorted_phase(kernel, sweep, k, "push", then)
     finish = _finish(kernel, sweep, k, "push", "counter", False, then, chain)
 
-    source, plain, head = _inputs(kernel, "push", side, sweep)
+    source, plain, head = inputs_of(kernel, "push", side, sweep)
 
     def body_of(stage: Stage) -> list[str]:
         return visitor_phase(

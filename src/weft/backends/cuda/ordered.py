@@ -11,7 +11,7 @@ never held back.
 from __future__ import annotations
 
 from weft.backends.cuda.blocks import BlockRenderer
-from weft.backends.cuda.edges import CLASSES, ENTERED, degree_functor, visitor_phase
+from weft.backends.cuda.edges import CLASSES, degree_functor, inputs_of, visitor_phase
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import key_word, overlay_pairs
@@ -110,7 +110,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     else:
         render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
-    plain = "const auto rows = class_rows(a, loop);" if kernel.options.classes else ENTERED
+    source, plain, _ = inputs_of(kernel, "push", side, sweep)
+    by_map = source == MAP or wants_map(side)
     head = [
         "Far<Vertex, true> waiting = "
         "make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
@@ -137,11 +138,11 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         return [*body, "waiting.end();"]
 
     start = sweep_parts(
-        kernel, "relax", "push", "out", MAP if wants_map(side) else QUEUE, plain, body_of,
+        kernel, "relax", "push", "out", MAP if by_map else QUEUE, plain, body_of,
         [finish], kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"),
     )  # fmt: skip
-    if kernel.options.classes or wants_map(side):
-        return kernel.ready(start, classes=kernel.options.classes, map_=wants_map(side))
+    if kernel.options.classes or by_map:
+        return kernel.ready(start, classes=kernel.options.classes, map_=by_map)
     return start
 
 
