@@ -43,7 +43,7 @@ COUNT = len(AXES["schedule"])
 
 G = weft.generators.rmat(6, 5, seed=2, directed=True, weights="int", self_loops="keep")
 N = G.num_vertices
-FAR = 10**6
+FAR = np.iinfo(np.int64).max  # a message from where nobody has been wraps, and is seen
 
 
 @weft.edge(into=("level", "parent"), reduce=weft.any, accept=lambda v: v.level < 0)
