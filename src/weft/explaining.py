@@ -19,7 +19,7 @@ from weft.program import trace_program
 if TYPE_CHECKING:
     from weft.backends.cuda.describing import KernelFacts
     from weft.ir.ops import Program
-    from weft.ir.plan import Sweep, claim_field
+    from weft.ir.plan import Sweep
     from weft.ir.request import Request
 
 MODES = {
@@ -299,6 +299,8 @@ def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary
     if sweep.early_exit:
         notes.append("a pull stops at the first message")
     if sweep.rises:
+        from weft.ir.plan import claim_field
+
         notes.append(f"a pull tests {claim_field(sweep.steps[0])} in place of the frontier")
     if sweep.relaxes:
         notes.append("messages may be built from values of the same superstep (monotone)")
