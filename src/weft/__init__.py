@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, learning
+    from weft import datasets, errors, generators, learning, maps
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
     from weft.algorithms.clustering import clustering
@@ -144,7 +144,7 @@ _HOMES = {
     "weft.algorithms.label_propagation": "label_propagation",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("acc", "datasets", "errors", "generators", "learning")
+_MODULES = ("acc", "datasets", "errors", "generators", "learning", "maps")
 _DTYPES = (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
     "float64",

@@ -268,6 +268,9 @@ def stack(parts: Any) -> Expr:
 
 def item(x: Expr, position: Any) -> Expr:
     """Return one feature of a vector, or one row of a matrix (or one element by [i, j])."""
+    if hasattr(position, "__features__"):  # an index that stands for several features
+        taken: Expr = position.__features__(x)
+        return taken
     if isinstance(position, tuple):
         result = x
         for part in position:

@@ -1,0 +1,489 @@
+"""Onyx's verbs: edgemap, vertexmap and foldmap over active sets, with an index of features.
+
+A map calls a function at every edge (or vertex) whose source (which) is in `active_in`, None being
+all. The function updates `v` in place and returns whether that changed it; those go into
+`active_out`, None meaning that nobody is recorded. Updates at an edge are atomic: ``v.x += ...``,
+``*=``, ``|=``, ``&=``, ``v.x.min(...)`` or ``v.x.max(...)``. With a last parameter `f` a function
+is called for each feature: ``u.x[f]`` is one feature of a vector, or one row of a matrix.
+
+The functions are traced into steps of weft: what a map does, `g.run` does with `weft.edge`,
+`weft.vertex` and `weft.fold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from weft.config import Config
+from weft.engine.frontier import Frontier
+from weft.engine.state import State
+from weft.errors import TraceError
+from weft.ir import builder as tracing
+from weft.ir import functions as fn
+from weft.ir import monoids
+from weft.ir.builder import Builder, fail
+from weft.ir.expr import Expr, node
+from weft.ir.proxies import Edge, Vertex
+from weft.program import EdgeFunction, VertexFunction, call_function, fold
+
+Function = Callable[..., Any]
+MARK = "map_active"  # the hidden field of the vertices for which an edge function returned true
+
+
+class Active:
+    """A set of vertices that maps start from and record into.
+
+    Parameters
+    ----------
+    g
+        The graph.
+    vertices
+        Those that are active at first, by number or as a mask; none if not given.
+
+    Examples
+    --------
+    >>> import weft
+    >>> from weft.maps import Active, edgemap
+    >>> def relax(u, v, e):
+    ...     v.dist.min(u.dist + e.weight)
+    ...     return u.dist + e.weight < v.dist
+    >>> g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 5.0, 2.0])
+    >>> state = g.state(dist=[0.0, float("inf"), float("inf")])
+    >>> active = Active(g, [0])
+    >>> while active:
+    ...     edgemap(g, relax, state, active, active)
+    >>> state.dist.tolist()
+    [0.0, 1.0, 3.0]
+    """
+
+    def __init__(self, g: Any, vertices: Any = None) -> None:
+        self.frontier: Frontier = g.frontier([] if vertices is None else vertices)
+
+    def __len__(self) -> int:
+        return len(self.frontier)
+
+    def tolist(self) -> list[int]:
+        """Return the vertices as numbers, rising."""
+        return self.frontier.tolist()
+
+    def __repr__(self) -> str:
+        return f"Active({len(self)} of {self.frontier.length})"
+
+
+def edgemap(
+    g: Any,
+    function: Function,
+    state: State,
+    active_in: Any = None,
+    active_out: Active | None = None,
+    *,
+    edge_state: State | None = None,
+    config: Config | None = None,
+) -> None:
+    """Call ``function(u, v, e)`` at every edge that leaves an active vertex.
+
+    Parameters
+    ----------
+    g
+        The graph.
+    function
+        Reads `u`, `v` and `e` as they were before the map, updates the fields of `v` atomically and
+        returns whether that changed v; returning nothing, v changed if its fields differ. Further
+        parameters name scalars of the state, and `f`, the last one, the index of a feature.
+    state
+        Made by ``g.state``.
+    active_in
+        An `Active`, a frontier, vertices or a mask; None for all.
+    active_out
+        Where to record the vertices that changed; None to record nothing.
+    edge_state
+        Made by ``g.edge_state``; the function may assign it.
+    config
+        How to run it.
+
+    Examples
+    --------
+    >>> import weft
+    >>> def add(u, v, e, f):
+    ...     v.total[f] += e.weight * u.x[f]
+    >>> g = weft.Graph.from_edges([0, 1], [2, 2], [1.0, 10.0])
+    >>> state = g.state(x=[[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]], total=weft.full(0.0, shape=2))
+    >>> weft.maps.edgemap(g, add, state)
+    >>> state.total.tolist()
+    [[0.0, 0.0], [0.0, 0.0], [31.0, 42.0]]
+    """
+    _run(g, [(function, "edge")], state, active_in, active_out, edge_state, config)
+
+
+def vertexmap(
+    g: Any,
+    function: Function,
+    state: State,
+    active_in: Any = None,
+    active_out: Active | None = None,
+    *,
+    config: Config | None = None,
+) -> None:
+    """Call ``function(v)`` at every active vertex; it assigns the fields of v.
+
+    It returns whether v changed; returning nothing, v changed if its fields differ. The other
+    parameters are those of `edgemap`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> def halve(v, f):
+    ...     v.x[f] = v.x[f] / 2
+    ...     return v.x[f] >= 1
+    >>> g = weft.generators.path(2)
+    >>> state = g.state(x=[[4.0, 1.0], [1.0, 0.5]])
+    >>> active = weft.maps.Active(g)
+    >>> weft.maps.vertexmap(g, halve, state, None, active)
+    >>> state.x.tolist(), active.tolist()
+    ([[2.0, 0.5], [0.5, 0.25]], [0])
+    """
+    _run(g, [(function, "vertex")], state, active_in, active_out, None, config)
+
+
+def foldmap(*functions: Function) -> Callable[..., None]:
+    """Join functions of edges (three parameters or more) and of vertices (one, and scalars).
+
+    The result is called as ``fold(g, state, active_in=None, active_out=None)`` and runs as one
+    kernel where nobody can see the difference (see `weft.fold`).
+
+    Examples
+    --------
+    >>> import weft
+    >>> def count(u, v, e):
+    ...     v.seen += 1
+    >>> def double(v):
+    ...     v.seen = 2 * v.seen
+    >>> g = weft.Graph.from_edges([0, 1], [2, 2])
+    >>> state = g.state(seen=weft.full(0))
+    >>> weft.maps.foldmap(count, double)(g, state)
+    >>> state.seen.tolist()
+    [0, 0, 4]
+    """
+    if not functions:
+        raise TraceError("foldmap needs at least one function.")
+    parts = [(function, _kind_of(function)) for function in functions]
+
+    def run(
+        g: Any,
+        state: State,
+        active_in: Any = None,
+        active_out: Active | None = None,
+        *,
+        edge_state: State | None = None,
+        config: Config | None = None,
+    ) -> None:
+        _run(g, parts, state, active_in, active_out, edge_state, config)
+
+    return run
+
+
+def _kind_of(function: Function) -> str:
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_argcount == 0:
+        raise TraceError(f"foldmap takes functions of (u, v, e) or of v, but got {function!r}.")
+    first = code.co_varnames[: min(code.co_argcount, 3)]
+    return "edge" if first == ("u", "v", "e") else "vertex"
+
+
+def _run(
+    g: Any,
+    parts: list[tuple[Function, str]],
+    state: State,
+    active_in: Any,
+    active_out: Active | None,
+    edge_state: State | None,
+    config: Config | None,
+) -> None:
+    if active_out is not None and not isinstance(active_out, Active):
+        raise TraceError(
+            f"active_out={active_out!r} cannot be recorded into. Expected weft.maps.Active(g)."
+        )
+    frontier = active_in.frontier if isinstance(active_in, Active) else active_in
+    with _marks(g, state):
+        signature = g._signature(state, edge_state)
+        # Who ran a later function of a fold depends on what the one before it returned.
+        wanted = active_out is not None or len(parts) > 1
+        steps = [
+            _edge_step(function, signature, wanted) if kind == "edge" else _vertex_step(function)
+            for function, kind in parts
+        ]
+        program = fold(*steps) if len(steps) > 1 else steps[0]
+        changed = g.run(program, state, frontier, edge_state=edge_state, config=config)
+    if active_out is not None:
+        active_out.frontier = changed
+
+
+@contextmanager
+def _marks(g: Any, state: State) -> Iterator[None]:
+    """Hold the hidden field while a map runs."""
+    with g.topology.device.current():
+        state.fields[MARK] = g.topology.xp.zeros(g.num_vertices, bool)
+    try:
+        yield
+    finally:
+        del state.fields[MARK]
+
+
+# -- the index of a feature
+
+
+class FeatureIndex:
+    """The parameter `f`: stands for every feature, one after another."""
+
+    def __features__(self, x: Expr) -> Mapped:
+        """Return what indexing a value by it gives."""
+        if not x.shape:
+            raise fail("a scalar has no features: x[f] needs a vector or a matrix.")
+        return Mapped(x.node)
+
+
+class Mapped(Expr):
+    """A value that depends on `f`: its first axis holds the values for all f."""
+
+    __slots__ = ()
+
+    def _with(self, op: str, other: Any, turned: bool = False) -> Mapped:
+        a, b = _aligned(self, other)
+        return Mapped(tracing.current().binary(op, *((b, a) if turned else (a, b))))
+
+
+def _aligned(a: Expr, other: Any) -> tuple[Any, Any]:
+    """Return two operands whose axes meet: a number for each f beside a vector is a column."""
+    b = other if isinstance(other, Expr) else Expr(node(other))
+    ranks = [len(x.shape) - isinstance(x, Mapped) for x in (a, b)]
+    mapped = [isinstance(x, Mapped) for x in (a, b)]
+    if mapped[0] and ranks[0] == 0 and ranks[1] == 1:
+        a = _column(a)
+    if mapped[1] and ranks[1] == 0 and ranks[0] == 1:
+        b = _column(b)
+    return a.node, b.node
+
+
+def _column(x: Expr) -> Expr:
+    one = fn.cast(fn.stack([1]), x.dtype)
+    return fn.outer(Expr(x.node), one)
+
+
+def _operators() -> None:
+    """Give `Mapped` the operators of expressions."""
+    names = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv",
+             "mod": "mod", "pow": "pow", "and": "bit_and", "or": "bit_or",
+             "xor": "bit_xor"}  # fmt: skip
+    for name, op in names.items():
+        setattr(Mapped, f"__{name}__", lambda self, x, op=op: self._with(op, x))
+        setattr(Mapped, f"__r{name}__", lambda self, x, op=op: self._with(op, x, True))
+    for op in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Mapped, f"__{op}__", lambda self, x, op=op: self._with(op, x))
+
+
+_operators()
+
+
+def _indexed(function: Function) -> Function:
+    """Return a function whose last parameter `f`, if it has one, is the index of a feature."""
+    code = getattr(function, "__code__", None)
+    if code is None or not isinstance(function, FunctionType):
+        return function
+    names = code.co_varnames[: code.co_argcount]
+    defaults = function.__defaults__ or ()
+    if not names or names[-1] != "f" or defaults:
+        return function
+    return FunctionType(
+        code, function.__globals__, function.__name__, (FeatureIndex(),), function.__closure__
+    )
+
+
+def _condition(returned: Any) -> Any:
+    """Return what a function returned as one condition: for all f, whether it holds for any."""
+    if isinstance(returned, Mapped):
+        return monoids.any(returned)
+    return returned
+
+
+# -- functions of edges
+
+
+class Update:
+    """What `v.x += ...` leaves behind until it is assigned to v.x again."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+
+class Cell(Expr):
+    """A field of v at an edge: a value, and the updates that can be made to it."""
+
+    __slots__ = ("_field", "_target")
+
+    def __init__(self, value: Any, target: Target, field: str) -> None:
+        super().__init__(value)
+        self._target, self._field = target, field
+
+    def _update(self, monoid: Any, x: Any) -> Update:
+        self._target._note(self._field, monoid, x)
+        return Update(self._field)
+
+    def __iadd__(self, x: Any) -> Any:
+        return self._update(monoids.sum, x)
+
+    def __imul__(self, x: Any) -> Any:
+        return self._update(monoids.prod, x)
+
+    def __ior__(self, x: Any) -> Any:
+        return self._update(monoids.or_, x)
+
+    def __iand__(self, x: Any) -> Any:
+        return self._update(monoids.and_, x)
+
+    def min(self, x: Any) -> None:
+        """Lower the field to x where that is smaller."""
+        self._update(monoids.min, x)
+
+    def max(self, x: Any) -> None:
+        """Raise the field to x where that is larger."""
+        self._update(monoids.max, x)
+
+    def __getitem__(self, position: Any) -> Expr:
+        if isinstance(position, FeatureIndex):
+            return MappedCell(self.node, self._target, self._field)
+        return super().__getitem__(position)
+
+    def __setitem__(self, position: object, value: object) -> None:  # type: ignore[override]
+        self._target._check(self._field, value)
+
+
+class MappedCell(Cell, Mapped):
+    """One feature of a field of v at an edge."""
+
+    __slots__ = ()
+
+
+class Target:
+    """v at an edge: reads are values before the map, updates become messages."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_vertex", Vertex("v"))
+        object.__setattr__(self, "_updates", {})
+
+    _vertex: Vertex
+    _updates: dict[str, tuple[Any, Any]]
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._vertex, name)
+        if name in tracing.current().fields:
+            return Cell(value.node, self, name)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._check(name, value)
+
+    def _check(self, field: str, value: Any) -> None:
+        if not isinstance(value, Update) or value.field != field:
+            raise fail(
+                f"v.{field} is assigned at an edge, where others may do the same at once. Update "
+                f"it: v.{field} += x, *=, |=, &=, v.{field}.min(x) or v.{field}.max(x)."
+            )
+
+    def _note(self, field: str, monoid: Any, x: Any) -> None:
+        known = self._updates.get(field)
+        if known is None:
+            self._updates[field] = (monoid, x)
+            return
+        if known[0] is not monoid:
+            raise fail(f"v.{field} is updated by {known[0]!r} and by {monoid!r}. Use one of them.")
+        self._updates[field] = (monoid, _combined(monoid, known[1], x))
+
+
+def _combined(monoid: Any, a: Any, b: Any) -> Any:
+    """Return two updates of one field at one edge as one."""
+    if monoid in (monoids.min, monoids.max):
+        return (fn.minimum if monoid is monoids.min else fn.maximum)(a, b)
+    if monoid in (monoids.or_, monoids.and_):
+        return a | b if monoid is monoids.or_ else a & b
+    return a + b if monoid is monoids.sum else a * b
+
+
+def _edge_step(function: Function, signature: Any, wanted: bool) -> EdgeFunction:
+    """Trace a function once to see what it updates; return the step that sends the updates."""
+    user = _indexed(function)
+
+    def call(u: Any, e: Any) -> tuple[dict[str, tuple[Any, Any]], Any]:
+        target = Target()
+        returned = call_function(user, (u, target, e), tracing.current())
+        return target._updates, _condition(returned)
+
+    with Builder(signature, function.__name__) as builder:
+        builder.kind = "edge"
+        updates, returned = call(Vertex("u"), Edge(own=True))
+    marks = bool(updates) and wanted and isinstance(returned, Expr)
+
+    def step(u: Any, v: Any, e: Any) -> Any:
+        made, condition = call(u, e)
+        if not made:
+            return condition
+        messages = [x for _, x in made.values()]
+        return tuple([*messages, condition] if marks else messages)
+
+    step.__name__ = step.__qualname__ = function.__name__
+    names, reduce = list(updates), [monoid for monoid, _ in updates.values()]
+    active: Function | None = None
+    if marks:
+        names, reduce = [*names, MARK], [*reduce, monoids.or_]
+        active = lambda v, old: getattr(v, MARK)  # noqa: E731
+    elif isinstance(returned, bool) and updates:
+        active = lambda v, old: returned  # noqa: E731
+    return EdgeFunction(step, tuple(names), tuple(reduce), active=active)
+
+
+# -- functions of vertices
+
+
+class Own:
+    """v of a vertex function, whose fields may be assigned feature by feature."""
+
+    def __init__(self, vertex: Vertex) -> None:
+        object.__setattr__(self, "_vertex", vertex)
+
+    _vertex: Vertex
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._vertex, name)
+        if name in tracing.current().fields:
+            return OwnField(value.node, self._vertex, name)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._vertex, name, value)
+
+
+class OwnField(Expr):
+    """A field of v, of which ``v.x[f] = ...`` assigns every feature."""
+
+    __slots__ = ("_field", "_vertex")
+
+    def __init__(self, value: Any, vertex: Vertex, field: str) -> None:
+        super().__init__(value)
+        self._vertex, self._field = vertex, field
+
+    def __setitem__(self, position: object, value: Any) -> None:  # type: ignore[override]
+        if not isinstance(position, FeatureIndex):
+            raise fail(f"v.{self._field} is assigned as a whole, or by v.{self._field}[f] = ....")
+        setattr(self._vertex, self._field, value)
+
+
+def _vertex_step(function: Function) -> VertexFunction:
+    user = _indexed(function)
+
+    def step(v: Any) -> Any:
+        return _condition(call_function(user, (Own(v),), tracing.current()))
+
+    step.__name__ = step.__qualname__ = function.__name__
+    return VertexFunction(step, None)
