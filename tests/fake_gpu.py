@@ -16,7 +16,7 @@ import numpy as np
 import fake_cupy
 from weft.backends.cuda import execute as engine
 from weft.backends.cuda.control import AT, LOOP
-from weft.backends.cuda.drivers.base import Limits
+from weft.backends.cuda.drivers.base import Limits, Packed
 
 BLOCKS = 1056  # of a grid: 8 on each of 132 multiprocessors
 
@@ -34,7 +34,11 @@ class IdleDriver:
         kernel = SimpleNamespace(blocks_at_once=lambda block, shared, cluster: BLOCKS)
         return SimpleNamespace(kernel=lambda name: kernel)
 
+    def pack(self, arguments):
+        return Packed(None, tuple(arguments))
+
     def launch(self, kernel, arguments, **how):
+        arguments = [*arguments[0].arguments, *arguments[1:]]
         for report in (a for a in arguments if isinstance(a, np.ndarray) and a.size >= len(LOOP)):
             loop = report[: len(LOOP)].view(np.int64)
             ending = {"status": engine.EMPTY, "size": self.last_size, "dense": 0,

@@ -126,7 +126,7 @@ def make_request(
     ordered = topology.device.kind == "cpu" or config.deterministic
     members = None
     if not frontier.is_all:
-        members = frontier.items if ordered else frontier.members
+        members = frontier.items if ordered else frontier.held
     return Request(
         program, topology, fields, edge_state.fields if edge_state is not None else {}, column,
         state.scalars, members, frontier.arcs, max_iter, trail,

@@ -190,7 +190,10 @@ def _fill(field: Array, new: Array) -> None:
     device = device_of(field)
     with device.current():
         single = new.ndim == 0 and not is_device_array(new)
-        field[...] = new.item() if single else move(new, device)
+        if single:
+            field.fill(new.item())
+        else:
+            field[...] = move(new, device)
 
 
 _RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars",

@@ -26,6 +26,9 @@ MARKED_DEGREE = 64  # rows from here on are worth a block that holds them in sha
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
+# What of a configuration decides about launches alone.
+LAUNCH_OPTIONS = ("block_size", "bin_size", "width", "lanes", "items_per_thread", "warp_degree",
+                  "block_degree", "grid_degree")  # fmt: skip
 
 
 @dataclass

@@ -44,16 +44,18 @@ class Control:
         for (name, size), end in zip(sizes.items(), ends, strict=True):
             self.parts[name] = self.device[int(end) - size : int(end)]
             self.staged[name] = self.staging[int(end) - size : int(end)]
+        loop = self.staged["loop"]
+        self._views = {
+            name: loop.view(np.float64 if name in DOUBLES else np.int64) for name in LOOP
+        }
         self.scalars = scalars
         words = len(LOOP) + scalars + 1 + FAULT_WORDS
         self.report, self.report_argument = driver.shared_array(words, np.uint64)
 
     def write(self, **values: Any) -> None:
         """Set members of the loop in the staging copy."""
-        loop = self.staged["loop"]
         for name, value in values.items():
-            kind = np.float64 if name in DOUBLES else np.int64
-            loop[AT[name] : AT[name] + 1].view(kind)[0] = value
+            self._views[name][AT[name]] = value
 
     def upload(self) -> None:
         """Bring the staging copy to the device."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
-from weft.backends.cuda.choices import Launching, choose_options, launching
+from weft.backends.cuda.choices import LAUNCH_OPTIONS, Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
@@ -42,7 +43,7 @@ RECORDS = 1 << 13  # supersteps that a profile remembers
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 
 
-@dataclass
+@dataclass(eq=False)
 class Compiled:
     """A program made ready: its text, its module, and how it was rewritten."""
 
@@ -53,6 +54,19 @@ class Compiled:
     fired: list[str]
     closed: frozenset[str] = frozenset()
     modules: dict[int, Any] = field(default_factory=dict)
+
+    @functools.cached_property
+    def start_words(self) -> Any:
+        """What the accumulators start from, three times."""
+        words = np.zeros(self.rendered.accumulators, np.uint64)
+        for position, (reduction, dtype) in enumerate(self.rendered.identities):
+            value = np.array([identity_of(reduction, dtype)], dtype)
+            if dtype.itemsize < 4:
+                words[position : position + 1].view(np.int64)[0] = int(value[0])
+            else:
+                place = words[position : position + 1].view(np.uint8)
+                place[: dtype.itemsize] = value.view(np.uint8)
+        return np.tile(words, 3)
 
     def module(self, driver: Any) -> Any:
         """Return the compiled module for a driver."""
@@ -155,9 +169,11 @@ class _Run:
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
         self.module = compiled.module(self.driver)
-        self.launching: Launching = launching(
-            request, compiled.rendered, compiled.options, self.driver, self.module
-        )
+        asked = tuple(request.options.get(name) for name in LAUNCH_OPTIONS)
+        self.launching: Launching = workspace.remembered(
+            ("launching", compiled, asked), launching,
+            request, compiled.rendered, compiled.options, self.driver, self.module,
+        )  # fmt: skip
         knobs = self.launching.knobs
         self.binder = Binder(
             request, compiled.rendered, compiled.options, workspace, constants, knobs
@@ -221,23 +237,34 @@ class _Run:
         for position, held in enumerate(request.scalars.values()):
             data = np.frombuffer(held.tobytes(), np.uint8)
             control.staged["scalars"][position : position + 1].view(np.uint8)[: data.size] = data
-        control.staged["accumulators"][:] = self._identities()
+        control.staged["accumulators"][:] = self.compiled.start_words
         control.upload()
 
     def _arguments(self) -> list[Any]:
-        """Return the arguments of the kernels."""
-        compiled, workspace, how = self.compiled, self.workspace, self.launching
-        n, rendered = self.n, compiled.rendered
+        """Return the arguments of the kernels: packed those that are the same run after run."""
         limit = 2**62 if self.request.max_iter is None else self.request.max_iter
         if self.request.program.mode == "replay":
             assert self.request.trail is not None
             limit = len(self.request.trail)
+        ring_size = RECORDS if self.request.options.get("report") is not None else 0
+        self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
+        rooms = (self.binder.trail_room, self.binder.trail_steps)
+        knobs = tuple(self.launching.knobs.values())
+        bound = self.binder.arguments()
+        packed = self.workspace.remembered(
+            ("fixed", self.compiled, self.launching.grid, knobs, limit, ring_size, rooms),
+            self._packed, limit, ring_size,
+        )  # fmt: skip
+        return [packed, *bound]
+
+    def _packed(self, limit: int, ring_size: int) -> Any:
+        """Return the arguments that all programs have, made ready."""
+        compiled, workspace, how = self.compiled, self.workspace, self.launching
+        n, rendered = self.n, compiled.rendered
         words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
         maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
         most = how.grid
-        ring_size = RECORDS if self.request.options.get("report") is not None else 0
         parts = self.control.parts
-        self._ring = workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         given = {
             "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
             "report": self.control.report_argument, "stop": self._stop,
@@ -250,21 +277,9 @@ class _Run:
             "most_blocks": most, **how.knobs,
             "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
         }  # fmt: skip
-        bound = self.binder.arguments()
-        fixed = [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
-        return [*fixed, *bound]
-
-    def _identities(self) -> Any:
-        """Return what the accumulators start from, three times."""
-        words = np.zeros(self.compiled.rendered.accumulators, np.uint64)
-        for position, (reduction, dtype) in enumerate(self.compiled.rendered.identities):
-            value = np.array([identity_of(reduction, dtype)], dtype)
-            if dtype.itemsize < 4:
-                words[position : position + 1].view(np.int64)[0] = int(value[0])
-            else:
-                place = words[position : position + 1].view(np.uint8)
-                place[: dtype.itemsize] = value.view(np.uint8)
-        return np.tile(words, 3)
+        return self.driver.pack(
+            [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
+        )
 
     # -- running
 
@@ -375,7 +390,7 @@ class _Run:
     def _frontier(self, size: int) -> Any:
         """Return the last frontier, sorted and without duplicates."""
         if size == 0:
-            return self.xp.zeros(0, self.request.topology.index_dtype)
+            return _nothing(self.driver, self.request.topology.index_dtype)
         if self.saved("queued"):
             return self.xp.unique(self.queues[self.saved("queue")][:size])
         if self.saved("classed"):
@@ -403,6 +418,12 @@ class _Run:
         held = self.saved("origin") + sweep.rises * self.saved("step")
         field = self.request.fields[claim_field(sweep.steps[0])]
         return self.xp.flatnonzero(field == held).astype(self.request.topology.index_dtype)
+
+
+@functools.cache
+def _nothing(driver: Any, dtype: Any) -> Any:
+    """Return an array without elements."""
+    return driver.xp.zeros(0, dtype)
 
 
 def _typed(value: Any, kind: str) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from weft.backends.cuda.control import Control
 from weft.topology import Topology
+
+MOST_REMEMBERED = 256
 
 
 class Workspace:
@@ -20,7 +23,22 @@ class Workspace:
         self._arrays: dict[Any, Any] = {}
         self._shared: dict[str, tuple[Any, Any]] = {}
         self._controls: dict[tuple[int, int], Control] = {}
+        self._remembered: dict[Any, tuple[int, Any]] = {}
+        self._changes = 0  # how often memory was taken
         self.epoch = 0
+
+    def remembered(self, key: Any, make: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what was made under a key, or make it; it is made anew once buffers moved.
+
+        Arguments are passed on, not bound by a closure, which would outlive an error.
+        """
+        made, value = self._remembered.get(key, (-1, None))
+        if made != self._changes:
+            value = make(*arguments)  # may take memory itself
+            if len(self._remembered) >= MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = (self._changes, value)
+        return value
 
     def get(self, name: Any, size: int, dtype: Any) -> Any:
         """Return a buffer of at least this size; what it holds is what the last run left."""
@@ -30,6 +48,7 @@ class Workspace:
             self._arrays.pop((name, kind), None)
             held = self.driver.xp.zeros(max(size, 1), kind)
             self._arrays[name, kind] = held
+            self._changes += 1
         return held
 
     def shared(self, name: str, size: int, dtype: Any) -> tuple[Any, Any]:
@@ -38,6 +57,7 @@ class Workspace:
         if held is None or held[0].size < size:
             held = self.driver.shared_array(size, dtype)
             self._shared[name] = held
+            self._changes += 1
         return held
 
     def control(self, scalars: int, accumulators: int) -> Control:
@@ -45,6 +65,7 @@ class Workspace:
         key = (scalars, accumulators)
         if key not in self._controls:
             self._controls[key] = Control(self.driver, scalars, accumulators)
+            self._changes += 1
         return self._controls[key]
 
     def renew_stamps(self) -> None:

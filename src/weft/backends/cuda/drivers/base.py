@@ -41,6 +41,14 @@ class Resources:
     static_shared_bytes: int
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Arguments made ready by a driver; they keep alive what they point to."""
+
+    ready: Any
+    arguments: tuple[Any, ...]
+
+
 class Kernel(Protocol):
     """One kernel of a module."""
 
@@ -82,11 +90,17 @@ class Driver(Protocol):
     def compiler(self) -> Compiler:
         """Return what compiles into the cache while this process does something else."""
 
+    def pack(self, arguments: Sequence[Any]) -> Packed:
+        """Return arguments as `launch` may get them again and again, in place of them."""
+
     def launch(
         self, kernel: Kernel, arguments: Sequence[Any], *, grid: int, block: int,
         shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
-        """Start a kernel: arrays are passed by address, NumPy scalars by value."""
+        """Start a kernel: arrays are passed by address, NumPy scalars by value.
+
+        The first argument may stand for several that were packed.
+        """
 
     def upload(self, target: Any, source: Any) -> None:
         """Copy an array of the host or the device to the start of one of the device."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Resources
+from weft.backends.cuda.drivers.base import Limits, Packed, Resources
 from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
@@ -64,6 +64,10 @@ class EmulatedDriver:
         """Return what compiles into the cache, for several threads at once."""
         return _Here(self)
 
+    def pack(self, arguments: Sequence[Any]) -> Packed:
+        """Keep the arguments; there is nothing to make ready."""
+        return Packed(None, tuple(arguments))
+
     def launch(
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
         shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
@@ -72,6 +76,8 @@ class EmulatedDriver:
         buffers: dict[str, np.ndarray] = {}
         arrays: dict[str, np.ndarray] = {}
         passed: list[str | np.generic] = []
+        if arguments and isinstance(arguments[0], Packed):
+            arguments = [*arguments[0].arguments, *arguments[1:]]
         for argument in arguments:
             if isinstance(argument, np.ndarray):
                 name = f"at_{argument.ctypes.data}_{argument.nbytes}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
+from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources
 from weft.backends.limits import TimeLimit
 from weft.cachedir import cache_dir
 from weft.errors import DeviceError
@@ -248,6 +248,10 @@ class GpuDriver:
             module.kernel(name)
         return module
 
+    def pack(self, arguments: Sequence[Any]) -> Packed:
+        """Return arguments as words."""
+        return Packed(_words(arguments), tuple(arguments))
+
     def launch(
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
         shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
@@ -260,15 +264,10 @@ class GpuDriver:
         from cuda.bindings import driver
 
         kernel.divide_memory(grid, shared_bytes)
-        words = np.array([_word(a) for a in arguments], np.uint64)
-        places = words.ctypes.data + 8 * np.arange(words.size, dtype=np.uint64)
-        config = driver.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
-        config.blockDimX, config.blockDimY, config.blockDimZ = block, 1, 1
-        config.sharedMemBytes = shared_bytes
-        config.hStream = self.xp.cuda.get_current_stream().ptr
-        config.attrs = _attributes(cluster, cooperative)
-        config.numAttrs = len(config.attrs)
+        words = _words(arguments)
+        places = words.ctypes.data + _word_offsets(words.size)
+        stream = self.xp.cuda.get_current_stream().ptr
+        config = _launch_config(grid, block, shared_bytes, cluster, cooperative, stream)
         (error,) = driver.cuLaunchKernelEx(config, kernel.address, places.ctypes.data, 0)
         if error != driver.CUresult.CUDA_SUCCESS:
             raise DeviceError(f"{kernel.name!r} could not be launched: {error.name}.")
@@ -330,6 +329,36 @@ class _Pinned:
     def __init__(self, memory: Any) -> None:
         self.memory = memory
         self.address = int(memory.ptr)
+
+
+def _words(arguments: Sequence[Any]) -> Any:
+    """Return arguments as words, those that were packed first."""
+    if arguments and isinstance(arguments[0], Packed):
+        packed, *rest = arguments
+        return np.concatenate([packed.ready, np.array([_word(a) for a in rest], np.uint64)])
+    return np.array([_word(a) for a in arguments], np.uint64)
+
+
+@functools.cache
+def _word_offsets(count: int) -> Any:
+    return 8 * np.arange(count, dtype=np.uint64)
+
+
+@functools.lru_cache(maxsize=64)
+def _launch_config(
+    grid: int, block: int, shared_bytes: int, cluster: int, cooperative: bool, stream: int
+) -> Any:
+    """Return what a launch is told beside its arguments."""
+    from cuda.bindings import driver
+
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
+    config.blockDimX, config.blockDimY, config.blockDimZ = block, 1, 1
+    config.sharedMemBytes = shared_bytes
+    config.hStream = stream
+    config.attrs = _attributes(cluster, cooperative)
+    config.numAttrs = len(config.attrs)
+    return config
 
 
 @functools.cache
