@@ -198,8 +198,9 @@ def _opened(folder: Path) -> dict[str, Array] | None:
 
 
 def _mapped(path: Path) -> Array:
+    """Return an array that is read when it is used; what is written to it stays in memory."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
     except ValueError:
         array = np.load(path, allow_pickle=False)  # nothing cannot be mapped
         if array.size:

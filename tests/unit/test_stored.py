@@ -14,6 +14,8 @@ import fake_cupy
 import weft
 from weft import stored as module
 from weft.errors import ConfigError
+from weft.formats import base as formats
+from weft.formats import choose
 from weft.orders import base as orders
 from weft.stored import clear, content_hash, entries, limit_bytes, stored
 
@@ -40,8 +42,9 @@ def test_arrays_are_made_once_and_mapped_again():
     stored("something", "c", make)
     again = stored("something", "c", make)
     assert make.calls == 1
-    assert isinstance(again["a"], np.memmap)
-    assert not again["a"].flags.writeable
+    assert isinstance(again["a"].base, np.memmap)
+    again["a"][0] = 7  # in memory, not on disk
+    again = stored("something", "c", make)
     np.testing.assert_array_equal(again["a"], np.arange(1000))
     assert again["none"].dtype == np.int32 and again["none"].size == 0
     for what, content in (("something else", "c"), ("something", "d")):
@@ -161,6 +164,41 @@ def test_several_may_make_the_same_at_once():
     (entry,) = entries()
     assert entry.what == "x"
     assert len(list(entry.path.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize("text", ["cr2(4)", "cr2_bare(8)", "tigr(4)", "ell(3)"])
+@pytest.mark.parametrize("incoming", [False, True])
+def test_formats_of_large_graphs_are_kept(monkeypatch, text, incoming):
+    rows = weft.generators.powerlaw(60, 8, seed=1).topology.out
+    want = choose(text).build(rows.offsets, rows.targets, np, incoming=incoming)
+    monkeypatch.setattr(formats, "KEPT_ARCS", 10)
+    first, second = (
+        choose(text).build(rows.offsets, rows.targets, np, incoming=incoming) for _ in range(2)
+    )
+    assert isinstance(second.parts[-1].arrays["vertices"].base, np.memmap)
+    for layout in (first, second):
+        assert layout.facts == want.facts
+        assert layout.nbytes == want.nbytes
+        for got, part in zip(layout.parts, want.parts, strict=True):
+            assert (got.rows, got.slots, got.numbers) == (part.rows, part.slots, part.numbers)
+            for name, array in part.arrays.items():
+                np.testing.assert_array_equal(got.arrays[name], array)
+                assert got.arrays[name].dtype == array.dtype
+    if want.places is not None:
+        for layout in (second, first):
+            np.testing.assert_array_equal(layout.places(), want.places())
+    way = "in" if incoming else "out"
+    names = {entry.what for entry in entries()}
+    assert any(f"of the {way}-arcs of 60 vertices" in name for name in names)
+    assert len(names) == (1 if want.places is None else 2)
+
+
+def test_formats_that_are_the_adjacency_are_not_kept(monkeypatch):
+    monkeypatch.setattr(formats, "KEPT_ARCS", 10)
+    rows = weft.generators.powerlaw(60, 8, seed=1).topology.out
+    for text in ("csr", "coo"):
+        choose(text).build(rows.offsets, rows.targets, np)
+    assert entries() == []
 
 
 def test_orders_of_large_graphs_are_kept(monkeypatch):

@@ -21,6 +21,7 @@ from typing import Any
 from weft.errors import ConfigError, listed, unknown
 
 HERE = Path(__file__).parent
+KEPT_ARCS = 1 << 24  # on a host: what has more arcs is kept on disk
 VERTEX = "vertex"  # the dtype of arrays that hold vertices: that of the graph's targets
 
 _formats: dict[str, Format] = {}
@@ -217,8 +218,21 @@ class Chosen:
     values: tuple[tuple[str, int | str], ...] = ()
 
     def build(self, offsets: Any, targets: Any, xp: Any, *, incoming: bool = False) -> Layout:
-        """Return the arcs of an adjacency in this format."""
+        """Return the arcs of an adjacency in this format; large ones may be found on disk."""
+        own = any(not array.shared for kind in self.format.kinds for array in kind.arrays)
+        if own and xp.__name__ == "numpy" and targets.size >= KEPT_ARCS:
+            from weft.formats.kept import kept_build
+
+            return kept_build(self, offsets, targets, incoming)
+        return self.make(offsets, targets, xp, incoming)
+
+    def make(self, offsets: Any, targets: Any, xp: Any, incoming: bool) -> Layout:
+        """Build the arcs of an adjacency in this format."""
         return self.format.build(offsets, targets, xp, incoming, **dict(self.values))
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.values)
+        return f"{self.format.name}({inside})" if inside else self.format.name
 
 
 def register(format: Format) -> Format:
