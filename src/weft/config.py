@@ -41,6 +41,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "combine": (None, "atomic", "sort"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
+    "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
 }
 # Fields that hold an integer, with the least and the greatest, and what it must be a multiple of.
@@ -183,6 +184,9 @@ class Config:
     fuse
         Launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel per
         direction) or ``"all"`` (one for everything). GPU.
+    change_driven
+        Whether an `iterate` of a vertex function keeps what it gathers and sends the differences of
+        what changed alone: ``False``, ``True`` (an error where that is not possible) or ``"auto"``.
     threads
         Number of threads; by default those of the machine, or ``WEFT_NUM_THREADS``.
     passes_off
@@ -218,6 +222,7 @@ class Config:
     ordering: bool | str = True
     delta: float | None = None
     fuse: str | None = None
+    change_driven: bool | str = False
     threads: int | None = None
     passes_off: frozenset[str] | str = field(default_factory=frozenset)
     deterministic: bool = False

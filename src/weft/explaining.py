@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.backends.rules import wanted_direction
 from weft.config import Config, check_config
+from weft.engine.change_driven import hidden_state
 from weft.engine.remembered import remembered
 from weft.engine.run import cross_border, make_request
 from weft.engine.state import State, full
@@ -219,6 +220,10 @@ def explain(
     # Old values are not to be kept from now on.
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
+    wanted = checked.change_driven if mode == "iterate" else False
+    delta = g._delta(lambda: trace(state), wanted, 0.0, frontier, max_iter)
+    if delta is not None:
+        program, copy = delta.program, hidden_state(delta, copy, g.topology)
     with g.topology.device.current():
         request = make_request(
             program, g._held_for(program, checked), copy, edge_state, columns, g.edge,
@@ -238,7 +243,7 @@ def explain(
     )
     return Explanation(
         traced,
-        tuple(compiled.fired),
+        ("delta_rewriting",) * (delta is not None) + tuple(compiled.fired),
         show(renamed),
         tuple(
             _summary(

@@ -1,0 +1,184 @@
+"""Runs that are driven by changes: the same results as full ones, and small residuals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from agreement import placed
+from graphs import edge_lists
+from oracle import run_interpreted
+from weft.errors import ConfigError
+
+K = 3
+GRAPHS = edge_lists(directed=True, weights="int", min_vertices=1)
+
+
+@weft.vertex
+def whole(v):
+    total, few = v.gather(lambda u, e: (e.weight * u.x, u.few), (weft.sum, weft.sum))
+    odd = v.gather(lambda u, e: weft.send(u.x[0], when=u.few % 2 == 1), weft.sum)
+    v.x = (v.own + total // 2) % 13
+    v.few = (few + odd) % 5
+
+
+@given(drawn=GRAPHS, seed=st.integers(0, 999), steps=st.sampled_from([1, 2, 7, 90]))
+@settings(max_examples=12, derandomize=True)
+def test_whole_numbers_give_the_same_in_every_superstep(drawn, seed, steps):
+    g = drawn.build(keep="both")
+    n, rng = g.num_vertices, np.random.default_rng(seed)
+    first = {
+        "x": rng.integers(0, 9, (n, K)), "own": rng.integers(0, 9, (n, K)),
+        "few": rng.integers(0, 5, n),
+    }  # fmt: skip
+    want = run_interpreted(g, whole, g.state(**first), mode="iterate", max_iter=steps)
+    g = placed(g)
+    state = g.state(**first)
+    run = g.iterate(whole, state, max_iter=steps, change_driven=True)
+    for name, values in want.state.fields.items():
+        np.testing.assert_array_equal(getattr(state, name), values, name)
+    assert run.steps == want.outcome.steps
+
+
+@weft.edge(into="total", reduce=weft.sum)
+def tell(u, v, e):
+    return e.weight * (u.x - u.old.x)
+
+
+@weft.vertex
+def take(v):
+    v.x = (v.own + v.total // 2) % 13
+
+
+@weft.vertex
+def plain(v):
+    v.x = (v.own + v.gather(lambda u, e: e.weight * u.x, weft.sum) // 2) % 13
+
+
+def test_the_delta_written_by_hand():
+    rng = np.random.default_rng(1)
+    n = 12
+    src, dst = rng.integers(0, n, 20), rng.integers(0, n, 20)
+    forward = src < dst  # without cycles it ends
+    weight = rng.integers(0, 5, forward.sum())
+    g = placed(weft.Graph.from_edges(src[forward], dst[forward], weight, num_vertices=n))
+    own = rng.integers(0, 9, n)
+    by_hand = g.state(x=own % 13, own=own, total=weft.full(0))
+    by_hand.old["x"] = 0 * by_hand.x
+    g.iterate([tell, take], by_hand)
+    state = g.state(x=weft.full(0), own=own)
+    assert g.iterate(plain, state, change_driven=True).converged
+    np.testing.assert_array_equal(state.x, by_hand.x)
+
+
+@weft.vertex
+def damped(v, moved):
+    total = v.gather(lambda u, e: e.share * weft.tanh(u.x), weft.sum)
+    new = 0.5 * v.x + 0.3 * total + v.own
+    weft.reduce("moved", weft.max(abs(new - v.x)), weft.max)
+    v.x = new
+
+
+def test_a_full_step_moves_nothing_further():
+    rng = np.random.default_rng(2)
+    n, m = 41, 300
+    src, dst = rng.integers(0, n - 1, m), np.r_[np.zeros(80, int), rng.integers(0, n - 1, m - 80)]
+    g = weft.Graph.from_edges(src, dst, num_vertices=n)
+    src, dst, _ = g.to_edges()
+    share = g.edge["share"] = 1 / g.in_degree[dst]
+    own = rng.random((n, K))
+
+    def step(x):
+        total = np.zeros((n, K))
+        np.add.at(total, dst, share[:, None] * np.tanh(x)[src])
+        return 0.5 * x + 0.3 * total + own
+
+    exact = np.zeros((n, K))
+    for _ in range(300):
+        exact = step(exact)
+    g = placed(g)
+    for tolerance in (1e-9, 1e-3):
+        state = g.state(x=np.zeros((n, K)), own=own, moved=weft.scalar(0.0))
+        run = g.iterate(damped, state, change_driven=True, tolerance=tolerance, max_iter=1000)
+        assert run.converged and run.steps > 5
+        assert np.abs(step(state.x) - state.x).max() <= 2 * tolerance
+        np.testing.assert_allclose(state.x, exact, atol=20 * tolerance)
+
+
+@weft.vertex
+def likely(v):
+    v.x = weft.minimum(v.own * v.gather(lambda u, e: u.x, weft.prod), 4.0)
+
+
+@given(drawn=GRAPHS, seed=st.integers(0, 999))
+@settings(max_examples=8, derandomize=True)
+def test_products_with_zeros(drawn, seed):
+    g = drawn.build(keep="both")
+    rng = np.random.default_rng(seed)
+    first = {name: rng.choice([0.0, 0.5, 1.0, 2.0], g.num_vertices) for name in ("x", "own")}
+    want = run_interpreted(g, likely, g.state(**first), mode="iterate", max_iter=6)
+    g = placed(g)
+    state = g.state(**first)
+    g.iterate(likely, state, max_iter=6, change_driven="auto")
+    np.testing.assert_array_equal(state.x, want.state.fields["x"])
+
+
+# -- what is refused
+
+
+@weft.vertex
+def least(v):
+    v.x = v.gather(lambda u, e: u.x, weft.min)
+
+
+@weft.vertex
+def onward(v):
+    v.x = v.gather(lambda u, e: u.x, weft.sum, direction="out")
+
+
+@weft.vertex
+def mixed(v):
+    v.x = v.gather(lambda u, e: u.x * v.x, weft.sum)
+
+
+@weft.vertex
+def steady(v):
+    v.x = v.gather(lambda u, e: u.own, weft.sum)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [(least, "min has no inverse"), (onward, "over out-edges"), (mixed, r"v\.x, which it writes"),
+     (steady, "do not depend on what it writes"), ([plain, take], "not a single vertex function")],
+)  # fmt: skip
+def test_refusals(g, function, reason):
+    state = g.state(x=weft.full(0), own=weft.full(1), total=weft.full(0))
+    with pytest.raises(ConfigError, match=f"change_driven=True is not possible: .*{reason}"):
+        g.iterate(function, state, change_driven=True, max_iter=2)
+
+
+def test_what_is_not_possible_runs_as_usual_if_asked_so(g):
+    state = g.state(x=lambda v: v.id)
+    config = weft.Config(change_driven="auto")
+    assert placed(g).iterate(least, state, max_iter=2, config=config).steps == 2
+
+
+def test_bad_choices(g):
+    state = g.state(x=weft.full(0), own=weft.full(1))
+    with pytest.raises(ConfigError, match="change_driven='yes' is not known"):
+        g.iterate(plain, state, change_driven="yes")
+    with pytest.raises(ConfigError, match="tolerance=-1 is not possible"):
+        g.iterate(plain, state, change_driven=True, tolerance=-1)
+    with pytest.raises(ConfigError, match="driven by changes"):
+        g.iterate(plain, state, tolerance=0.1)
+    with pytest.raises(ConfigError, match="first frontier"):
+        g.iterate(plain, state, [0], change_driven=True)
+
+
+def test_the_rewritten_program_is_shown(g):
+    state = g.state(x=weft.full(0), own=weft.full(1))
+    told = weft.explain(plain, g, state, config=weft.Config(change_driven=True))
+    assert told.passes[0] == "delta_rewriting"
+    assert "plain.spread" in str(told)
+    assert "delta_rewriting" not in weft.explain(plain, g, state).passes
