@@ -233,6 +233,7 @@ def test_floats_may_differ_a_little():
     assert reference.complaint(values + np.array([0, 1e-11, 0, 0, 0])) == ""
     assert "1 of 5" in reference.complaint(values + np.array([1e-3, 0, 0, 0, 0]))
     assert "2 of 5" in reference.complaint(np.array([0.25, 1e-12, 1.0, 2.0, 0.0]))
+    assert Reference(values[:0]).complaint(values[:0]) == ""
     assert Reference(3).complaint(4) == "the result: 4, not 3"
     assert Reference({"a": [1.0, 2]}).complaint({"a": [1.0, 2]}) == ""
     assert Reference(np.float32(1)).complaint(np.float32(1.00001)) == ""
@@ -321,14 +322,14 @@ def test_wrong_results_and_errors_never_win():
 GRAPH = weft.generators.rmat(6, 4, seed=1)
 
 
-def tuned(ms, result=lambda config: 7, *, budget_s=50.0, remember=False, same=None):
+def tuned(ms, result=lambda config: 7, *, budget_s=50.0, remember=False, same=None, progress=False):
     """Tune an algorithm that takes the time that we say, by a clock of our own."""
     fake = Fake(ms, result)
     bench = Bench(fake, CPU, same, trusted=True, clock=lambda: fake.now)
     with pytest.MonkeyPatch.context() as patch:
         traits = Traits("cpu", ("push", "pull"), threads=2)
         patch.setattr("weft.tuning.tuner.traits_of", lambda g, requests: traits)
-        return tune_on(bench, GRAPH, "fake", budget_s, remember=remember)
+        return tune_on(bench, GRAPH, "fake", budget_s, remember=remember, progress=progress)
 
 
 def by_direction(config):
@@ -396,6 +397,16 @@ def test_a_lost_device_ends_the_search(monkeypatch):
     assert [t.status for t in report.trials] == ["ok", "ok", "failed"]
     assert report.config == weft.Config(schedule="vertex")
     assert "the GPU was lost: an illegal address" in str(report)
+
+
+def test_a_bar_shows_the_best_so_far(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "rich.progress.Progress.update", lambda bar, task, **given: shown.append(given)
+    )
+    tuned(lambda c: 20.0 if c.schedule == "edge" else 40.0, progress=True)
+    assert "best 20.000 ms (2.00× the default) schedule=edge" in shown[-1]["description"]
+    assert all(0 <= given["completed"] <= 50.0 for given in shown)
 
 
 def test_the_budget_ends_the_search():

@@ -101,7 +101,8 @@ def _difference(right: Any, found: Any) -> str:
         wrong = right != found
     else:
         tolerance = TOLERANCES.get(right.dtype.name, 1e-6)
-        largest = float(xp.max(xp.abs(xp.where(xp.isfinite(right), right, 0)), initial=0))
+        finite = xp.abs(xp.where(xp.isfinite(right), right, 0))
+        largest = float(finite.max()) if right.size else 0.0
         near = xp.isclose(right, found, rtol=tolerance, atol=1e-3 * tolerance * largest)
         wrong = ~(near | (xp.isnan(right) & xp.isnan(found)))
     count = int(wrong.sum())
@@ -109,7 +110,7 @@ def _difference(right: Any, found: Any) -> str:
         return ""
     if not right.ndim:
         return f"{found}, not {right}"
-    place = int(wrong.ravel().argmax())
+    place = int(xp.flatnonzero(wrong)[0])
     return (
         f"{count:,} of {right.size:,} entries differ, the first at {place}: "
         f"{found.ravel()[place]}, not {right.ravel()[place]}"

@@ -198,11 +198,11 @@ class _Tuning:
 
     def best(self) -> Trial:
         """Return the fastest so far."""
-        return min((t for t in self.trials if t.is_timed), key=lambda t: t.ms)
+        return min((t for t in self.trials if t.is_timed), key=_rank)
 
     def finish(self) -> list[Trial]:
         """Run the fastest few and the default in turn once more; return them, the winner first."""
-        ranked = _plainest_first(t for t in self.trials if t.is_timed)
+        ranked = sorted((t for t in self.trials if t.is_timed), key=_rank)
         different = [t for t in ranked if t.same_as is None]
         finalists = [t for t in different if t.config != Config()][:FINALISTS]
         default = self.trials[0]
@@ -223,20 +223,16 @@ class _Tuning:
             replace(t, ms=min(found), runs=t.runs + len(found)) if found else t
             for t, found in zip((default, *finalists), times.values(), strict=True)
         ]
-        rest = _plainest_first(again[1:])
+        rest = sorted(again[1:], key=_rank)
         if rest and rest[0].ms < CLEAR * again[0].ms:
-            return [rest[0], *_plainest_first([again[0], *rest[1:]])]
+            return [rest[0], *sorted([again[0], *rest[1:]], key=_rank)]
         return [again[0], *rest]
 
 
-def _plainest_first(trials: Iterable[Trial]) -> list[Trial]:
-    """Return trials by their time; of those as good as equal, the one that chooses least first."""
-
-    def rank(trial: Trial) -> tuple[int, int, float]:
-        steps = math.log(max(trial.ms, 1e-9)) / math.log(1 / CLEAR)
-        return round(steps), len(trial.config.given()), trial.ms
-
-    return sorted(trials, key=rank)
+def _rank(trial: Trial) -> tuple[int, int, float]:
+    """Return what trials are sorted by: of those as good as equal, who chooses least is first."""
+    steps = math.log(max(trial.ms, 1e-9)) / math.log(1 / CLEAR)
+    return round(steps), len(trial.config.given()), trial.ms
 
 
 def find_algorithm(algorithm: str | Callable[..., Any]) -> tuple[Callable[..., Any], str]:
