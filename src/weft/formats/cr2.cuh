@@ -59,20 +59,31 @@ struct InsideClusters : RegularRows<Vertex, u8> {
 // Rows with an expand list: those of a vertex in this part lie between two keys of its entries.
 template <class Rows, class Vertex, i64 side>
 struct Expanded : Rows {
+    static constexpr i64 widest = 5;
+
     const u32* entries;    // of 64 bits if `wide`
     const Vertex* begins;  // the first entry of each vertex, and the end after the last
     i64 wide;
 
     WEFT_DEVICE i64 num_ranges() const { return 1; }
     WEFT_DEVICE i64 range_begin(i64 v, i64) const {
-        const i64 at = first_entry(v, side + this->code);
-        return at < first_entry(v, side + this->code + 1)
-                   ? static_cast<i64>(entry(at) & ((u64(1) << number_bits()) - 1))
-                   : 0;
+        const i64 at = first_entry(v, key());
+        return has(v, at) ? number(at) : 0;
     }
-    WEFT_DEVICE i64 range_end(i64 v, i64 k) const {
-        const i64 key = side + this->code;
-        return range_begin(v, k) + first_entry(v, key + 1) - first_entry(v, key);
+    WEFT_DEVICE i64 range_end(i64 v, i64) const {
+        const i64 at = first_entry(v, key());
+        if (!has(v, at)) return 0;
+        // Only under the widest code a vertex has several rows.
+        return number(at) + (this->code < widest ? 1 : first_entry(v, key() + 1) - at);
+    }
+
+    WEFT_DEVICE i64 key() const { return side + this->code; }
+    WEFT_DEVICE bool has(i64 v, i64 at) const {
+        return at < static_cast<i64>(load_constant(begins + v + 1)) &&
+               static_cast<i64>(entry(at) >> number_bits()) == key();
+    }
+    WEFT_DEVICE i64 number(i64 at) const {
+        return static_cast<i64>(entry(at) & ((u64(1) << number_bits()) - 1));
     }
 
     WEFT_DEVICE u32 number_bits() const { return wide != 0 ? 60 : 28; }
@@ -81,12 +92,12 @@ struct Expanded : Rows {
                          : static_cast<u64>(load_constant(entries + at));
     }
     // The first entry of a vertex whose key is not below another one.
-    WEFT_DEVICE i64 first_entry(i64 v, i64 key) const {
+    WEFT_DEVICE i64 first_entry(i64 v, i64 least) const {
         i64 low = static_cast<i64>(load_constant(begins + v));
         i64 high = static_cast<i64>(load_constant(begins + v + 1));
         while (low < high) {
             const i64 middle = (low + high) / 2;
-            if (static_cast<i64>(entry(middle) >> number_bits()) < key) low = middle + 1;
+            if (static_cast<i64>(entry(middle) >> number_bits()) < least) low = middle + 1;
             else high = middle;
         }
         return low;
