@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import fake_cupy
 import weft
 from weft.backends.cuda import execute
 from weft.backends.cuda.drivers.elsewhere import Elsewhere
@@ -237,6 +238,15 @@ def test_floats_may_differ_a_little():
     assert Reference(3).complaint(4) == "the result: 4, not 3"
     assert Reference({"a": [1.0, 2]}).complaint({"a": [1.0, 2]}) == ""
     assert Reference(np.float32(1)).complaint(np.float32(1.00001)) == ""
+
+
+def test_results_on_a_gpu_are_compared_there(monkeypatch):
+    with fake_cupy.installed(monkeypatch) as cupy:
+        values = cupy.asarray([0.25, np.inf, np.nan, -3.0])
+        reference = Reference((values, cupy.asarray([1, -1])))
+        assert reference.complaint((values * (1 + 1e-9), cupy.asarray([1, -1]))) == ""
+        assert "1 of 4" in reference.complaint((values * cupy.asarray([1, 1, 1, 2]), values))
+        assert "-1 in one" in reference.complaint((values, cupy.asarray([1, 2])))
 
 
 def test_what_differs_between_right_results_is_not_compared():

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fake_cupy
 import weft
 from weft.algorithms.bfs import discover
 from weft.backends.limits import TimeLimit
@@ -56,6 +57,12 @@ def tuning(g, program, config=CONFIG, algorithm="bfs", **more):
 def test_equal_graphs_have_equal_fingerprints_wherever_they_are(graph):
     again = weft.generators.rmat(7, 6, seed=4).to("emulated")
     assert fingerprint_of(graph.topology) == fingerprint_of(again.topology)
+
+
+def test_graphs_on_a_gpu_have_the_same_fingerprints(graph, monkeypatch):
+    with fake_cupy.installed(monkeypatch):
+        found = fingerprint_of(graph.to("cuda").topology)
+    assert found.digest == fingerprint_of(graph.topology).digest
 
 
 def test_graphs_of_the_same_sizes_differ():

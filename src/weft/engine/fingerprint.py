@@ -88,11 +88,11 @@ def fingerprint_of(topology: Topology, diameter: int | None = None) -> Fingerpri
     with topology.device.current():
         whole = degrees.astype(np.uint64)
         # Whole numbers, which wrap: the same bits on every device and in every order.
-        powers = [int((whole**power).sum()) for power in (2, 3)]
-        as_float = degrees.astype(np.float64)
+        powers = [int((whole * whole).sum()), int((whole * whole * whole).sum())]
         mean = arcs / max(1, n)
-        spread = float(as_float.std()) if n else 0.0
-        third = float(((as_float - mean) ** 3).mean()) if n else 0.0
+        apart = degrees.astype(np.float64) - mean
+        spread = math.sqrt(float((apart * apart).mean())) if n else 0.0
+        third = float((apart * apart * apart).mean()) if n else 0.0
         largest = int(degrees.max()) if n else 0
         parts: list[Any] = [
             n,
