@@ -16,7 +16,7 @@ from graphs import AWKWARD, EdgeList, edge_lists
 from weft.config import ORDERS
 from weft.devices import CPU
 from weft.errors import ConfigError, GraphError
-from weft.orders import arranged, order_of
+from weft.orders import arranged, base, order_of
 
 
 def planted(communities: int = 8, size: int = 16) -> tuple[weft.Graph, np.ndarray]:
@@ -154,6 +154,26 @@ def test_only_the_latest_arrangement_is_kept():
     del first
     again = arranged(g.topology, "random")
     assert again.numbering is not None
+
+
+def test_slow_orders_outlast_small_changes(monkeypatch):
+    calls = []
+    maker = base._MAKERS["community"]
+    monkeypatch.setitem(base._MAKERS, "community", lambda t: (calls.append(t), maker(t))[1])
+    g, _ = planted()
+    config = weft.Config(reorder="community")
+    weft.bfs(g, 0, config=config)
+    gone = [ends[:3] for ends in g.to_edges()[:2]]
+    g.update(add={"src": [0, 128], "dst": [1, 130], "num_vertices": 131}, remove=gone)
+    want = weft.Graph.from_edges(*g.to_edges()[:2], directed=False, num_vertices=131)
+    assert weft.bfs(g, 0, config=config).level.tolist() == weft.bfs(want, 0).level.tolist()
+    assert len(calls) == 1
+    order = arranged(g.topology, "community").numbering.order.tolist()
+    assert sorted(order) == list(range(131)) and order[-3:] == [128, 129, 130]
+    rng = np.random.default_rng(1)
+    g.update(add=tuple(rng.integers(0, 131, (2, 200))))
+    weft.bfs(g, 0, config=config)
+    assert len(calls) == 2  # too much has changed
 
 
 def test_graphs_stay_in_order_when_moved_turned_and_copied():

@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.config import ORDERS
 from weft.devices import as_array, move, to_host
+from weft.editing import EdgeChange, carriers
 from weft.errors import ConfigError, GraphError, unknown
 from weft.stored import content_hash, stored
 from weft.topology import Topology
@@ -23,6 +24,7 @@ Array = Any
 
 _SEED: Final = 0x5EED
 _SCIPY_ARCS: Final = 2**31
+_DRIFT: Final = 0.1  # share of the edges that may change before a slow order is computed anew
 _SLOW: Final = ("community", "rcm")
 _KEPT_ARCS: Final = 1 << 20  # below this an order is computed in less time than it is looked up
 
@@ -32,6 +34,7 @@ class _Arrangements:
 
     def __init__(self) -> None:
         self.orders: dict[str, Array] = {}
+        self.changed = 0  # edges added and removed since the slow orders were computed
         # Topologies for as long as somebody holds them, and the latest one.
         self.topologies: weakref.WeakValueDictionary[str, Topology]
         self.topologies = weakref.WeakValueDictionary()
@@ -59,6 +62,31 @@ def arranged(topology: Topology, name: str) -> Topology:
             known.topologies[name] = found
         known.latest = found
         return found
+
+
+def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
+    """Let a graph that changed a little keep the orders that take long to compute.
+
+    They are as good for it as they were; new vertices come last.
+    """
+    with _lock:
+        known = _known.get(before)
+        slow = {} if known is None else {k: o for k, o in known.orders.items() if k in _SLOW}
+        if known is None or not slow:
+            return
+        changed = known.changed + int(change.added[0].size) + int(change.removed[0].size)
+        if changed > _DRIFT * after.num_edges:
+            return
+        carried = _known.setdefault(after, _Arrangements())
+        carried.changed = changed
+        with after.device.current():
+            more = after.xp.arange(before.num_vertices, after.num_vertices)
+            for name, order in slow.items():
+                longer = after.xp.concatenate((order, more)).astype(after.index_dtype)
+                carried.orders[name] = longer
+
+
+carriers.append(_carry)
 
 
 def kept(topology: Topology) -> tuple[int, Topology | None]:
