@@ -57,7 +57,8 @@ def test_the_space_holds_every_registered_choice():
     assert {"vertex", "edge", "warp", "block", "twc", "twce", "strict"} <= set(
         space.axis("schedule.push").values
     )
-    assert set(space.fixed) == {"deterministic", "passes_off", "ordering", "delta", "threads"}
+    fixed = {"change_driven", "deterministic", "passes_off", "ordering", "delta", "threads"}
+    assert set(space.fixed) == fixed
 
 
 def test_what_is_registered_later_is_in_the_space(monkeypatch):
@@ -107,6 +108,7 @@ def test_choices_that_make_no_difference_do_not_apply():
     assert not space.applies(lanes, weft.Config())
     assert space.applies(lanes, weft.Config(schedule={"push": "row"}))
     assert not space.applies(lanes, weft.Config(schedule={"push": "row"}, direction="pull"))
+    assert make_space(replace(GPU, features=True)).applies(lanes, weft.Config())
     assert not space.applies(push, weft.Config(direction="pull"))
     assert space.applies(push, weft.Config(direction="beamer"))
 

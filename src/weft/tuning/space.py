@@ -16,6 +16,7 @@ from weft.config import BY_SIDE, CHOICES, GPU_ONLY, PASSES, RANGES, BySide, Conf
 
 SINGLE = ""  # the side of a field that is not chosen by side
 FIXED = {
+    "change_driven": "its results are the same within a tolerance of the program's own only",
     "deterministic": "a promise about results, not a way to be fast",
     "passes_off": "each pass is an axis of its own",
 }
@@ -110,6 +111,8 @@ class Traits:
         Threads of a CPU.
     arcs
         How many arcs the graph has.
+    features
+        Whether fields hold vectors or matrices, which several lanes take together.
     """
 
     device: str
@@ -119,6 +122,7 @@ class Traits:
     weight: float | None = None
     threads: int = 1
     arcs: int = 0
+    features: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,8 @@ class Space:
         Choices that are not possible, alone or together, each with the reason.
     fixed
         Fields that are not tuned, each with the reason.
+    only_with
+        Fields that mean something beside one value of another field alone.
 
     Examples
     --------
@@ -148,6 +154,7 @@ class Space:
     axes: tuple[Axis, ...]
     invalid: tuple[tuple[Mapping[str, Any], str], ...]
     fixed: Mapping[str, str]
+    only_with: Mapping[str, tuple[str, Any]] = field(default_factory=lambda: ONLY_WITH)
 
     @property
     def size(self) -> int:
@@ -166,10 +173,10 @@ class Space:
         """Whether a choice on an axis makes a difference beside the others."""
         if axis.side in ("push", "pull") and config.direction in ("push", "pull"):
             return axis.side == config.direction
-        other, value = ONLY_WITH.get(axis.field, (None, None))
-        return other is None or any(
-            a.get(config) == value and self.applies(a, config) for a in self.of_field(other)
-        )
+        if axis.field not in self.only_with:
+            return True
+        other, value = self.only_with[axis.field]
+        return any(a.get(config) == value and self.applies(a, config) for a in self.of_field(other))
 
     def why_not(self, config: Config) -> str:
         """Return why a configuration is not possible, or nothing."""
@@ -227,7 +234,13 @@ def make_space(traits: Traits) -> Space:
         elif len(values) > 1:
             axes.append(Axis(name, values))
     axes += [Axis("passes_off", ("on", "off"), name) for name in PASSES]
-    return Space(tuple(axes), tuple(_invalid(traits, axes)), fixed)
+    only_with = {name: pair for name, pair in ONLY_WITH.items() if name != "lanes"}
+    return Space(
+        tuple(axes),
+        tuple(_invalid(traits)),
+        fixed,
+        only_with if traits.features else ONLY_WITH,
+    )
 
 
 def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
@@ -288,7 +301,7 @@ def _doubling(most: int) -> tuple[int, ...]:
     return tuple(sorted({2**k for k in range(most.bit_length())} | {most}))
 
 
-def _invalid(traits: Traits, axes: Sequence[Axis]) -> list[tuple[dict[str, Any], str]]:
+def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     from weft.schedules import schedules
 
     found: list[tuple[dict[str, Any], str]] = [

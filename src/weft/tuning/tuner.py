@@ -280,8 +280,9 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
     """Return what of a graph and the programs that ran on it decides which choices there are."""
     sides: set[str] = set()
     refused: dict[str, str] = {}
-    ordered = False
+    ordered = features = False
     for request in requests:
+        features |= any(array.ndim > 1 for array in request.fields.values())
         for sweep in compiled(request, Config()).sweeps:
             if sweep.kind == "edge":
                 reasons = {"push": sweep.push_refused, "pull": sweep.pull_refused}
@@ -309,6 +310,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         weight if weight and math.isfinite(weight) and weight > 0 else None,
         threads,
         g.topology.num_arcs,
+        features,
     )
 
 
