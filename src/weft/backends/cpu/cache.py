@@ -29,6 +29,7 @@ import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
+from weft.backends.cpu import lean_numba
 from weft.cachedir import cache_dir
 
 RUNTIME_SOURCES = (
@@ -103,6 +104,7 @@ def load_module(source: str, label: str) -> ModuleType:
     with _lock:
         module = _modules.get(source)
         if module is None:
+            lean_numba.load()
             module = _modules[source] = _import(source, label)
         return module
 
