@@ -38,6 +38,16 @@ def clz(typingctx, x):
     return _count("clz", x, lambda builder, value: builder.ctlz(value, defined_for_zero))
 
 
+@intrinsic
+def ctz(typingctx, x):
+    """Return the number of zero bits below the lowest one bit of an integer, as int32.
+
+    Its width for 0.
+    """
+    defined_for_zero = ir.Constant(ir.IntType(1), 0)
+    return _count("ctz", x, lambda builder, value: builder.cttz(value, defined_for_zero))
+
+
 _WORD = ir.IntType(64)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch
@@ -285,35 +286,60 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
         member = _state_member(kernel, sweep)
     with whole_rows(kernel, "((n + 63) // 64)", 4, "in", unit=64):
         out.line("word = np.uint64(0)")
-        with out.block(
-            "for v in range(i << np.uint64(6), min((i + ONE) << np.uint64(6), np.uint64(n))):"
-        ):
+        out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
+        with _accepting_rows(kernel, sweep):
             site = kernel.site("in", "s")
             overlay_pairs(kernel, site)
             if sweep.rises:  # all senders hold the same
                 site.known["field", "u", claim_field(step)] = "present"
-            with ExitStack() as stack:
-                if step.accept is not None:
-                    tested = replace(site, frozen=frozenset(sweep.frozen_accept))
-                    test = kernel.block_value(step.accept, tested, step)
-                    stack.enter_context(out.block(f"if {test}:"))
-                pulled = Pulled(kernel, sweep, site)
-                pulled.begin()
-                renderers = _renderers(kernel, sweep, site)
-                out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
-                out.line(f"first = {offsets}[v]")
-                out.line(f"end = {offsets}[v + ONE]")
-                out.line("s = first")
-                with out.block("while s < end:"):
-                    out.line(f"u = np.uint64({targets}[s])")
-                    with out.block(f"if {member}:"):
-                        render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
-                    pulled.end_slot("s")
-                    out.line("s += ONE")
-                out.line("looked += np.int64(s - first)")
-                pulled.end()
+            pulled = Pulled(kernel, sweep, site)
+            pulled.begin()
+            renderers = _renderers(kernel, sweep, site)
+            out.line(f"first = {offsets}[v]")
+            out.line(f"end = {offsets}[v + ONE]")
+            out.line("s = first")
+            with out.block("while s < end:"):
+                out.line(f"u = np.uint64({targets}[s])")
+                with out.block(f"if {member}:"):
+                    render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
+                pulled.end_slot("s")
+                out.line("s += ONE")
+            out.line("looked += np.int64(s - first)")
+            pulled.end()
         if writes_bits:
             out.line("bits_b[i] = word")
+
+
+@contextmanager
+def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
+    """Open a loop over the rows v of a word that accept: those of 64 up to `top`.
+
+    Which of them accept and have in-edges is found first, by a loop without branches: whether one
+    does is as good as random, and every wrong guess of the processor costs as much as a row.
+    """
+    out, step = kernel.out, sweep.steps[0]
+    offsets, targets = kernel.args.use("offsets", "in"), kernel.args.use("targets", "in")
+    if step.accept is None:
+        with out.block("for v in range(i << np.uint64(6), top):"):
+            out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
+            yield
+        return
+    out.line("waiting = np.uint64(0)")
+    with out.block("for v in range(i << np.uint64(6), top):"):
+        site = kernel.site("in", "s")
+        overlay_pairs(kernel, site)
+        tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+        test = kernel.block_value(step.accept, tested, step)
+        out.line(f"there = np.uint64({offsets}[v + ONE] > {offsets}[v])")
+        out.line(f"waiting |= (np.uint64({test}) & there) << (v & np.uint64(63))")
+    out.line("ahead = waiting")
+    with out.block("while ahead != np.uint64(0):"):
+        out.line(f"prefetch({targets}, {offsets}[(i << np.uint64(6)) + np.uint64(ctz(ahead))])")
+        out.line("ahead &= ahead - ONE")
+    with out.block("while waiting != np.uint64(0):"):
+        out.line("v = (i << np.uint64(6)) + np.uint64(ctz(waiting))")
+        out.line("waiting &= waiting - ONE")
+        yield
 
 
 def _state_member(kernel: Kernel, sweep: Sweep) -> str:

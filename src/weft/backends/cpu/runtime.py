@@ -23,6 +23,7 @@ from weft.backends.cpu.barrier import (
 )
 from weft.backends.cpu.bits import (
     clz,
+    ctz,
     popcount,
     random_bits,
     random_unit,
@@ -177,6 +178,7 @@ __all__ = [
     "clear_bits",
     "clz",
     "counters",
+    "ctz",
     "cycles",
     "fault",
     "first_item",
