@@ -318,7 +318,7 @@ class Graph(Running, Changing, Interchange):
             Vertices of a community side by side (by modularity, at every scale), by falling degree,
             those above the mean degree first, at random, or by reverse Cuthill-McKee (neighbours
             close to each other); or every vertex number once, in the order wanted. On a GPU,
-            "community" and "rcm" are computed by the host.
+            "rcm" is computed by the host.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from graphs import AWKWARD, EdgeList, edge_lists
 from weft.config import ORDERS
 from weft.devices import CPU
 from weft.errors import ConfigError, GraphError
-from weft.orders import arranged, base, order_of
+from weft.orders import arranged, base, community, device_community, order_of
 
 
 def planted(communities: int = 8, size: int = 16) -> tuple[weft.Graph, np.ndarray]:
@@ -69,6 +69,26 @@ def test_community_order_puts_planted_communities_side_by_side():
     g, belongs = planted()
     met = belongs[order_of(g.topology, "community")]
     assert int((met[1:] != met[:-1]).sum()) == len(set(belongs.tolist())) - 1
+
+
+@given(edge_lists(weights=None, max_vertices=30, max_edges=90))
+def test_community_orders_of_hosts_and_devices_are_equal(edges: EdgeList):
+    rows = edges.build().topology.out
+    want = community.community_order(rows.offsets, rows.targets, edges.directed)
+    got = device_community.community_order(rows.offsets, rows.targets, edges.directed)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_community_orders_of_larger_graphs_are_equal(directed):
+    for g in (
+        weft.generators.rmat(10, 12, seed=4, directed=directed, duplicates="keep"),
+        weft.generators.planted(900, 60, 20, seed=4, directed=directed),
+    ):
+        rows = g.topology.out
+        want = community.community_order(rows.offsets, rows.targets, directed)
+        got = device_community.community_order(rows.offsets, rows.targets, directed)
+        np.testing.assert_array_equal(got, want)
 
 
 def test_cuthill_mckee_narrows_the_band():

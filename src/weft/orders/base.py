@@ -1,7 +1,7 @@
 """The list of orders, and those that are a sort of the degrees.
 
 An order is an array with every vertex once: the first one is held first. It is made on the device
-of the topology; "community" and "rcm" are computed on the host, from a copy of the arcs there.
+of the topology; "rcm" is computed on the host, from a copy of the arcs there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -201,11 +202,10 @@ def _reverse_cuthill_mckee(topology: Topology) -> Array:
 
 def _communities(topology: Topology) -> Array:
     """Vertices of a community side by side, and those of its communities, and so on."""
-    from weft.orders.community import community_order
-
+    name = "community" if topology.device.on_host else "device_community"
+    community_order = import_module(f"weft.orders.{name}").community_order
     rows = topology.adjacency(topology.primary_direction)
-    order = community_order(to_host(rows.offsets), to_host(rows.targets), topology.directed)
-    return move(order, topology.device)
+    return community_order(rows.offsets, rows.targets, topology.directed)
 
 
 _MAKERS: Final[dict[str, Callable[[Topology], Array]]] = {

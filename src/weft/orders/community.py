@@ -18,9 +18,9 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-_CLASSES: Final = 4  # of vertices that move at the same time
-_SWEEPS: Final = 8  # over all vertices, on one level at most
-_FEW: Final = 0.01  # share of the vertices whose moving does not pay another sweep
+CLASSES: Final = 4  # of vertices that move at the same time
+SWEEPS: Final = 8  # over all vertices, on one level at most
+FEW: Final = 0.01  # share of the vertices whose moving does not pay another sweep
 _PARALLEL_ARCS: Final = 1 << 16
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,7 +38,7 @@ def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
     from scipy.sparse import csr_array
 
     n = offsets.size - 1
-    ones = np.ones(targets.size, np.float32)
+    ones = np.ones(targets.size)  # whole numbers in float64: all sums are exact
     graph: Any = csr_array((ones, targets, offsets), shape=(n, n))
     graph = graph + graph.T if directed else graph.copy()
     graph.sum_duplicates()  # in place
@@ -50,7 +50,7 @@ def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
             break
         steps.append(step.reshape(-1))
         graph = _contracted(graph, steps[-1], different.size)
-    return _unfolded(steps, n)
+    return unfolded(steps, n, np)
 
 
 def _communities(graph: Any, total: float) -> Array:
@@ -59,8 +59,8 @@ def _communities(graph: Any, total: float) -> Array:
     weight = np.asarray(graph.sum(axis=1), np.float64).reshape(-1)
     community = np.arange(n)
     volume: Array = weight.copy()
-    kind = (np.arange(n, dtype=np.uint64) * _SPREAD) >> np.uint64(64 - _CLASSES.bit_length() + 1)
-    classes = [np.flatnonzero(kind == k) for k in range(_CLASSES)]
+    kind = class_of(n, np)
+    classes = [np.flatnonzero(kind == k) for k in range(CLASSES)]
     workers = _workers(graph.nnz)
     scratch = np.zeros((workers, n))
     with ThreadPoolExecutor(workers) as pool:
@@ -77,14 +77,14 @@ def _communities(graph: Any, total: float) -> Array:
             list(pool.map(look, range(workers)))
             return chosen
 
-        for _ in range(_SWEEPS):
+        for _ in range(SWEEPS):
             moved = 0
             for rows in classes:
                 chosen = choices(rows)
                 moved += int((chosen != community[rows]).sum())
                 community[rows] = chosen
                 volume = np.bincount(community, weights=weight, minlength=n)
-            if moved <= _FEW * n:
+            if moved <= FEW * n:
                 break
     return community
 
@@ -128,12 +128,18 @@ def _contracted(graph: Any, step: Array, count: int) -> Any:
     return arcs.tocsr()  # which adds equal pairs
 
 
-def _unfolded(steps: list[Array], n: int) -> Array:
+def class_of(n: int, xp: Any) -> Any:
+    """Return the class of each vertex: those of one class move at the same time."""
+    spread = xp.arange(n, dtype=np.uint64) * _SPREAD
+    return spread >> np.uint64(64 - CLASSES.bit_length() + 1)
+
+
+def unfolded(steps: list[Any], n: int, xp: Any) -> Any:
     """Return the vertices in the order of their communities, of the communities within, ..."""
-    place = np.arange(n if not steps else int(steps[-1].max()) + 1)
+    place = xp.arange(n if not steps else int(steps[-1].max()) + 1)
     order = place
     for step in reversed(steps):
-        order = np.argsort(place[step], kind="stable")
-        place = np.empty(order.size, np.int64)
-        place[order] = np.arange(order.size)
+        order = xp.argsort(place[step], kind="stable")
+        place = xp.empty(order.size, np.int64)
+        place[order] = xp.arange(order.size)
     return order
