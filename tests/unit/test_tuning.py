@@ -53,10 +53,12 @@ def test_the_space_holds_every_registered_choice():
         assert set(space.axis(name).values) == set(CHOICES[name]) - {None}
     assert {axis.side for axis in space.of_field("passes_off")} == set(PASSES)
     assert space.size == math.prod(count for _, count, _ in space.rows())
+    theirs = {"vertex", "edge", "warp", "block", "twc", "twce", "strict"}
+    assert theirs <= set(space.axis("schedule.push").values)
+    assert len(space.axis("format.push").values) >= 5
+    assert len({v for axis in space.of_field("frontier_in") for v in axis.values}) >= 4
+    assert len(space.of_field("passes_off")) >= 5
     assert space.size > GRASSEMBLER
-    assert {"vertex", "edge", "warp", "block", "twc", "twce", "strict"} <= set(
-        space.axis("schedule.push").values
-    )
     fixed = {"change_driven", "deterministic", "passes_off", "ordering", "delta", "threads"}
     assert set(space.fixed) == fixed
 
@@ -558,3 +560,15 @@ def test_configurations_are_told_in_words():
     assert chosen(config) == "schedule={'push': 'twc'}, passes_off=dead_fields+early_exit"
     assert chosen(weft.Config()) == "the default"
     assert Axis("format", ("coo",), "push").name == "format.push"
+
+
+def test_what_pushes_and_pulls_choose_differently_is_a_choice():
+    result = lambda config: (7, {"push": 1, "pull": 2}.get(config.direction, 3))
+    fake = Fake(lambda config: 40.0, result)
+    bench = Bench(fake, CPU, clock=lambda: fake.now)
+    bench.start()
+    assert weft.Config(direction="push") in fake.calls
+    fake.result = lambda config: (7, 9)
+    assert bench.measure(FAST).status == "ok"
+    fake.result = lambda config: (8, 3)
+    assert bench.measure(NEAR).status == "wrong"

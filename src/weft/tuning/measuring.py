@@ -24,6 +24,7 @@ from weft.ir.request import Request
 from weft.tuning.comparing import Reference
 from weft.tuning.compiling import sources_of, under
 
+OTHERS = 50.0  # times the default: how long a run may take that only shows what is a choice
 FLOOR_S = 0.002  # no limit is below: clocks and the host have their own times
 # Fields that shape the code and nothing else: equal code is equal work.
 CODE = frozenset({
@@ -106,8 +107,8 @@ class Bench:
         Whether a result is as right as the default's: ``same(result, right)``; by default
         `Reference` compares them.
     trusted
-        Whether equal inputs give equal results, but for what `Reference` knows. If not, a
-        deterministic run shows what else is a choice.
+        Whether equal inputs give equal results, but for what `Reference` knows. If not, runs that
+        only push and only pull show what else is a choice.
     """
 
     call: Callable[[Config], Any]
@@ -131,19 +132,25 @@ class Bench:
         with watching(watch):
             self._right = self.call(default)
         self.requests = watch.requests
-        others = []
-        if self.same is None and not self.trusted:
-            with contextlib.suppress(WeftError):  # not every program can promise that
-                others.append(self.call(Config(deterministic=True)))
-        self._reference = Reference(self._right, others)
         if self.device.kind != "cpu" and self.requests:
             from weft.backends.cuda.ahead import Ahead
 
             self._ahead = Ahead(self.device.kind, self.device.index)
         trial = self._time(default)
         self.best_ms = trial.ms
+        self._reference = Reference(self._right, self._others())
         self._signatures[self._signature(default)] = trial
         return trial
+
+    def _others(self) -> list[Any]:
+        """Return results of runs that only push and only pull, if choices can differ there."""
+        found = []
+        for direction in () if self.same is not None or self.trusted else ("push", "pull"):
+            with contextlib.suppress(WeftError):  # not possible, or too slow
+                found.append(
+                    self._once(Config(direction=direction), OTHERS * self.best_ms / 1e3)[1]
+                )
+        return found
 
     def begin(self, config: Config) -> None:
         """Begin to compile for a configuration."""
