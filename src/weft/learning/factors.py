@@ -122,6 +122,7 @@ def als(
     implicit: float | None = None,
     start: Any = None,
     seed: int = 0,
+    track: bool = True,
     dtype: Any = np.float64,
     config: Config | None = None,
 ) -> Factors:
@@ -149,6 +150,9 @@ def als(
         Factors to begin with, of shape (n, k); random ones by default.
     seed
         Of the random factors.
+    track
+        Whether to measure the error after each sweep, and to stop by it. Without, all sweeps are
+        made.
     dtype
         float64 or float32.
     config
@@ -204,6 +208,8 @@ def als(
                 g.run(refit, state, side, config=config)
             else:
                 _run_scaled(g, refit, state, side, other, float(ridge), config)
+        if not track:
+            continue
         g.run(measure, state, config=config)
         errors.append(float(np.sqrt(state.error / max(state.weight, 1e-300))))
         if len(errors) > 1 and errors[-2] - errors[-1] <= tol * errors[-2]:

@@ -175,6 +175,9 @@ class Binder:
         for buffer, fields, wide in self.pairs:
             unpack(buffer, fields, wide)
 
+    def _parameter(self, name: str) -> Any:
+        return flat(self.request.parameters[name])
+
     # -- edges
 
     def _column(self, name: str, direction: Direction, side: str = "") -> Any:
