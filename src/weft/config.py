@@ -120,8 +120,9 @@ def each_choice(value: Any) -> tuple[Any, ...]:
 class Config:
     """Choices about execution that never change a result beyond rule and rounding.
 
-    A field left out is chosen by the engine. Those marked GPU mean nothing on a CPU and are ignored
-    there; `threads` means nothing on a GPU. Names of formats and schedules are looked up when a
+    A field left out is chosen by the engine; a run without any `Config` uses what `weft.tune` found
+    for it. Fields marked GPU mean nothing on a CPU and are ignored there; `threads` means nothing
+    on a GPU. Names of formats and schedules are looked up when a
     program runs: what was registered by then is known.
 
     `format`, `schedule`, `frontier_in` and `frontier_out` may also be chosen apart for the sides of

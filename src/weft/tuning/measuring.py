@@ -144,12 +144,13 @@ class Bench:
 
     def _others(self) -> list[Any]:
         """Return results of runs that only push and only pull, if choices can differ there."""
-        found = []
-        for direction in () if self.same is not None or self.trusted else ("push", "pull"):
+        found: list[Any] = []
+        if self.same is not None or self.trusted:
+            return found
+        limit_s = OTHERS * self.best_ms / 1e3
+        for direction in ("push", "pull"):
             with contextlib.suppress(WeftError):  # not possible, or too slow
-                found.append(
-                    self._once(Config(direction=direction), OTHERS * self.best_ms / 1e3)[1]
-                )
+                found.append(self._once(Config(direction=direction), limit_s)[1])
         return found
 
     def begin(self, config: Config) -> None:
