@@ -50,3 +50,20 @@ def test_deterministic_results_have_the_same_bits(device, host, sized, name):
     for _ in range(sized(RUNS - 1, 2)):
         for got, want in zip(ALGORITHMS[name](g, config), first, strict=True):
             np.testing.assert_array_equal(host(got).view(np.uint8), want.view(np.uint8))
+
+
+def test_pairs_of_two_words_never_tear(device, host, sized):
+    g = weft.generators.rmat(sized(13, 5), 8, seed=4, directed=True)
+    src, dst, _ = g.to_edges()
+    g.edge["weight"] = weight = np.random.default_rng(5).integers(0, 99, g.num_edges) / 7.0
+    want, there = weft.sssp(g, 3).dist, g.to(device)
+    assert want.dtype == np.float64
+    for repeat in range(sized(REPEATS, 2)):
+        dist, parent = host(weft.sssp(there, 3))
+        np.testing.assert_array_equal(dist, want, err_msg=f"in repeat {repeat}")
+        # Each vertex that was reached has its distance by an edge from its parent.
+        best = np.full(g.num_vertices, np.inf)
+        tree = parent[dst] == src
+        np.minimum.at(best, dst[tree], dist[src[tree]] + weight[tree])
+        best[3] = 0
+        np.testing.assert_array_equal(best, dist, err_msg=f"in repeat {repeat}")
