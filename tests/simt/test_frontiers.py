@@ -14,6 +14,7 @@ from weft.errors import ConfigError, DeviceError
 from weft.frontiers.base import (
     COMPACTIONS,
     DEDUPS,
+    bin_rooms,
     check_output,
     far_bytes,
     has_bins,
@@ -208,7 +209,7 @@ class Emission:
     def must_fit(self):
         """Whether there is room for all, whoever emits what."""
         most = np.count_nonzero(self.emits >= 0)
-        if self.compaction == "jit" and self.bin_size < most:
+        if self.compaction == "jit" and min(bin_rooms(self.classes, self.bin_size)) < most:
             return False
         return self.capacity >= most
 
@@ -238,7 +239,7 @@ def test_every_output(program, run_cases):
     emissions = []
     for index, make in enumerate(MAKES):
         # Room for all; bins that are too small; bins and queue that are too small.
-        for seed, (bin_size, capacity) in enumerate(((512, 512), (3, 512), (5, 17))):
+        for seed, (bin_size, capacity) in enumerate(((4096, 512), (3, 512), (5, 17))):
             if seed == 2 and not (has_bins(*make[1:3]) or make[2] == "atomic"):
                 continue
             grid, block = next(shapes)
@@ -290,7 +291,7 @@ def test_nothing_is_emitted(program, run_cases):
 def test_a_thread_does_not_repeat_itself(program, run_cases):
     # Vertices 33 apart are in different words and at different places of the tables.
     rng = np.random.default_rng(14)
-    shape = {"bin_size": 200, "capacity": 200, "grid": 1, "block": 32}
+    shape = {"bin_size": 1600, "capacity": 200, "grid": 1, "block": 32}
     emissions = [
         Emission(make, rng, n=1024, emits=np.tile(np.arange(32) * 33, 5), seed=seed, **shape)
         for make in MAKES

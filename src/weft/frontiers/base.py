@@ -78,6 +78,17 @@ def has_bins(kind: str, compaction: str) -> bool:
     return kind == "queue" and compaction in ("online", "batch", "jit")
 
 
+def bin_rooms(classes: int, bin_size: int) -> list[int]:
+    """Return the entries of the bin of each class: four of them share the room of one.
+
+    Examples
+    --------
+    >>> bin_rooms(1, 1024), bin_rooms(4, 1024)
+    ([1024], [512, 256, 128, 128])
+    """
+    return [bin_size] if classes == 1 else [max(1, bin_size >> shift) for shift in (1, 2, 3, 3)]
+
+
 def output_bytes(
     kind: str,
     compaction: str,
@@ -96,7 +107,7 @@ def output_bytes(
     classes
         The number of degree classes, 1 or 4.
     bin_size
-        Entries of a block's bin, per class.
+        Entries of a block's bins (`bin_rooms`).
     block
         Threads of a block.
     vertex_bytes
@@ -116,7 +127,8 @@ def output_bytes(
     table = 0 if batch else tables.get(dedup, 0)
     bins = 0
     if has_bins(kind, compaction):
-        bins = 16 * classes + _whole_units(classes * bin_size * vertex_bytes)
+        entries = sum(bin_rooms(classes, bin_size))
+        bins = 16 * classes + _whole_units(entries * vertex_bytes)
     return bins + table * vertex_bytes + 16 * warps
 
 

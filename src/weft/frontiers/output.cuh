@@ -56,12 +56,26 @@ WEFT_DEVICE constexpr u64 table_entries(Dedup filter, u32 block) {
                                     : 0;
 }
 
+// Entries of the bin of a class. Where there are four they share the room of one: the low degrees,
+// which are the most frequent, have half of it, the next ones a quarter.
+WEFT_DEVICE constexpr u32 bin_room(u32 classes, u32 of_class, u32 bin_size) {
+    if (classes == 1) return bin_size;
+    const u32 share = bin_size >> (of_class < 3 ? of_class + 1 : 3);
+    return share > 0 ? share : 1;
+}
+// And of the bins before it; of all, after the last class.
+WEFT_DEVICE constexpr u32 bins_before(u32 classes, u32 of_class, u32 bin_size) {
+    u32 entries = 0;
+    for (u32 c = 0; c < of_class; ++c) entries += bin_room(classes, c, bin_size);
+    return entries;
+}
+
 // Bytes of shared memory that an output needs: counts and first places of the bins, table, bins,
 // totals of the warps. frontiers/base.py has the same formula.
 WEFT_DEVICE constexpr u64 output_bytes(Kind kind, Compaction compaction, Dedup dedup, u32 classes,
                                        u32 bin_size, u32 block, u32 vertex_bytes) {
     const Dedup filter = filter_of(kind, compaction, dedup);
-    const u64 bins = static_cast<u64>(classes) * bin_size * vertex_bytes;
+    const u64 bins = static_cast<u64>(bins_before(classes, classes, bin_size)) * vertex_bytes;
     return (has_bins(kind, compaction) ? 16 * classes + whole_units(bins) : 0) +
            table_entries(filter, block) * vertex_bytes + block / warp_size * 16;
 }
@@ -80,7 +94,7 @@ struct Output {
     u8* bytemap;            // of Kind::bytemap; all zero before the phase
     u64* cells;             // counters of this phase
     unsigned char* shared;  // output_bytes(...) bytes, 16-byte aligned
-    u32 bin_size;           // entries of a block's bin, per class
+    u32 bin_size;           // entries of a block's bins
     u32 warp_degree, block_degree, grid_degree;  // where the classes 1, 2 and 3 begin
     u32 emitted = 0;  // by this thread; a warp emits less than 2^32 times in a phase
     u64 edges = 0;
@@ -157,9 +171,12 @@ struct Output {
     }
     WEFT_DEVICE Vertex* bins() const { return table() + table_entries(filter, block_size()); }
     WEFT_DEVICE u64* totals() const {
-        const u64 bytes = binned ? whole_units(u64(classes) * bin_size * sizeof(Vertex)) : 0;
+        const u64 bytes = binned ? whole_units(u64(before(classes)) * sizeof(Vertex)) : 0;
         return reinterpret_cast<u64*>(reinterpret_cast<unsigned char*>(bins()) + bytes);
     }
+
+    WEFT_DEVICE u32 room(u32 of_class) const { return bin_room(classes, of_class, bin_size); }
+    WEFT_DEVICE u32 before(u32 of_class) const { return bins_before(classes, of_class, bin_size); }
 
     WEFT_DEVICE u32 class_of(i64 degree) const {
         if (classes == 1) return 0;
@@ -234,8 +251,8 @@ struct Output {
 
     WEFT_DEVICE void put_in_bin(i64 v, u32 of_class) {
         const u32 place = atomic_add(counts() + of_class, 1u);
-        if (place < bin_size) {
-            bins()[of_class * bin_size + place] = static_cast<Vertex>(v);
+        if (place < room(of_class)) {
+            bins()[before(of_class) + place] = static_cast<Vertex>(v);
         } else if constexpr (straight) {
             append(v, of_class);
         }
@@ -257,8 +274,8 @@ struct Output {
     WEFT_DEVICE void take_places() {
         if (thread_id() >= classes) return;
         const u32 asked = counts()[thread_id()];
-        const u32 held = held_in_bin(asked, bin_size);
-        if (!straight && asked > bin_size) store_relaxed(cells + OVERFLOW, 1);
+        const u32 held = held_in_bin(asked, room(thread_id()));
+        if (!straight && asked > held) store_relaxed(cells + OVERFLOW, 1);
         if (held > 0) firsts()[thread_id()] = atomic_add(cells + TAIL + thread_id(), held);
     }
 
@@ -274,11 +291,11 @@ struct Output {
     WEFT_DEVICE void flush() {
         for (u32 c = 0; c < classes; ++c) {
             const u32 asked = counts()[c];
-            if (!straight && asked > bin_size) continue;  // The queue will be built anew.
-            const u32 held = held_in_bin(asked, bin_size);
+            const u32 held = held_in_bin(asked, room(c));
+            if (!straight && asked > held) continue;  // The queue will be built anew.
             const u64 first = firsts()[c];
             for (u32 i = thread_id(); i < held; i += block_size()) {
-                const Vertex v = bins()[c * bin_size + i];
+                const Vertex v = bins()[before(c) + i];
                 keep(list(c).put(first + i, v), v);
             }
         }

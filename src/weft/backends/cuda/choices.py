@@ -192,5 +192,5 @@ def _output_bytes(options: Options, bin_size: int, block: int, index_bytes: int)
     """Return an upper bound for all outputs of a program (see output.cuh)."""
     tables = max(1024, block // 32 * 64) if options.dedup in ("history", "warp") else 0
     classes = CLASSES if options.classes else 1
-    bins = 16 * classes + _aligned(classes * bin_size * index_bytes)
+    bins = 16 * classes + _aligned((bin_size + classes) * index_bytes)
     return bins + tables * index_bytes + block // 32 * 16
