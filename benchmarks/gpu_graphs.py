@@ -53,11 +53,11 @@ class Workload:
 
 def split_name(name: str) -> tuple[str, int]:
     """``"kron21"`` -> ``("kron", 21)``."""
-    match = re.fullmatch(r"(kron|rmat|road)(\d+)", name)
+    match = re.fullmatch(r"(kron|rmat|road|planted)(\d+)", name)
     if match is None:
         raise ValueError(
-            f"graph {name!r} is not known. Expected kron<scale>, rmat<scale> or road<side>, "
-            "e.g. 'kron21'."
+            f"graph {name!r} is not known. Expected kron<scale>, rmat<scale>, planted<scale> "
+            "or road<side>, e.g. 'kron21'."
         )
     return match[1], int(match[2])
 
@@ -69,6 +69,8 @@ def generate(name: str, device: str, weights: str | None = "int") -> Any:
     family, size = split_name(name)
     if family == "road":
         return generators.road(size, KEEP, seed=SEED, weights=weights, device=device)
+    if family == "planted":  # mean degree above 40, more than nine arcs of ten inside
+        return generators.planted(1 << size, seed=SEED, weights=weights, device=device)
     return generators.rmat(size, EDGE_FACTORS[family], seed=SEED, weights=weights, device=device)
 
 

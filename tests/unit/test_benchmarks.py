@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import checks, cpu, defaults, graphs, peers, protocol, report
+from benchmarks import checks, cpu, defaults, formats, graphs, peers, protocol, report
 from benchmarks.checks import Paths, Reference, Search
 from benchmarks.defaults_list import CONFIGURATIONS
 
@@ -348,3 +349,21 @@ def test_a_default_is_measured_against_the_best_of_its_list():
     assert defaults.same(3, 3) and not defaults.same(3, 4)
     assert defaults.same(np.array([0.25, 0.75]), np.array([0.25, 0.75]))
     assert not defaults.same(np.array([1, 2]), np.array([1, 3]))
+
+
+def test_formats_are_compared_with_cr2():
+    def row(graph, name, order, **times):
+        return formats.Row(graph, name, order, times={"bfs": times})
+
+    rows = [
+        row("a", "csr", "none", row=6.0, edge=1.0), row("a", "tigr", "none", row=4.0, edge=3.0),
+        row("a", "cr2", "community", row=2.0, vertex=5.0), row("a", "cr2_bare", "community"),
+        row("b", "csr", "none", row=4.0), row("b", "cr2", "community", merge=3.0),
+    ]  # fmt: skip
+    assert rows[2].best("bfs") == (2.0, "row")
+    assert math.isnan(rows[3].best("bfs")[0])
+    text = formats.ratios_text(rows, "bfs")
+    assert text == "csr under row 2.00 times cr2, tigr 1.50 times cr2"
+    assert formats.ratios_text(rows, "sssp") == "nothing timed"
+    assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
+    assert {"csr", "coo", "tigr", "ell"} <= set(formats.formats_of(""))
