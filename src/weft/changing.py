@@ -227,8 +227,13 @@ class Changing:
                 xp.concatenate([none, *(move(getattr(c, end), device) for c in changes)])
                 for end in ("src", "dst")
             )
-        count = changes[0].num_vertices if changes else self._topology.num_vertices
-        return src, dst, count
+        first = changes[0].version if changes else self._history.version
+        return src, dst, first.num_vertices
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _history=self._history.copied())
+        return twin
 
     def _edited(
         self, add: Mapping[str, Any] | None, remove: Mapping[str, Any] | None, missing: str
@@ -255,7 +260,7 @@ class Changing:
                 order=parts.order,
             )
         after._history = self._history.changed(
-            self._topology.num_vertices, added, int(removed[0].size), after._topology.num_edges
+            after._topology.num_vertices, added, int(removed[0].size), after._topology.num_edges
         )
         return after, EdgeChange(added, removed)
 

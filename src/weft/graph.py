@@ -30,7 +30,7 @@ from weft.running import Running, scratch_bytes
 from weft.showing import columns_text, few, table_html
 from weft.subgraphs import induced, members_mask
 from weft.topology import Keep, Topology
-from weft.versions import History
+from weft.versions import History, Version
 
 
 class Edges(NamedTuple):
@@ -100,7 +100,7 @@ class Graph(Running, Changing, Interchange):
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
         self._order = order
-        self._history = History()
+        self._history = History(Version(topology.num_vertices))
 
     @classmethod
     def from_edges(
@@ -359,7 +359,7 @@ class Graph(Running, Changing, Interchange):
             order=chosen,
         )
         result._arrangement = topology, held
-        result._history = self._history.copied(self.num_vertices)
+        result._history = self._history.copied()
         return result
 
     def subgraph(self, vertices: Any) -> Graph:
@@ -444,7 +444,7 @@ class Graph(Running, Changing, Interchange):
             labels=self._labels,
             order=None if self._order is None else move(self._order, place),
         )
-        there._history = self._history.copied(self.num_vertices)
+        there._history = self._history.copied()
         return there
 
     def vertex_of(self, labels: Any) -> Any:

@@ -20,14 +20,16 @@ class Version:
     ----------
     number : int
         How many changes led to it.
+    num_vertices : int
+        How many vertices the graph has in it.
     current : bool
         Whether the graph is still that.
     """
 
-    __slots__ = ("current", "number")
+    __slots__ = ("current", "num_vertices", "number")
 
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
+    def __init__(self, num_vertices: int, number: int = 0) -> None:
+        self.number, self.num_vertices = number, num_vertices
         self.current = True
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Version:
@@ -36,10 +38,9 @@ class Version:
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """An earlier version, its number of vertices, and how the next one differs from it."""
+    """An earlier version, and how the next one differs from it."""
 
     version: Version
-    num_vertices: int
     src: Array
     dst: Array
     num_removed: int
@@ -53,14 +54,14 @@ class History:
 
     Parameters
     ----------
-    version : Version, optional
-        That of the graph; by default the first one.
+    version : Version
+        That of the graph.
     past : tuple of Past
         Oldest first.
     """
 
-    def __init__(self, version: Version | None = None, past: tuple[Past, ...] = ()) -> None:
-        self.version = version or Version()
+    def __init__(self, version: Version, past: tuple[Past, ...] = ()) -> None:
+        self.version = version
         self.past = past
 
     def changed(
@@ -71,25 +72,29 @@ class History:
         Parameters
         ----------
         num_vertices : int
-            How many there were before.
+            How many there are now.
         added : tuple of ndarray
             The ends of the edges that were added.
         num_removed : int
         num_edges : int
             How many there are now.
         """
-        past = (*self.past, Past(self.version, num_vertices, *added, num_removed))
+        past = (*self.past, Past(self.version, *added, num_removed))
         total = sum(int(change.src.size) for change in past)
         while past and (len(past) > _MOST_CHANGES or total > num_edges):
             total -= int(past[0].src.size)
             past = past[1:]
-        return History(Version(self.version.number + 1), past)
+        return History(Version(num_vertices, self.version.number + 1), past)
 
-    def copied(self, num_vertices: int) -> History:
-        """Return the history of an equal graph."""
-        none = np.empty(0, np.int32)
-        same = Past(self.version, num_vertices, none, none, 0)
-        return History(Version(self.version.number), (*self.past, same))
+    def copied(self) -> History:
+        """Return the history of an equal graph, which changes by itself from now on."""
+        now, none = self.version, np.empty(0, np.int32)
+        return History(
+            Version(now.num_vertices, now.number), (*self.past, Past(now, none, none, 0))
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> History:
+        return self.copied()
 
     def since(self, earlier: Version | int) -> tuple[Past, ...]:
         """Return the changes that followed an earlier version, oldest first.

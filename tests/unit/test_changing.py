@@ -437,6 +437,20 @@ def test_only_update_invalidates_states():
     assert (g.version, more.version, g.num_edges) == (0, 2, 2)
 
 
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_change_by_themselves(duplicate):
+    g = weft.Graph.from_edges([0, 1], [1, 2])
+    twin = duplicate(g)
+    state = twin.state(x=weft.full(0))
+    g.update(add=([2], [0]))
+    twin.run(step, state)
+    assert (g.num_edges, twin.num_edges, twin.version) == (3, 2, 0)
+    twin.update(add=([0], [2]))
+    with pytest.raises(FieldError, match="version 0"):
+        twin.run(step, state)
+    assert duplicate(twin).added_since(twin)[0].size == 0
+
+
 def test_a_failed_update_changes_nothing():
     g = weft.Graph.from_edges([0, 1], [1, 2])
     before = arrays(g)
