@@ -22,6 +22,7 @@ from weft.formats import format as format_named
 from weft.ir.delta import Delta, Refused, rewrite
 from weft.orders import arranged, kept
 from weft.program import trace_program
+from weft.traces import kept_trace
 
 if TYPE_CHECKING:
     from weft.columns import EdgeColumns, VertexColumns
@@ -131,7 +132,7 @@ class Running:
         >>> state.count
         array([1, 0, 2])
         """
-        program = trace_program(functions, self._signature(state, edge_state), "run")
+        program = kept_trace(functions, self._signature(state, edge_state), "run")
         outcome = self._execute(program, state, edge_state, frontier, direction, config)
         return self._frontier_of(outcome.frontier)
 
@@ -205,24 +206,19 @@ class Running:
             raise ConfigError(f"max_iter={max_iter!r} must be an integer from 0 on, or None.")
         signature = self._signature(state, edge_state)
 
+        roles = {"until": until, "refill": refill, "next_threshold": next_threshold,
+                 "bounded": max_iter is not None, "trail": trail}  # fmt: skip
+
         def trace() -> Any:
-            return trace_program(
-                functions,
-                signature,
-                "iterate",
-                until=until,
-                refill=refill,
-                next_threshold=next_threshold,
-                bounded=max_iter is not None,
-                trail=trail,
-            )
+            return trace_program(functions, signature, "iterate", **roles)
 
         most = None if max_iter is None else int(max_iter)
         wanted = check_config(config).change_driven if change_driven is None else change_driven
         delta = self._delta(trace, wanted, tolerance, frontier, most)
         if delta is None:
+            program = kept_trace(functions, signature, "iterate", **roles)
             outcome = self._execute(
-                trace(), state, edge_state, frontier, direction, config, max_iter=most
+                program, state, edge_state, frontier, direction, config, max_iter=most
             )
         else:
 
@@ -278,7 +274,7 @@ class Running:
         config: Config | None = None,
     ) -> None:
         """Run the steps over the frontiers of a trail, last to first."""
-        program = trace_program(functions, self._signature(state, edge_state), "replay")
+        program = kept_trace(functions, self._signature(state, edge_state), "replay")
         is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
         checked = [
             part if is_device_array(part) and is_own(part) else self._replayed(part)

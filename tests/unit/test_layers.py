@@ -35,7 +35,7 @@ LAYERS = (
     ("formats",),
     ("schedules",),
     ("engine",),
-    ("program", "maps", "operators", "graphblas"),
+    ("program", "traces", "maps", "operators", "graphblas"),
     (
         "graph",
         "attributes",

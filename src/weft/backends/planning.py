@@ -17,12 +17,13 @@ from weft.config import of_side
 from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
-from weft.ir.key import Keyer, lift_constants
-from weft.ir.ops import Program, program_blocks
+from weft.ir.key import keyed, lifted_copy
+from weft.ir.ops import Program
 from weft.ir.plan import Sweep, claim_field
 from weft.ir.request import Request
 
 _lock = threading.RLock()
+Make = Callable[[Program, frozenset[str]], Any]
 
 
 class Compiled(Protocol):
@@ -35,9 +36,9 @@ class Compiled(Protocol):
 class Preparation:
     """A request's program on its way to compiled code, found by its key.
 
-    `shape` is what beside the program decides about the code; `make(off, fired)` compiles with
-    some rewrites switched off. What rests on a proof about the start is made anew without it where
-    the proof does not hold.
+    `shape` is what beside the program decides about the code; `make(program, off)` compiles a copy
+    of the program, which it may change, with some rewrites switched off. What rests on a proof
+    about the start is made anew without it where the proof does not hold.
     """
 
     def __init__(
@@ -45,14 +46,12 @@ class Preparation:
         request: Request,
         cache: dict[Any, Any],
         shape: tuple[Any, ...],
-        make: Callable[[frozenset[str], list[str]], Any],
+        make: Make,
     ) -> None:
         self.request, self.cache, self.shape, self.make = request, cache, shape, make
         self.off = frozenset(request.options.get("passes_off", ()))
-        self.keyer = Keyer(lift="constant_lifting" not in self.off)
-        self.key = self.keyer.program(request.program)
-        self.constants = [value.dtype.type(value.attr) for value in self.keyer.constants]
-        self.fired: list[str] = []  # the second attempt finds the program rewritten by the first
+        self.lift = "constant_lifting" not in self.off
+        self.key, self.constants = keyed(request.program, self.lift)
 
     def compiled(self) -> Any:
         """Return the compiled form without the rewrites that are switched off."""
@@ -60,9 +59,7 @@ class Preparation:
         with _lock:
             compiled = self.cache.get(full)
             if compiled is None:
-                if not _is_lifted(self.request.program):
-                    lift_constants(self.keyer.constants)
-                compiled = self.make(self.off, self.fired)
+                compiled = self.make(lifted_copy(self.request.program, self.lift), self.off)
                 self.cache[full] = compiled
         return compiled
 
@@ -76,7 +73,7 @@ def compiled_for(
     request: Request,
     cache: dict[Any, Any],
     shape: tuple[Any, ...],
-    make: Callable[[frozenset[str], list[str]], Any],
+    make: Make,
 ) -> tuple[Any, list[Any]]:
     """Return the compiled form of a request's program, its proofs checked here, and constants."""
     preparation = Preparation(request, cache, shape, make)
@@ -97,10 +94,6 @@ def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
     if not any(s.check_frontier for s in compiled.sweeps):
         return True
     return len(request.program.steps) == 1 and not request.arcs and not request.program.refill
-
-
-def _is_lifted(program: Program) -> bool:
-    return any(v.op == "constant" for block in program_blocks(program) for v in block.walk())
 
 
 def kept_old(request: Request) -> frozenset[str]:

@@ -5,9 +5,47 @@ Two programs with equal keys share compiled code: they differ at most in their c
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from weft.ir.ops import SMALL, Block, Program, Reduction, Step, Value
+
+
+class Key:
+    """A key that knows its hash: those of nested tuples are computed each time."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Key) and self.parts == other.parts)
+
+
+def keyed(program: Program, lift: bool) -> tuple[Key, list[Any]]:
+    """Return the key of a program that nobody changes, and the constants that are lifted."""
+    if lift not in program.keyed:
+        keyer = Keyer(lift)
+        key = Key(keyer.program(program))
+        constants = [value.dtype.type(value.attr) for value in keyer.constants]
+        program.keyed[lift] = (key, constants)
+    found: tuple[Key, list[Any]] = program.keyed[lift]
+    return found
+
+
+def lifted_copy(program: Program, lift: bool) -> Program:
+    """Return a copy that may be rewritten, its constants made arguments."""
+    own = copy.deepcopy(program)
+    own.keyed.clear()
+    keyer = Keyer(lift)
+    keyer.program(own)
+    lift_constants(keyer.constants)
+    return own
 
 
 class Keyer:

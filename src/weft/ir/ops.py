@@ -201,6 +201,7 @@ class Program:
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False
+    keyed: dict[bool, Any] = field(default_factory=dict, repr=False, compare=False)  # ir/key.py
 
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep and those of a refill."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,18 +81,17 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
         kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
     )  # fmt: skip
 
-    def make(off: frozenset[str], fired: list[str]) -> Compiled:
-        return _make(request, directions, kept, off, fired)
+    def make(program: Program, off: frozenset[str]) -> Compiled:
+        return _make(replace(request, program=program), directions, kept, off)
 
     return compiled_for(request, _compiled, shape, make)
 
 
 def _make(
-    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str],
-    fired: list[str],
-) -> Compiled:  # fmt: skip
+    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str]
+) -> Compiled:
     program, topology = request.program, request.topology
-    fired += run_passes(program, off)
+    fired = run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
     deterministic = bool(request.options.get("deterministic"))
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}

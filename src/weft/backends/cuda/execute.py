@@ -88,8 +88,8 @@ def prepare(request: Request) -> Preparation:
     renumbered = topology.numbering is not None
     shape = (topology.directed, topology.keep, renumbered, arc_type, options)
 
-    def make(off: frozenset[str], fired: list[str]) -> Compiled:
-        return _make(request, options, arc_type, off, fired)
+    def make(program: Program, off: frozenset[str]) -> Compiled:
+        return _make(replace(request, program=program), options, arc_type, off)
 
     preparation = Preparation(request, _compiled, shape, make)
     if not may_start_anywhere(request, preparation.compiled()):
@@ -103,11 +103,9 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     return preparation.compiled(), preparation.constants
 
 
-def _make(
-    request: Request, options: Options, arc_type: str, off: frozenset[str], fired: list[str]
-) -> Compiled:
+def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]) -> Compiled:
     program, topology = request.program, request.topology
-    fired += run_passes(program, off)
+    fired = run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
     arguments: dict[str, Any] = {
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,

@@ -1,0 +1,158 @@
+"""Traces that are kept: functions whose trace cannot come out otherwise are not traced again.
+
+A trace depends on the functions, the signature of the state, and on whatever the functions read
+from outside: global names, variables of enclosing functions, default values. If all of that is of
+kinds that cannot change in place (numbers, strings, library functions, other such functions), a
+trace is kept together with a note of what was read, and holds as long as the same objects are
+there. Functions that read anything else are traced every time.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from weft.ir.monoids import Monoid
+from weft.ir.ops import Program, Signature
+from weft.ir.types import VertexIdType
+from weft.program import EdgeFunction, Fold, VertexFunction, trace_program
+
+MOST_KEPT = 256
+LIBRARIES = ("weft", "numpy", "math", "cmath", "operator", "builtins")
+# Names that give something else each time, or do something that is to be seen each time.
+FICKLE = frozenset({
+    "random", "default_rng", "time", "next", "open", "input", "print", "eval", "exec", "globals",
+    "vars", "locals",
+})  # fmt: skip
+_PLAIN = (
+    type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, np.ufunc,
+    types.BuiltinFunctionType, VertexIdType,
+)  # fmt: skip
+_MISSING = object()
+
+
+class _Fickle(Exception):
+    """What a function reads may change without being another object."""
+
+
+class _Reads:
+    """What functions read from outside, and whether all of it is still the same."""
+
+    def __init__(self) -> None:
+        self.globals: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self.functions: list[tuple[Any, Any, Any]] = []
+        self._seen: set[int] = set()
+
+    def unchanged(self) -> bool:
+        """Whether the same objects are where they were."""
+        return (
+            all(names.get(name, _MISSING) is value for names, name, value in self.globals)
+            and all(cell.cell_contents is value for cell, value in self.cells)
+            and all(f.__code__ is code and f.__defaults__ is d for f, code, d in self.functions)
+        )
+
+    def note(self, value: Any) -> None:
+        """Note a value that a function reads, or raise if it may change in place."""
+        if id(value) in self._seen or isinstance(value, _PLAIN):
+            return
+        if isinstance(value, tuple | frozenset):
+            for part in value:
+                self.note(part)
+        elif isinstance(value, types.ModuleType | type):
+            name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+            if name.partition(".")[0] not in LIBRARIES:
+                raise _Fickle
+        elif isinstance(value, types.FunctionType):
+            self._seen.add(id(value))
+            self._note_function(value)
+        elif isinstance(value, EdgeFunction):
+            for part in (value.function, value.reduce, value.accept, value.active, value.priority):
+                self.note(part)
+        elif isinstance(value, VertexFunction):
+            self.note(value.function)
+            self.note(value.active)
+        elif isinstance(value, Fold):
+            self.note(value.parts)
+        elif isinstance(value, Monoid):
+            for part in vars(value).values():
+                self.note(part)
+        else:
+            raise _Fickle
+
+    def _note_function(self, function: types.FunctionType) -> None:
+        self.functions.append((function, function.__code__, function.__defaults__))
+        self.note(function.__defaults__)
+        if function.__kwdefaults__:
+            raise _Fickle
+        for cell in function.__closure__ or ():
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not assigned yet
+                raise _Fickle from None
+            self.cells.append((cell, value))
+            self.note(value)
+        names = function.__globals__
+        if str(names.get("__name__")).partition(".")[0] == "weft":
+            return  # what weft's own functions read besides is of weft
+        for name in _names_in(function.__code__):
+            if name in FICKLE:
+                raise _Fickle
+            value = names.get(name, _MISSING)
+            self.globals.append((names, name, value))
+            if value is not _MISSING:
+                self.note(value)
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    """Give the global names, and names of attributes, of some code and the functions in it."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names_in(part)
+
+
+_lock = threading.Lock()
+_kept: dict[Any, tuple[_Reads | None, Program | None, Any]] = {}
+
+
+def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
+    """Return what `trace_program` returns; nobody may change it, since others may get it too."""
+    many = tuple(functions) if isinstance(functions, list) else functions
+    refill = roles.get("refill", ())
+    roles["refill"] = tuple(refill) if isinstance(refill, list) else refill
+    held = (many, tuple(roles.values()))
+    key = (_identity(many), signature, mode, tuple(_identity(role) for role in roles.values()))
+    reads, program, _ = _kept.get(key, (None, None, None))
+    if program is not None and reads is not None and reads.unchanged():
+        return program
+    program = trace_program(functions, signature, mode, **roles)
+    if key not in _kept or reads is not None:
+        reads = _reads_of(many, *roles.values())
+        with _lock:
+            if len(_kept) >= MOST_KEPT:
+                _kept.clear()
+            # `held` keeps the objects alive whose identities the key is made of.
+            _kept[key] = (reads, program if reads is not None else None, held)
+    return program
+
+
+def _identity(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_identity(part) for part in value)
+    return value if isinstance(value, bool | int | None) else id(value)
+
+
+def _reads_of(*values: Any) -> _Reads | None:
+    """Return what functions read, or None if that may change in place."""
+    reads = _Reads()
+    try:
+        for value in values:
+            reads.note(value)
+    except _Fickle:
+        return None
+    return reads
