@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from small_formats import FORMATS as SMALL
 from weft.backends import cuda
 from weft.backends.cuda.simt.build import Case, Launch, compile_program
 from weft.errors import ConfigError
@@ -148,15 +149,12 @@ class Described:
     listed: np.ndarray  # how often a row is listed for its vertex
 
 
-SMALL = {"ell": "ell(3)", "tigr": "tigr(3)"}  # parameters that suit small graphs
-
-
 @functools.cache
 def described(format_name, graph_name, dtype):
     """Return the parts of a built format."""
     offsets, targets = GRAPHS[graph_name]
     targets = targets.astype(dtype)
-    layout = choose(SMALL.get(format_name, format_name)).build(offsets, targets, np)
+    layout = choose(SMALL[format_name]).build(offsets, targets, np)
     slots = np.arange(targets.size) if layout.places is None else layout.places()
     owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     kinds = [kind for kind in layout.format.kinds for _ in range(kind.copies)]
@@ -202,8 +200,9 @@ def graph(degrees, seed=3):
     """Return offsets and random targets."""
     degrees = np.asarray(degrees, np.int64)
     offsets = np.concatenate([[0], degrees.cumsum()]).astype(np.int64)
-    rng = np.random.default_rng(seed)
-    return offsets, rng.integers(0, max(degrees.size, 1), offsets[-1]).astype(np.int32)
+    targets = np.random.default_rng(seed).integers(0, max(degrees.size, 1), offsets[-1])
+    rows = np.repeat(np.arange(degrees.size), degrees)  # each sorted, as those of an adjacency
+    return offsets, targets[np.lexsort((targets, rows))].astype(np.int32)
 
 
 def graphs():
@@ -407,7 +406,7 @@ def test_formats_hold_every_arc_once(name, compile_cuda):
 @pytest.mark.parametrize("graph_name", GRAPHS)
 def test_formats_give_their_arcs_back(name, graph_name):
     offsets, targets = GRAPHS[graph_name]
-    layout = choose(SMALL.get(name, name)).build(offsets, targets, np)
+    layout = choose(SMALL[name]).build(offsets, targets, np)
     sources, found = layout.format.to_coo(layout, offsets, targets, np)
     owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     assert sources.dtype == found.dtype == targets.dtype

@@ -99,7 +99,7 @@ class Layout:
     format: Format
     parts: list[Part]
     places: Callable[[], Any] | None = None
-    facts: dict[str, float] = field(default_factory=dict)
+    facts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -166,6 +166,8 @@ class Format:
         The memory that it is said to take, in words of a vertex: text over E, V and facts.
     own_order
         Whether positions are others than the slots of the adjacency.
+    gathers
+        Whether the messages of a gather are computed ahead, into a buffer by position.
     parameters
         What can be said in parentheses: ``tigr(8)`` or ``tigr(degree=8)``.
     header
@@ -182,6 +184,7 @@ class Format:
     to_coo: Callable[[Layout, Any, Any, Any], tuple[Any, Any]]
     formula: str = ""
     own_order: bool = False
+    gathers: bool = False
     parameters: tuple[Parameter, ...] = ()
     header: str = ""
     order: str = ""

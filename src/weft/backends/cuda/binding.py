@@ -232,6 +232,10 @@ class Binder:
             max((layout.slots for layout in layouts), default=self.arcs),
         )
 
+    def _shard(self, number: str, way: Direction, dtype: Any, size: int) -> Any:
+        slots = self._ordered("gather", way).layout.slots
+        return self.workspace.get(("shard", number), slots * size, element(dtype))
+
     def _row_list(self) -> Any:
         rows = max(self._extents(side)[0] for side in SIDES)
         return self.workspace.get("row_list", rows, np.int64)

@@ -6,6 +6,7 @@ arrays of one place per vertex, and the function runs in a second phase.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,7 +24,15 @@ from weft.backends.cuda.edges import (
 )
 from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
-from weft.backends.cuda.parts import MAP, QUEUE, Stage, rows_of_sweep, sweep_parts, wants_map
+from weft.backends.cuda.parts import (
+    MAP,
+    QUEUE,
+    Stage,
+    part_text,
+    rows_of_sweep,
+    sweep_parts,
+    wants_map,
+)
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, c_type, items_of, size_of
 from weft.backends.cuda.updates import deliver, empty, touch_first
@@ -118,6 +127,7 @@ def gather_phases(
     )  # fmt: skip
     known = _row_of_gather(kernel, visitor, step, gather, site)
     accumulators = _take_lines(kernel, visitor, gather, site, step, known)
+    ahead = _messages_ahead(kernel, visitor, k, way, gather) if side.format.gathers else []
     parts = [part for accumulator in accumulators for part in accumulator.parts]
     merge = kernel.emitter()
     for accumulator in accumulators:
@@ -159,6 +169,8 @@ def gather_phases(
         mapped_rows(kernel) if mapped else ENTERED, body_of, after, between=("keep_counts(t);",),
         kept=KEPT, lanes=visitor.lanes,
     )  # fmt: skip
+    if ahead:
+        start = kernel.phase(f"prepare_{k}", ahead, [start])
     return kernel.ready(start, queue=True, map_=mapped)
 
 
@@ -241,6 +253,40 @@ def _ahead(block: Block, lanes: int) -> Sequence[Value]:
     loads = [value for value in block.body if value.op == "load"]
     least = min((block.results, loads), key=registers)
     return least if registers(least) <= MOST_AHEAD else []
+
+
+def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: Value) -> list[str]:
+    """Let the visitor find its messages in a buffer; return the body of the phase that fills it.
+
+    Nothing, if the messages depend on the row, or if computing one that nobody takes could be seen.
+    """
+    block = gather.blocks[0]
+    known = all(v.op in ELEMENTWISE or v.op in ("load", "const", "constant") for v in block.walk())
+    known = known and visitor.lanes == 1 and _ahead(block, kernel.spread_lanes) is block.results
+    text = [*visitor.fetch, *(message[2] for message in visitor.message)]
+    if not visitor.message or not known or any(re.search(r"\b(v|row)\b", line) for line in text):
+        return []
+    kinds = [(r.dtype, r.shape) for r in block.results]
+    kept, lines = [], []
+    for number, ((kind, name, value), (dtype, shape)) in enumerate(
+        zip(visitor.message, kinds, strict=True)
+    ):
+        array = kernel.args.use("shard", f"{k}_{number}", way, dtype, size_of(shape))
+        lines.append(f"    put<{kind}>({array}, p, {value});")
+        kept.append((kind, name, f"fetch<{kind}>({array}, p)"))
+    body = [
+        f"const auto format = {part_text(kernel, 'gather', way, 0)};",
+        "for_all(place, format.num_slots(), [&](i64 s) {",
+        "    const i64 r = format.owner(s);",
+        "    const i64 p = format.place(s, r);",
+        "    const i64 u = format.target(s, r);",
+        "    static_cast<void>(u);",
+        *(f"    {line}" for line in visitor.fetch),
+        *lines,
+        "});",
+    ]
+    visitor.message, visitor.fetch = kept, []
+    return body
 
 
 def _inboxes(gather: Value, k: int) -> list[list[tuple[Any, ...]]]:

@@ -184,6 +184,8 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{c_type(np.dtype(dtype)) if dtype != 'vertex' else 'Vertex'}*"
     if kind == "spread":
         return "double*"
+    if kind == "shard":
+        return f"{stored_type(binding[3])}*"
     if kind == "row_list":
         return "i64*"
     if kind == "part_number":

@@ -1,0 +1,46 @@
+"""G-Shards: the arcs into each window of destinations, sorted by source.
+
+(F. Khorasani, K. Vora, R. Gupta, L. N. Bhuyan, CuSha: vertex-centric graph processing on GPUs, HPDC
+2014.) A gather computes its messages ahead, arc by arc in the order of the shards (`gathers`), and
+combines them in a second phase that reads them one after another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
+from weft.formats.csr import owners_of
+
+
+def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, window: int) -> Layout:
+    """Return both ends of all arcs by window of the destination, source, destination."""
+    rows = owners_of(offsets, targets, xp)
+    source, dest = (targets, rows) if incoming else (rows, targets)
+    windows = dest.astype(xp.int64) // window
+    order = xp.lexsort(xp.stack([dest.astype(xp.int64), source.astype(xp.int64), windows]))
+    arrays = {"owners": rows[order], "targets": targets[order]}
+    part = Part(int(targets.size), int(targets.size), arrays)
+    n = offsets.size - 1
+    return Layout(GSHARD, [part], lambda: order, {"shards": -(-n // window)})
+
+
+def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
+    """Return sources and targets of all arcs, shard by shard."""
+    (part,) = layout.parts
+    return part.arrays["owners"], part.arrays["targets"]
+
+
+GSHARD = register(
+    Format(
+        name="gshard",
+        title="shards of destinations, sorted by source",
+        kinds=(Kind("Shards", (Array("owners"), Array("targets")), virtual=True),),
+        build=build,
+        to_coo=to_coo,
+        formula="2 E + value copies",
+        own_order=True,
+        gathers=True,
+        parameters=(Parameter("window", 8192, (2048, 8192, 32768)),),
+    )
+)
