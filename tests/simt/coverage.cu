@@ -172,18 +172,19 @@ WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, 
     else return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2], n[3]);
 }
 
-// The row of each place of a part, the vertex of each row, and the rows that vertices list: by one
-// thread. It traps where the answers of the part do not fit together.
+// The row of each place of a part, the vertex and the slots of each row, and the rows that vertices
+// list: by one thread. It traps where the answers of the part do not fit together.
 template <class Part, u32 count, u32 more, bool lists>
 __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void* p3, void* p4,
                          void* p5, const i64* owners, const i64* targets, i64* rows_at,
-                         i64* vertices, u32* listed) {
+                         i64* vertices, i64* degrees, u32* listed) {
     if (block_id() != 0 || thread_id() != 0) return;
     const Part part = part_of<Part, count, more>(numbers, Any{p0}, Any{p1}, Any{p2}, Any{p3},
                                                  Any{p4}, Any{p5});
     i64 arcs = 0;
     for (i64 row = 0; row < part.num_rows(); ++row) {
         vertices[row] = part.vertex(row);
+        degrees[row] = part.end(row) - part.begin(row);
         if (part.end(row) < part.begin(row) || part.end(row) > part.num_slots()) trap();
         if (Part::packed && row > 0 && part.begin(row) != part.end(row - 1)) trap();
         for (i64 slot = part.begin(row); slot < part.end(row); ++slot) {

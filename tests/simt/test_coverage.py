@@ -82,9 +82,9 @@ def variants(schedule):
     """All kernels of a schedule; what is independent of each other is not multiplied."""
     found = [Variant(part, lanes) for part in FULL for lanes in LANES]
     turn = list(SCHEDULES).index(schedule.name)
-    for position, part in enumerate(part for part in PARTS if part not in FULL):
-        # Widths take turns: every schedule meets every kind, and every kind all widths.
-        found += [Variant(part), Variant(part, LANES[1:][(position + turn) % 4])]
+    others = [part for part in PARTS if part not in FULL]
+    # Widths take turns: every schedule meets every kind, and every kind all widths.
+    found += [Variant(part, LANES[(k + turn) % len(LANES)]) for k, part in enumerate(others)]
     found += [Variant(lanes=lanes, exits=True) for lanes in (1, 8, 32, 0)]
     found += [Variant(lanes=lanes, collects=False) for lanes in (1, 8)]
     found += [Variant(collects=False, exits=True)]
@@ -146,6 +146,7 @@ class Described:
     pointers: list
     rows_at: np.ndarray  # by place, -1 elsewhere
     vertices: np.ndarray  # by row
+    degrees: np.ndarray  # slots by row
     listed: np.ndarray  # how often a row is listed for its vertex
 
 
@@ -171,6 +172,7 @@ def described(format_name, graph_name, dtype):
             "targets": np.where(slots >= 0, targets[slots] if owners.size else -1, -1).astype("i8"),
             "rows_at": np.full(slots.size, -1, np.int64),
             "vertices": np.full(part.rows, -1, np.int64),
+            "degrees": np.zeros(part.rows, np.int64),
             "listed": np.zeros(part.rows, np.uint32),
         }
         vertex = "i64" if dtype == "int64" else "i32"
@@ -180,7 +182,7 @@ def described(format_name, graph_name, dtype):
     if outcome.report is not None:
         pytest.fail(f"{format_name} of {graph_name}\n{outcome.report.text}")
     return layout, [
-        Described(part, pointers, out["rows_at"], out["vertices"], out["listed"])
+        Described(part, pointers, out["rows_at"], out["vertices"], out["degrees"], out["listed"])
         for (part, pointers), out in zip(found, outcome.outputs, strict=True)
     ]
 
@@ -256,6 +258,7 @@ class Trial:
     variant: Variant
     block: int
     active: np.ndarray
+    degrees: np.ndarray
     case: Case
 
 
@@ -302,14 +305,17 @@ def trial(schedule, variant, name, kind, frontier, turn, shape=None):
     ]
     words = (name, kind, frontier, variant, f"turn {turn}", (grid, block, skipped), knobs)
     case = Case(buffers, launches, seed=int(rng.integers(2)))
-    return Trial(words, variant, block, active, case)
+    return Trial(words, variant, block, active, found.degrees, case)
 
 
 def trials(schedule, chosen):
     """Yield trials of the variants; frontiers, shapes, knobs and seeds are drawn."""
     rng = np.random.default_rng(5)
     for variant in chosen:
-        for name, kind in itertools.product(GRAPHS, variant.kinds(schedule)):
+        pairs = list(itertools.product(GRAPHS, variant.kinds(schedule)))
+        if variant.part not in FULL:
+            pairs = [(name, kind) for name, kind in pairs if rng.random() < 0.4]
+        for name, kind in pairs:
             frontier = "all" if kind == "all" else rng.choice(FRONTIERS)
             yield trial(schedule, variant, name, kind, frontier, int(rng.integers(1 << 20)))
         if variant in LARGE:
@@ -327,7 +333,7 @@ def check(schedule, trial, out):
     assert out["taken"].sum() == out["taken"][places].sum(), words
     taken, owners = out["taken"][places], owners[places]
     valid = places % 5 != 2 if variant.holed else np.ones(owners.size, bool)
-    degrees, some_valid = np.bincount(owners, minlength=n), np.bincount(owners, valid, n) > 0
+    degrees, some_valid = trial.degrees, np.bincount(owners, valid, n) > 0
     if variant.exits:
         wanted = buffers["wanted"][places].astype(bool)
         assert (taken <= opened[owners]).all(), words

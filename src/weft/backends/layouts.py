@@ -32,6 +32,7 @@ class Ordered:
             adjacency.offsets, adjacency.targets, topology.xp, incoming=direction == "in"
         )
         self._slots: Any = None
+        self._rows: dict[str, Any] | None = None
         self._ordered: dict[str, tuple[Callable[[], Any], Any]] = {}
 
     @property
@@ -40,6 +41,25 @@ class Ordered:
         if self._slots is None:
             self._slots = self._xp.maximum(self.layout.places(), 0)
         return self._slots
+
+    def rows_of_vertices(self, n: int) -> dict[str, Any]:
+        """Return the rows of each vertex: numbers of rows and parts, and where they start."""
+        if self._rows is None:
+            xp, kinds = self._xp, self.layout.format.kinds
+            kinds = [kind for kind in kinds for _ in range(kind.copies)]
+            pairs = list(zip(self.layout.parts, kinds, strict=True))
+            vertices = xp.concatenate(
+                [p.arrays["vertices"] if k.virtual else xp.arange(p.rows) for p, k in pairs]
+            )
+            rows = xp.concatenate([xp.arange(part.rows, dtype=np.int64) for part, _ in pairs])
+            numbers = [xp.full(part.rows, k, np.uint8) for k, (part, _) in enumerate(pairs)]
+            order = xp.argsort(vertices, kind="stable")
+            starts = xp.zeros(n + 1, np.int64)
+            if vertices.size:
+                starts[1:] = xp.cumsum(xp.bincount(vertices, minlength=n))
+            parts = xp.concatenate(numbers)[order]
+            self._rows = {"starts": starts, "rows": rows[order], "parts": parts}
+        return self._rows
 
     def column(self, name: str, column: Any) -> Any:
         """Return a column by slot in the order of the positions; made once for each column."""
@@ -52,7 +72,10 @@ class Ordered:
     def numbers(self, name: str, numbers: Any | None) -> Any:
         """Return arcs or edge ids by slot in the order of the positions; None: slots themselves."""
         if name not in self._ordered:
-            taken = self.slots if numbers is None else numbers[self.slots]
+            # Without arcs there is nothing to take, though a format may have places.
+            taken = self.slots
+            if numbers is not None and numbers.size:
+                taken = numbers[self.slots]
             self._ordered[name] = (lambda: None, taken.astype(self._number, copy=False))
         return self._ordered[name][1]
 

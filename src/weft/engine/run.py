@@ -120,8 +120,7 @@ def make_request(
     options = config.options()
     options["schedule"] = check_names(config, topology)
     options["report"] = _reporter(program, config)
-    if topology.device.kind != "cpu":
-        options["registries"] = Registries
+    options["registries"] = Registries
     # The CPU's sweeps want members in order; a GPU takes them as they come, unless order counts.
     ordered = topology.device.kind == "cpu" or config.deterministic
     members = None
@@ -206,6 +205,7 @@ def check_names(config: Config, topology: Topology) -> Any:
         if name is not None:
             Registries.schedule(name)
     if topology.device.kind == "cpu":
+        _check_cpu_formats(config)
         return _check_cpu_schedule(config.schedule)
     for side in SIDES:
         name = of_side(config.schedule, side)
@@ -219,6 +219,17 @@ def check_names(config: Config, topology: Topology) -> Any:
                 f"another of either."
             )
     return config.schedule
+
+
+def _check_cpu_formats(config: Config) -> None:
+    from weft.backends.cpu.parts import refusal
+
+    for name in each_choice(config.format):
+        reason = "" if name is None else refusal(Registries.format(name))
+        if reason:
+            raise ConfigError(
+                f"format={name!r} is not possible on a CPU: {reason}. Use another, or a GPU."
+            )
 
 
 def _check_cpu_schedule(chosen: Any) -> str:

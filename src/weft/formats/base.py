@@ -50,15 +50,17 @@ class Kind:
     arrays, numbers
         Its members, in order.
     virtual
-        Whether a row is something else than the vertex of its number.
+        Whether a row is something else than the vertex of its number. Then an array ``vertices``
+        has the vertex of each row.
     expands
         Whether the class can list the rows of a vertex (only asked where rows are virtual).
     copies
         How many parts of this kind there are; they are swept one after another by one code.
     loops
         What the CPU's generated code puts in place of the answers of the class: Python expressions
-        over the members, ``r`` (a row) and ``s`` (a slot), by ``begin``, ``end``, ``target``,
-        ``vertex``, ``place`` and ``valid``. The last three may be left out.
+        of unsigned numbers by ``begin``, ``end``, ``place`` (the slot, if left out), ``target`` and
+        ``valid`` (true, if left out). In braces stand members, and ``{v}`` (the vertex), ``{r}``
+        (its row), ``{s}`` (a slot) and ``{p}`` (its place); 1 is ``ONE``.
     """
 
     struct: str

@@ -20,7 +20,7 @@ MOST_TILES = 4096
 
 OWNED = Kind(
     "ListedOwners", (*LISTED.arrays, Array("owners", "int64")), LISTED.numbers, virtual=True,
-    expands=True,
+    expands=True, loops=LISTED.loops,
 )  # fmt: skip
 
 

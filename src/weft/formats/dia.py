@@ -87,12 +87,24 @@ def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, An
     return xp.append(row.astype(kind), sources), xp.append(far.astype(kind), found)
 
 
+WORD = "{bits}[({s} - {r} * {width}) * {words} + ({r} >> np.uint64(5))]"
 DIA = register(
     Format(
         name="dia",
         title="diagonals with a bit per place, and the rest in rows",
         kinds=(
-            Kind("Dia", (Array("diagonals", "int64"), Array("bits", "uint32")), ("width", "words")),
+            Kind(
+                "Dia",
+                (Array("diagonals", "int64"), Array("bits", "uint32")),
+                ("width", "words"),
+                loops=(
+                    ("begin", "{r} * {width}"),
+                    ("end", "({r} + ONE) * {width}"),
+                    ("valid", f"np.uint64({WORD}) >> ({{r}} & np.uint64(31)) & ONE"),
+                    ("place", "({s} - {r} * {width}) * {rows} + {r}"),
+                    ("target", "{r} + {diagonals}[{s} - {r} * {width}]"),
+                ),
+            ),
             LISTED,
         ),
         build=build,

@@ -84,7 +84,17 @@ ELL = register(
         name="ell",
         title="columns of one width, and the rest in rows",
         kinds=(
-            Kind("Ell", (Array("targets"), Array("lengths", "uint8")), ("width",)),
+            Kind(
+                "Ell",
+                (Array("targets"), Array("lengths", "uint8")),
+                ("width",),
+                loops=(
+                    ("begin", "{r} * {width}"),
+                    ("end", "{r} * {width} + np.uint64({lengths}[{r}])"),
+                    ("place", "({s} - {r} * {width}) * {rows} + {r}"),
+                    ("target", "{targets}[{p}]"),
+                ),
+            ),
             LISTED,
         ),
         build=build,

@@ -16,7 +16,7 @@ struct Shards {
     static constexpr bool splits = true;
     static constexpr bool direct_owner = true;
 
-    const Vertex* owners;
+    const Vertex* vertices;
     const Vertex* targets;
     i64 rows;
     i64 slots;
@@ -29,7 +29,9 @@ struct Shards {
         return static_cast<i64>(load_constant(targets + slot));
     }
     WEFT_DEVICE bool valid(i64, i64) const { return true; }
-    WEFT_DEVICE i64 vertex(i64 row) const { return static_cast<i64>(load_constant(owners + row)); }
+    WEFT_DEVICE i64 vertex(i64 row) const {
+        return static_cast<i64>(load_constant(vertices + row));
+    }
     WEFT_DEVICE i64 place(i64 slot, i64) const { return slot; }
     WEFT_DEVICE i64 owner(i64 slot) const { return slot; }
 };

@@ -19,7 +19,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, window: int) -
     source, dest = (targets, rows) if incoming else (rows, targets)
     windows = dest.astype(xp.int64) // window
     order = xp.lexsort(xp.stack([dest.astype(xp.int64), source.astype(xp.int64), windows]))
-    arrays = {"owners": rows[order], "targets": targets[order]}
+    arrays = {"vertices": rows[order], "targets": targets[order]}
     part = Part(int(targets.size), int(targets.size), arrays)
     n = offsets.size - 1
     return Layout(GSHARD, [part], lambda: order, {"shards": -(-n // window)})
@@ -28,14 +28,21 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, window: int) -
 def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
     """Return sources and targets of all arcs, shard by shard."""
     (part,) = layout.parts
-    return part.arrays["owners"], part.arrays["targets"]
+    return part.arrays["vertices"], part.arrays["targets"]
 
 
 GSHARD = register(
     Format(
         name="gshard",
         title="shards of destinations, sorted by source",
-        kinds=(Kind("Shards", (Array("owners"), Array("targets")), virtual=True),),
+        kinds=(
+            Kind(
+                "Shards",
+                (Array("vertices"), Array("targets")),
+                virtual=True,
+                loops=(("begin", "{r}"), ("end", "{r} + ONE"), ("target", "{targets}[{s}]")),
+            ),
+        ),
         build=build,
         to_coo=to_coo,
         formula="2 E + value copies",

@@ -12,6 +12,12 @@ LISTED = Kind(
     ("first_place", "num_sections"),
     virtual=True,
     expands=True,
+    loops=(
+        ("begin", "{offsets}[{r}]"),
+        ("end", "{offsets}[{r} + ONE]"),
+        ("place", "{first_place} + {s}"),
+        ("target", "{targets}[{s}]"),
+    ),
 )
 
 

@@ -38,6 +38,14 @@ def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, An
     return vertices[row], targets[slots]
 
 
+# The number of a row among those of its vertex, of which the first ones are full.
+AT = "({r} - {firsts}[{v}])"
+LAST = "{offsets}[{v} + ONE]"
+ROWS = "({firsts}[{v} + ONE] - {firsts}[{v}])"
+FULL = f"({ROWS} - np.uint64({ROWS} * {{degree}} > {LAST} - {{offsets}}[{{v}}]))"
+INTERLEAVED = (
+    f"{{offsets}}[{{v}}] + ({{s}} - {{offsets}}[{{v}}] - {AT} * {{degree}}) * {FULL} + {AT}"
+)
 TIGR = register(
     Format(
         name="tigr",
@@ -49,6 +57,12 @@ TIGR = register(
                 ("degree",),
                 virtual=True,
                 expands=True,
+                loops=(
+                    ("begin", f"{{offsets}}[{{v}}] + {AT} * {{degree}}"),
+                    ("end", f"min({{offsets}}[{{v}}] + ({AT} + ONE) * {{degree}}, {LAST})"),
+                    ("place", f"{INTERLEAVED} if {AT} < {FULL} else {{s}}"),
+                    ("target", "{targets}[{p}]"),
+                ),
             ),
         ),
         build=build,

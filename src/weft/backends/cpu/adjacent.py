@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch, cast_loaded, stored
 from weft.backends.cpu.expressions import literal
+from weft.backends.cpu.parts import arcs_of
 from weft.backends.cpu.site import Site
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
 
@@ -162,7 +163,7 @@ def render_gather(
     direction, groups = value.attr
     out = renderer.out
     kinds = list(value.results)
-    if direction != "both" and len(groups) == 1:
+    if direction != "both" and len(groups) == 1 and site.gathers is None:
         text = _plain_sum(value, renderer, site, direction)
         if text:
             return [renderer.variable(text, "a")]
@@ -239,14 +240,13 @@ def _walk(
     """Render a loop over the row of v in one direction."""
     out = renderer.out
     slot, far = out.fresh("s"), out.fresh("u")
-    offsets, targets = site.args.use("offsets", way), site.args.use("targets", way)
-    row = site.index["v"]
-    with out.block(f"for {slot} in range({offsets}[{row}], {offsets}[{row} + ONE]):"):
-        out.line(f"{far} = np.uint64({targets}[{slot}])")
+    format_, row = site.gathers, site.index["v"]
+    with arcs_of(out, site.args, format_, "gather", way, row, slot, far) as place:
         known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
         inner = replace(
-            site, direction=way, slot=slot, index={**site.index, "u": far}, known=known,
+            site, direction=way, slot=place, index={**site.index, "u": far}, known=known,
             turned=way == "out",
+            layout="gather" if format_ is not None and format_.own_order else "",
         )  # fmt: skip
         scope = Scope(
             inner.load,

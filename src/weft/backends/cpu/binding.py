@@ -10,6 +10,8 @@ from weft.backends.cpu.loops import LOCAL, STRIDE
 from weft.backends.cpu.pairs import pack, unpack
 from weft.backends.cpu.render import Rendered
 from weft.backends.cpu.workspace import Workspace
+from weft.backends.layouts import Ordered, ordered
+from weft.config import of_side
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology import Direction
@@ -113,8 +115,9 @@ class Binder:
     def _parameter(self, name: str) -> Array:
         return flat(self.request.parameters[name])
 
-    def _column(self, name: str, direction: str) -> Array:
-        return flat(self.request.column(name, direction))
+    def _column(self, name: str, direction: Direction, side: str = "") -> Array:
+        column = self.request.column(name, direction)
+        return flat(self._ordered(side, direction).column(name, column) if side else column)
 
     def _edge_state(self, name: str) -> Array:
         return flat(self.request.edge_fields[name])
@@ -131,15 +134,37 @@ class Binder:
     def _targets(self, direction: Direction) -> Array:
         return unsigned(self.topology.adjacency(direction).targets)
 
-    def _arcs(self, direction: Direction) -> Array:
+    def _arcs(self, direction: Direction, side: str = "") -> Array:
         arcs = self.topology.arcs(direction)
+        if side:
+            arcs = self._ordered(side, direction).numbers("arcs", arcs)
         assert arcs is not None
         return unsigned(arcs)
 
-    def _edges(self, direction: Direction) -> Array:
+    def _edges(self, direction: Direction, side: str = "") -> Array:
         edges = self.topology.edges(direction)
+        if side:
+            edges = self._ordered(side, direction).numbers("edges", edges)
         assert edges is not None
         return unsigned(edges)
+
+    # -- formats
+
+    def _ordered(self, side: str, direction: Direction) -> Ordered:
+        """Return the format of a side, built for a direction."""
+        registries: Any = self.request.options["registries"]
+        chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+        return ordered(self.topology, chosen, direction)
+
+    def _part(self, side: str, direction: Direction, position: int, name: str) -> Array:
+        return unsigned(self._ordered(side, direction).layout.parts[position].arrays[name])
+
+    def _part_number(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        part = self._ordered(side, direction).layout.parts[position]
+        return np.uint64({"rows": part.rows, "slots": part.slots, **part.numbers}[name])
+
+    def _part_rows(self, side: str, direction: Direction, name: str) -> Array:
+        return unsigned(self._ordered(side, direction).rows_of_vertices(self.n)[name])
 
     def _edge_ids(self, direction: Direction) -> Array:
         edges = self.topology.edges(direction)

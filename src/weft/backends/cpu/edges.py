@@ -9,8 +9,9 @@ from dataclasses import replace
 from weft.backends.cpu.blocks import BlockRenderer, Operand, Stretch
 from weft.backends.cpu.kernel import Kernel
 from weft.backends.cpu.pairs import overlay_pairs
+from weft.backends.cpu.parts import arcs_of
 from weft.backends.cpu.prefetching import fetch_arcs_ahead, touched_places
-from weft.backends.cpu.schedules import pushed_rows, whole_rows
+from weft.backends.cpu.schedules import ROWS, pushed_rows, whole_rows
 from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import sweep_site, unclobbered, write
@@ -228,6 +229,9 @@ def _renderers(kernel: Kernel, sweep: Sweep, site: Site) -> list[BlockRenderer]:
 
 def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     """Walk the out-edges of the frontier."""
+    if kernel.options.format("push") is not None:
+        _sweep_push_parts(kernel, sweep)
+        return
     out, args = kernel.out, kernel.args
     targets = args.use("targets", "out")
     live = sweep.facts.live
@@ -243,6 +247,20 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
             fetch_arcs_ahead(kernel, places)
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
+
+
+def _sweep_push_parts(kernel: Kernel, sweep: Sweep) -> None:
+    """Walk the out-edges of the frontier in the parts of a format."""
+    out, args = kernel.out, kernel.args
+    format_ = kernel.options.format("push")
+    with whole_rows(kernel, "size", ROWS, "out"):
+        out.line("u = i if dense else np.uint64(queue_a[i])")
+        offsets = args.use("offsets", "out")
+        out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
+        with arcs_of(out, args, format_, "push", "out", "u", "s", "v") as place:
+            site = kernel.arc_site("push", "out", place)
+            overlay_pairs(kernel, site)
+            push_arc(kernel, sweep, site, _renderers(kernel, sweep, site))
 
 
 def push_arc(kernel: Kernel, sweep: Sweep, site: Site, renderers: list[BlockRenderer]) -> None:
@@ -277,9 +295,8 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
 
 def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
     """Walk the in-edges of accepting vertices, 64 rows (a word of the next bitmap) at a time."""
-    out, args = kernel.out, kernel.args
+    out = kernel.out
     step = sweep.steps[0]
-    offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
     writes_bits = not (sweep.mode == "deferred" and not sweep.direct_pull) and not sweep.rises
     member = "dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63)))"
     if sweep.rises:
@@ -294,17 +311,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
                 site.known["field", "u", claim_field(step)] = "present"
             pulled = Pulled(kernel, sweep, site)
             pulled.begin()
-            renderers = _renderers(kernel, sweep, site)
-            out.line(f"first = {offsets}[v]")
-            out.line(f"end = {offsets}[v + ONE]")
-            out.line("s = first")
-            with out.block("while s < end:"):
-                out.line(f"u = np.uint64({targets}[s])")
-                with out.block(f"if {member}:"):
-                    render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
-                pulled.end_slot("s")
-                out.line("s += ONE")
-            out.line("looked += np.int64(s - first)")
+            _pull_row(kernel, sweep, pulled, f"if {member}:")
             pulled.end()
         if writes_bits:
             out.line("bits_b[i] = word")
@@ -349,3 +356,33 @@ def _state_member(kernel: Kernel, sweep: Sweep) -> str:
     origin = kernel.args.use("origin", claim)
     kernel.out.line(f"present = np.{dtype.name}({origin}[0] + {sweep.rises} * step)")
     return f"{kernel.args.use('field', claim)}[u] == present"
+
+
+def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
+    """Walk the in-edges of v; `sends` tests whether u is in the frontier."""
+    out, args = kernel.out, kernel.args
+    side = "pull" if sweep.early_exit else "gather"
+    format_ = kernel.options.format(side)
+    if format_ is not None:
+        with arcs_of(out, args, format_, side, "in", "v", "s", "u") as place:
+            site = kernel.arc_site(side, "in", place)
+            site.known.update(pulled.site.known)
+            out.line("looked += 1")
+            with out.block(sends):
+                renderers = _renderers(kernel, sweep, site)
+                render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
+            pulled.end_slot("s")
+        return
+    site = pulled.site
+    renderers = _renderers(kernel, sweep, site)
+    offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
+    out.line(f"first = {offsets}[v]")
+    out.line(f"end = {offsets}[v + ONE]")
+    out.line("s = first")
+    with out.block("while s < end:"):
+        out.line(f"u = np.uint64({targets}[s])")
+        with out.block(sends):
+            render_functions(kernel, sweep, site, renderers, pulled.take, accepted=True)
+        pulled.end_slot("s")
+        out.line("s += ONE")
+    out.line("looked += np.int64(s - first)")

@@ -33,6 +33,7 @@ from weft.backends.planning import (
 )
 from weft.backends.rules import rule_of
 from weft.backends.sweeping import Traits
+from weft.config import SIDES, of_side
 from weft.errors import FaultError
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
@@ -79,12 +80,30 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
         request.options.get("schedule", "vertex"),
         bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
         kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
+        tuple((side, format_.name) for side, format_ in formats_of(request).items()),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
         return _make(replace(request, program=program), directions, kept, off)
 
     return compiled_for(request, _compiled, shape, make)
+
+
+def formats_of(request: Request) -> dict[str, Any]:
+    """Return the formats by side whose rows are not those of the adjacency.
+
+    Deterministic runs have none: what depends on the order of arcs takes them as they are there.
+    """
+    get = request.options.get
+    found: dict[str, Any] = {}
+    for side in SIDES:
+        name = of_side(get("format"), side)
+        if name is not None and not get("deterministic"):
+            registries: Any = request.options["registries"]
+            format_ = registries.format(name)
+            if format_.splits:
+                found[side] = format_
+    return found
 
 
 def _make(
@@ -118,6 +137,7 @@ def _make(
         kept,
         request.arcs,
         rule_of(request.options),
+        formats_of(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, sweeps, refill, traits, options)

@@ -48,6 +48,11 @@ class Options:
     kept_old: frozenset[str] = frozenset()
     arcs: bool = False  # the first frontier holds arcs
     rule: str = COST  # how a direction is chosen
+    formats: dict[str, Any] = field(default_factory=dict)  # by side; none: that of the adjacency
+
+    def format(self, side: str) -> Any:
+        """Return the format of a side, None where the adjacency is walked as it is."""
+        return self.formats.get(side)
 
 
 @dataclass
@@ -78,8 +83,15 @@ class Kernel:
 
     def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:
         """Return a place at which the key fields of packed pairs are read from the pairs."""
-        site = Site(self.args, self.traits, direction, slot)
+        site = Site(self.args, self.traits, direction, slot, self.options.format("gather"))
         site.index.update(index)
+        return site
+
+    def arc_site(self, side: str, direction: str, place: str) -> Site:
+        """Return the place of an arc of a side, whose columns lie at `place`."""
+        format_ = self.options.format(side)
+        site = self.site(direction, place)
+        site.layout = side if format_ is not None and format_.own_order else ""
         return site
 
     def renderer(

@@ -16,6 +16,7 @@ from weft.backends.cpu.edges import render_functions, render_row
 from weft.backends.cpu.expressions import cast
 from weft.backends.cpu.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
 from weft.backends.cpu.pairs import overlay_pairs
+from weft.backends.cpu.parts import arcs_of
 from weft.backends.cpu.prefetching import (
     fetch_arcs_ahead,
     fetch_rows_ahead,
@@ -71,7 +72,7 @@ def _record(kernel: Kernel) -> None:
 def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     """Relax the edges of the near queue, then of what each thread itself found near."""
     out, args = kernel.out, kernel.args
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    offsets = args.use("offsets", "out")
     kernel.begin_phase()
     out.line("count = waiting = looked = changed = rounds = 0")
     out.line("portion = min(share_of(size, 64, nt), LOCAL)")
@@ -97,23 +98,9 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
             out.line("u = np.uint64(own[j])")
             fetch_rows_ahead(kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", places)
             out.line("sync_and(flags, u, np.uint8(254))")
-            site = kernel.site("out", "s")
-            overlay_pairs(kernel, site)
-            step = sweep.steps[0]
-            renderer = kernel.renderer(site, step, set())
-            render_row(renderer, step, "u", set())
             out.line(f"first, end = {offsets}[u], {offsets}[u + ONE]")
             out.line("looked += np.int64(end - first)")
-            with out.block("for s in range(first, end):"):
-                fetch_arcs_ahead(kernel, places)
-                out.line(f"v = np.uint64({targets}[s])")
-
-                def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:
-                    improve(kernel, s, r, messages)
-                    with out.block("if hit:"):
-                        _enqueue(kernel, s, site, messages)
-
-                render_functions(kernel, sweep, site, [renderer], update)
+            _relax_arcs(kernel, sweep, places)
     out.line("order = flush_last(local, local_base, count, queue_b, ctl, base + TAIL)")
     out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
     out.line("atomic_add(ctl, base + LOOKED, looked)")
@@ -129,6 +116,35 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     out.line("queue_a, queue_b = queue_b, queue_a")
     out.line("swapped = 1 - swapped")
     out.line("dense = 0")
+
+
+def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
+    """Relax the out-edges of u, from `first` to `end` if they are those of the adjacency."""
+    out, step = kernel.out, sweep.steps[0]
+    format_ = kernel.options.format("push")
+
+    def relax(site: Site, renderer: BlockRenderer) -> None:
+        def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:
+            improve(kernel, s, r, messages)
+            with out.block("if hit:"):
+                _enqueue(kernel, s, site, messages)
+
+        render_functions(kernel, sweep, site, [renderer], update)
+
+    if format_ is not None:
+        with arcs_of(out, kernel.args, format_, "push", "out", "u", "s", "v") as place:
+            site = kernel.arc_site("push", "out", place)
+            overlay_pairs(kernel, site)
+            relax(site, kernel.renderer(site, step, set()))
+        return
+    site = kernel.site("out", "s")
+    overlay_pairs(kernel, site)
+    renderer = kernel.renderer(site, step, set())
+    render_row(renderer, step, "u", set())
+    with out.block("for s in range(first, end):"):
+        fetch_arcs_ahead(kernel, places)
+        out.line(f"v = np.uint64({kernel.args.use('targets', 'out')}[s])")
+        relax(site, renderer)
 
 
 def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) -> None:

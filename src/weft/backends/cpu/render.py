@@ -71,7 +71,8 @@ def render(
     body.lines = []
     _prologue(kernel)
     arrays = ["ctl", *FIXED_ARRAYS]
-    arrays += [name for name, binding in kernel.args.bindings.items() if binding[0] != "constant"]
+    numbers = ("constant", "part_number")
+    arrays += [name for name, binding in kernel.args.bindings.items() if binding[0] not in numbers]
     named = {name: f"{name}_array" for name in arrays}
     parameters = ["tid", "nt", *(named.get(p, p) for p in ("ctl", *FIXED, *kernel.args.bindings))]
     lines = [f"    {name} = pointer({array})" for name, array in named.items()] + body.lines + lines

@@ -19,11 +19,13 @@ class Site:
     traits: Traits
     direction: str = "out"  # whose slots are walked; "edge": canonical arcs
     slot: str = "s"
+    gathers: Any = None  # the format of gathers
     index: dict[str, str] = field(default_factory=lambda: {"u": "u", "v": "v", "w": "w"})
     known: dict[tuple[Any, ...], Operand] = field(default_factory=dict)
     snapshots: frozenset[str] = frozenset()  # fields of others that are read from a copy
     old_snapshots: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()  # fields that are read from a copy at every vertex
+    layout: str = ""  # the side by whose format slots are numbered, if it has an order of its own
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
 
     def load(self, value: Value) -> Operand:
@@ -36,7 +38,7 @@ class Site:
             return self._field(value, kind, attr[1], attr[2])
         if kind == "column":
             return self.element(
-                value, self.args.use("column", attr[2], self.direction), self._place()
+                value, self._by_slot("column", attr[2], self.direction), self._place()
             )
         if kind == "edge_state":
             place = self.arc() if attr[1] == "e" else f"np.uint64({self._reverse()})"
@@ -84,18 +86,23 @@ class Site:
 
     def arc(self) -> str:
         """Return the canonical arc."""
-        if self.direction == "edge" or self.traits.arcs_are_slots(self.direction):
+        same = not self.layout and self.traits.arcs_are_slots(self.direction)
+        if self.direction == "edge" or same:
             return self.slot
-        return f"np.uint64({self.args.use('arcs', self.direction)}[{self.slot}])"
+        return f"np.uint64({self._by_slot('arcs', self.direction)}[{self.slot}])"
 
     def edge(self) -> str:
         """Return the edge id."""
         direction = self.direction
         if direction == "edge":
             direction = "in" if self.traits.keep == "in" else "out"
-        if self.traits.edges_are_slots(direction):
+        if not self.layout and self.traits.edges_are_slots(direction):
             return self.slot
-        return f"np.uint64({self.args.use('edges', direction)}[{self.slot}])"
+        return f"np.uint64({self._by_slot('edges', direction)}[{self.slot}])"
+
+    def _by_slot(self, *binding: str) -> str:
+        """Return an array by slot, in the order of the format."""
+        return self.args.use(*binding, *([self.layout] if self.layout else []))
 
     def _reverse(self) -> str:
         return f"{self.args.use('reverse')}[{self.arc()}]"

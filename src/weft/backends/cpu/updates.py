@@ -384,7 +384,8 @@ def _settle(
 
 def _row_degree(kernel: Kernel) -> str:
     """Return the out-degree of v while its in-row is walked, where both are the same."""
-    return "" if kernel.traits.directed else "end - first"
+    known = not kernel.traits.directed and not kernel.options.formats
+    return "end - first" if known else ""
 
 
 class Pulled:
