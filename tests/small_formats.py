@@ -8,6 +8,8 @@ from weft.formats import formats
 PARAMETERS = {
     "block_coo": "(both,3,vertices)",
     "block_csr": "(dest,3)",
+    "cr2": "(3)",
+    "cr2_bare": "(2)",
     "dia": "(4,0)",
     "ell": "(3)",
     "gshard": "(16)",

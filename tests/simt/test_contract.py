@@ -12,7 +12,8 @@ import pytest
 from agreement import on_device
 
 MODULES = (
-    "change_driven", "corpus", "features", "operand_reuse", "rules_engine", "rules_graph",
+    "change_driven", "corpus", "features", "formats", "operand_reuse", "rules_engine",
+    "rules_graph",
     "rules_messages", "rules_running", "second_buffers",
 )  # fmt: skip
 # Of threads, of caches, of a processor's schedules, of tracing; or run by algorithms on a CPU.

@@ -166,8 +166,12 @@ def test_what_was_registered_later_is_known(monkeypatch):
     ):
         search(g.to("emulated"), schedule="mine", format="coo")
     monkeypatch.setattr(formats, "_formats", dict(formats.formats()))
-    formats.register(formats.Format("own", "", "Own", (), lambda *a: {}, lambda *a: None))
+    known = formats.formats()["csr"]
+    formats.register(formats.Format("own", "", known.kinds, known.build, known.to_coo))
     assert search(g, format="own") == [0, 1, 2, 3]
+    formats.register(formats.Format("deaf", "", (*known.kinds, *known.kinds), *(print,) * 2))
+    with pytest.raises(ConfigError, match="format='deaf' is not possible on a CPU: it does not"):
+        search(g, format="deaf")
 
 
 # -- results -------------------------------------------------------------------------------------

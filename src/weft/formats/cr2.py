@@ -21,6 +21,18 @@ _INSIDE, _BETWEEN = (_VERTICES, Array("targets", "uint8")), (_VERTICES, Array("t
 _LISTS = (Array("entries", "uint32"), Array("begins"))
 _PLACE = ("code", "first_place")
 _RULES: dict[str, Any] = {"virtual": True, "copies": CODES}
+_LOOPS = (
+    ("begin", "{r} << {code}"),
+    ("end", "({r} + ONE) << {code}"),
+    ("place", "{first_place} + {s}"),
+)
+_BETWEEN_LOOPS = (*_LOOPS, ("target", "{targets}[{s}]"))
+# The number of the far end within the cluster: one byte, or two, the lower one first.
+_TWO_BYTES = (
+    "np.uint64({targets}[{s} + {s}]) | np.uint64({targets}[{s} + {s} + ONE]) << np.uint64(8)"
+)
+_NUMBER = f"np.uint64({{targets}}[{{s}}]) if {{bits}} <= np.uint64(8) else {_TWO_BYTES}"
+_INSIDE_LOOPS = (*_LOOPS, ("target", f"({{v}} >> {{bits}} << {{bits}}) + ({_NUMBER})"))
 
 
 def build(
@@ -92,8 +104,22 @@ CR2 = _registered(
     "cr2",
     "rows of regular degrees, short numbers inside communities, an expand list",
     (
-        Kind("InsideExpanded", _INSIDE + _LISTS, (*_PLACE, "bits", "wide"), expands=True, **_RULES),
-        Kind("BetweenExpanded", _BETWEEN + _LISTS, (*_PLACE, "wide"), expands=True, **_RULES),
+        Kind(
+            "InsideExpanded",
+            _INSIDE + _LISTS,
+            (*_PLACE, "bits", "wide"),
+            expands=True,
+            loops=_INSIDE_LOOPS,
+            **_RULES,
+        ),
+        Kind(
+            "BetweenExpanded",
+            _BETWEEN + _LISTS,
+            (*_PLACE, "wide"),
+            expands=True,
+            loops=_BETWEEN_LOOPS,
+            **_RULES,
+        ),
     ),
     "(1 - r) E + 2 (1 + f) V + V",
 )
@@ -101,8 +127,8 @@ CR2_BARE = _registered(
     "cr2_bare",
     "cr2 without the expand list: a push looks at every row",
     (
-        Kind("InsideClusters", _INSIDE, (*_PLACE, "bits"), **_RULES),
-        Kind("BetweenClusters", _BETWEEN, _PLACE, **_RULES),
+        Kind("InsideClusters", _INSIDE, (*_PLACE, "bits"), loops=_INSIDE_LOOPS, **_RULES),
+        Kind("BetweenClusters", _BETWEEN, _PLACE, loops=_BETWEEN_LOOPS, **_RULES),
     ),
     "(1 - r) E + (1 + f) V",
 )

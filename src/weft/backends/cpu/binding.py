@@ -157,7 +157,11 @@ class Binder:
         return ordered(self.topology, chosen, direction)
 
     def _part(self, side: str, direction: Direction, position: int, name: str) -> Array:
-        return unsigned(self._ordered(side, direction).layout.parts[position].arrays[name])
+        layout = self._ordered(side, direction).layout
+        kinds = [kind for kind in layout.format.kinds for _ in range(kind.copies)]
+        (dtype,) = [array.dtype for array in kinds[position].arrays if array.name == name]
+        array = layout.parts[position].arrays[name]
+        return unsigned(array if dtype == "vertex" else array.view(dtype))
 
     def _part_number(self, side: str, direction: Direction, position: int, name: str) -> Any:
         part = self._ordered(side, direction).layout.parts[position]
