@@ -39,6 +39,18 @@ def test_info_as_json(weft, edges):
     assert "components" not in told
 
 
+def test_info_tells_what_formats_take(weft, tmp_path):
+    (tmp_path / "star.txt").write_text("".join(f"0 {v}\n" for v in range(1, 40)))
+    told = json.loads(weft("info", "star.txt", "--formats", "--json", "--no-components").out)
+    csr, tigr = told["formats"]["csr"], told["formats"]["tigr"]
+    assert csr["bytes"] == 39 * 4 + 41 * 8 and csr["formula_bytes"] == 4 * (39 + 40 + 1)
+    assert tigr["virtual rows"] == 5 and tigr["bytes"] > csr["bytes"]
+    assert "would waste memory" in told["formats"]["dia"]["refused"]
+    assert all(facts.get("build_ms", 0) >= 0 for facts in told["formats"].values())
+    text = weft("info", "star.txt", "--formats", "--no-components").out
+    assert "E + V + 1" in text and "virtual rows 5" in text and "waste memory" in text
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_info_draws_the_degrees(weft, edges, tmp_path, suffix):
     done = weft("info", edges, "--plot", f"d.{suffix}")

@@ -12,7 +12,7 @@ import typer
 from weft.cli.files import File, Json, Undirected, graph_facts, read_graph
 from weft.cli.progress import working
 from weft.cli.results import jsonable
-from weft.cli.show import console, facts_table
+from weft.cli.show import console, facts_table, rows_table
 
 QUANTILES = ((0.5, "median"), (0.9, "90 %"), (0.99, "99 %"))
 
@@ -29,6 +29,10 @@ def info(
     components: Annotated[
         bool, typer.Option(help="Count the connected components (weak ones of a directed graph).")
     ] = True,
+    formats: Annotated[
+        bool,
+        typer.Option("--formats", help="Tell what the graph takes in each format, built here."),
+    ] = False,
     undirected: Undirected = False,
     as_json: Json = False,
 ) -> None:
@@ -42,10 +46,21 @@ def info(
         from weft.cli.degree_plot import plot_degrees
 
         plot_degrees(degrees(g), f"{file.name}: degrees", plot)
+    held: dict[str, dict[str, Any]] = {}
+    if formats:
+        from weft.cli.formats import format_facts
+
+        with working("Building formats"):
+            held = format_facts(g)
     if as_json:
-        typer.echo(json.dumps(jsonable(told), indent=2))
+        more = {"formats": held} if held else {}
+        typer.echo(json.dumps(jsonable(told | more), indent=2))
     else:
         console().print(facts_table(flat(told)))
+        if held:
+            from weft.cli.formats import format_rows
+
+            console().print(rows_table(format_rows(held)))
     if plot is not None:
         typer.echo(f"wrote {plot}", err=True)
 

@@ -64,7 +64,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, most: int, fil
 
     facts = {
         "diagonals": width, "padding": n * width - int(fits.sum()),
-        "arcs in the rest": int(over.size),
+        "rest": int(over.size),
     }  # fmt: skip
     return Layout(DIA, [main, rest], slots, facts)
 
@@ -109,7 +109,7 @@ DIA = register(
         ),
         build=build,
         to_coo=to_coo,
-        formula="diagonals V / 32 + 2 rest",
+        formula="diagonals V / 32 + rest",
         own_order=True,
         parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0)),
     )

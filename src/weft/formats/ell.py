@@ -24,11 +24,11 @@ def best_width(degrees: Any, xp: Any) -> int:
     if n == 0:
         return 1
     counts = xp.bincount(xp.minimum(degrees, WIDEST + 1), minlength=WIDEST + 2)
-    # longer[w]: vertices with more than w arcs; a column is worth it if most of them are.
-    longer = n - xp.cumsum(counts)[:WIDEST]
-    # A word in a column for every vertex, against a target and a share of a row in the rest.
-    pays = xp.flatnonzero(3 * longer >= 2 * n)
-    return max(1, int(pays[-1]) + 1 if pays.size else 1)
+    longer = n - xp.cumsum(counts)[: WIDEST + 1]  # by width: vertices with more arcs
+    # A word for each place; in the rest, a word for each arc and three for each row.
+    rest = xp.cumsum(longer[::-1])[::-1] + 3 * longer
+    words = n * xp.arange(WIDEST + 1, dtype=xp.int64) + rest
+    return 1 + int(xp.argmin(words[1:]))
 
 
 def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, width: int) -> Layout:
@@ -64,7 +64,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, width: int) ->
         return found
 
     padding = n * width - int(fits.sum())
-    facts = {"width": width, "padding": padding, "arcs in the rest": int(over.size)}
+    facts = {"width": width, "padding": padding, "rest": int(over.size)}
     return Layout(ELL, [main, rest], slots, facts)
 
 
@@ -99,7 +99,7 @@ ELL = register(
         ),
         build=build,
         to_coo=to_coo,
-        formula="width V + V / 4 + 2 rest",
+        formula="width V + rest",
         own_order=True,
         parameters=(Parameter("width", 0, (0, 2, 4, 8, 16), least=0),),
     )

@@ -45,7 +45,7 @@ GSHARD = register(
         ),
         build=build,
         to_coo=to_coo,
-        formula="2 E + value copies",
+        formula="2 E",
         own_order=True,
         gathers=True,
         parameters=(Parameter("window", 8192, (2048, 8192, 32768)),),

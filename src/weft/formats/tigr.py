@@ -67,7 +67,7 @@ TIGR = register(
         ),
         build=build,
         to_coo=to_coo,
-        formula="E + 2 (V + 1) + virtual rows",
+        formula="E + virtual rows",
         parameters=(Parameter("degree", 8, (4, 8, 16, 32)),),
     )
 )

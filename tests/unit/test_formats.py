@@ -1,0 +1,109 @@
+"""Formats: their names and parameters, what they hold, and what they refuse."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import weft
+from graphs import graphs
+from small_formats import FORMATS
+from weft.errors import ConfigError
+from weft.formats import choose, formats
+
+
+@given(graphs())
+def test_arcs_come_back(g):
+    out = g.topology.out
+    owners = np.repeat(np.arange(g.num_vertices), np.diff(out.offsets))
+    wanted = sorted(zip(owners.tolist(), out.targets.tolist(), strict=True))
+    for text in FORMATS.values():
+        for incoming in (False, True):
+            layout = choose(text).build(out.offsets, out.targets, np, incoming=incoming)
+            sources, targets = layout.format.to_coo(layout, out.offsets, out.targets, np)
+            assert sources.dtype == targets.dtype == out.targets.dtype
+            assert sorted(zip(sources.tolist(), targets.tolist(), strict=True)) == wanted, text
+
+
+def test_every_format_says_what_it_takes():
+    for name, format_ in formats().items():
+        assert format_.title and format_.formula and format_.name == name
+        assert [parameter.name for parameter in format_.parameters] == list(
+            dict(choose(name).values)
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("cst", r"format='cst' is not known.*Did you mean 'csr'\?"),
+        ("tigr(8", "has no closing parenthesis"),
+        ("tigr(0)", "degree='0' is not possible. Expected an integer, 1 at least"),
+        ("tigr(-3)", "degree='-3' is not possible"),
+        ("tigr(many)", "degree='many' is not possible"),
+        ("tigr(8,9)", "too many parameters. Expected 'degree'"),
+        ("csr(1)", "too many parameters. Expected none"),
+        ("tigr(size=8)", "parameter='size' is not known. Expected one of 'degree'"),
+        ("block_csr(rows)", "axis='rows' is not known. Expected one of 'source', 'dest', 'both'"),
+    ],
+)
+def test_parameters_that_are_refused(text, problem):
+    with pytest.raises(ConfigError, match=problem):
+        choose(text)
+    with pytest.raises(ConfigError, match=problem):
+        weft.bfs(weft.generators.path(3), 0, config=weft.Config(format=text))
+
+
+def test_parameters_by_name_and_by_place():
+    assert choose("block_coo(dest, balance=vertices)").values == (
+        ("axis", "dest"), ("tiles", 0), ("balance", "vertices"),
+    )  # fmt: skip
+    assert choose("tigr(degree=16)") == choose("tigr(16)") != choose("tigr")
+
+
+def built(text, g):
+    out = g.topology.out
+    return choose(text).build(out.offsets, out.targets, np)
+
+
+def test_the_width_of_ell_comes_from_the_degrees():
+    ring = weft.generators.cycle(50)
+    assert built("ell", ring).facts == {"width": 2, "padding": 0, "rest": 0}
+    star = weft.generators.star(50)
+    assert built("ell", star).facts["width"] == 1
+    assert built("ell", star).facts["rest"] == star.num_edges - 1
+    with pytest.raises(ConfigError, match="rows are 255 wide at most"):
+        built("ell(300)", ring)
+    with pytest.raises(ConfigError, match=r"ell\(40\).*would waste memory: 50 rows of 40"):
+        built("ell(40)", ring)
+
+
+def test_diagonals_of_a_grid_take_a_bit_per_place():
+    grid = weft.generators.grid(16, 16)
+    layout = built("dia", grid)
+    assert layout.facts["diagonals"] == 4 and layout.facts["rest"] == 0
+    assert layout.nbytes < built("csr", grid).nbytes / 10
+    with pytest.raises(ConfigError, match=r"'dia' would waste memory.*use format='csr'"):
+        built("dia", weft.generators.rmat(8, 8, seed=1))
+
+
+def test_rows_of_tigr_are_short_and_blocks_hold_their_tiles():
+    g = weft.generators.rmat(7, 8, seed=2)
+    degrees = np.diff(g.topology.out.offsets)
+    assert built("tigr(4)", g).facts["virtual rows"] == (-(-degrees // 4)).sum()
+    out = g.topology.out
+    for axis, balance in (("dest", "edges"), ("source", "vertices"), ("both", "edges")):
+        layout = built(f"block_csr({axis},4,{balance})", g)
+        (part,) = layout.parts
+        assert layout.facts["tiles"] == (16 if axis == "both" else 4)
+        sections = part.arrays["sections"]
+        ends = part.arrays["offsets"][sections]
+        for first, last in itertools.pairwise(ends):  # targets of a tile lie together
+            chosen = out.targets[layout.places()[first:last]]
+            if axis != "source":
+                assert np.unique(chosen).size < g.num_vertices / 2
+    shards = built("gshard(32)", g).parts[0].arrays
+    windows = shards["targets"] // 32
+    assert (np.diff(windows) >= 0).all()
+    assert all((np.diff(shards["vertices"][windows == w]) >= 0).all() for w in range(4))
