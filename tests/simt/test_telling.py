@@ -82,3 +82,15 @@ def test_workspaces_are_counted():
     search(g)
     assert scratch_bytes(g.topology) > 0
     assert g.memory_bytes >= before + scratch_bytes(g.topology)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_every_record_of_a_long_run_has_a_time(monkeypatch, device):
+    for backend in ("cpu", "cuda"):
+        monkeypatch.setattr(f"weft.backends.{backend}.execute.RECORDS", 8)
+    path = weft.generators.path(40).to(device)
+    with weft.profile() as p:
+        assert search(path)[39] == 39
+    steps = [record.step for record in p.records]
+    assert steps == list(range(steps[-1] - 6, steps[-1] + 1)) and p.dropped == steps[0]
+    assert all(record.ms > 0 for record in p.records)

@@ -27,12 +27,17 @@ class Clock:
         self.wall_ns = time.perf_counter_ns()
 
     def records(self, ring: np.ndarray[Any, Any], count: int, began: int) -> dict[str, Any]:
-        """Return the records of a run, oldest first, with the time that each sweep took."""
+        """Return the records of a run, oldest first, with the time that each sweep took.
+
+        Where the ring does not hold all of them, the oldest one tells when the next one began.
+        """
         rate = (time.perf_counter_ns() - self.wall_ns) / max(1, _now() - self.cycles)
         capacity = ring.size // WIDTH
         first = max(0, count - capacity)
         rows = ring.reshape(-1, WIDTH)[np.arange(first, count) % capacity]
+        before = began
+        if first:
+            before, rows = int(rows[0, -1]), rows[1:]
         result = {name: rows[:, position].copy() for position, name in enumerate(FIELDS)}
-        before = began if first == 0 or not len(rows) else int(rows[0, -1])
         result["ns"] = (np.diff(rows[:, -1], prepend=before) * rate).astype(np.int64)
         return result

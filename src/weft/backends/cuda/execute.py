@@ -355,12 +355,14 @@ class _Run:
         if report is None:
             return
         count = self.saved("records")
-        dropped = max(0, count - RECORDS)
         ring = _host(self._ring)
+        dropped = max(0, count - RECORDS)
         records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
+        began = ring[RECORDS * 6]
+        if dropped:  # when the oldest began is not known, but when the next one did is
+            began, records, dropped = records[0, 5], records[1:], dropped + 1
         ends = records[:, 5]
-        began = ends[:1] if dropped else ring[RECORDS * 6 : RECORDS * 6 + 1]
-        spans = np.maximum(np.diff(ends, prepend=began[: len(ends)]), 0)
+        spans = np.maximum(np.diff(ends, prepend=[began] * min(1, len(ends))), 0)
         columns = {
             "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
             "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
