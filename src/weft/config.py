@@ -21,6 +21,7 @@ PASSES = (
     "async_relaxation",
     "early_exit",
     "operand_reuse",
+    "degree_classes",
     "index_proofs",
 )
 ORDERS = ("community", "degree", "hub", "random", "rcm")

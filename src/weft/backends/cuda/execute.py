@@ -128,7 +128,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         and not request.arcs
     )
     options = replace(options, ordered=ordered)
-    options = replace(options, classes=takes_classes(program, sweeps, options))
+    classes = "degree_classes" not in off and takes_classes(program, sweeps, options)
+    options = replace(options, classes=classes)
     decided += ["degree_classes"] if options.classes else []
     renumbered = topology.numbering is not None
     traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
