@@ -179,7 +179,7 @@ class Config:
         ``"warp"`` or ``"exact"``. It is exact anyway where duplicates could be seen. GPU.
     combine
         How pushed messages to one vertex meet: ``"atomic"``, or ``"sort"`` and a segmented
-        reduction. GPU.
+        reduction, which a deterministic run chooses where it cannot pull. GPU.
     ordering
         Whether a step with a priority may be processed in its order: ``True``, ``False``, or how:
         ``"near_far"`` or ``"buckets"``. A CPU has one way.

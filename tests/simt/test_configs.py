@@ -281,6 +281,22 @@ def test_deterministic_runs_have_the_same_bits_in_any_order_of_threads(name):
             assert some[v] == (src[e] if dst[e] == v else dst[e])
 
 
+def test_deterministic_runs_sort_what_they_cannot_pull():
+    src, dst, _ = G.to_edges()
+    outward = weft.Graph.from_edges(src, dst, num_vertices=N, keep="out")
+    fields = {"f": np.random.default_rng(1).random(N), "sum": np.zeros(N), "first": np.full(N, -1)}
+    options = {"mode": "iterate", "max_iter": 2}
+    want = interpreted(outward, add_up, fields, None, **options).state.fields
+    runs = []
+    for seed, g in itertools.product(range(3), (outward, G)):
+        chosen = {"deterministic": True, "direction": "push", "driver": driver("none", seed)}
+        runs.append(emulated(g, add_up, fields, None, choices=chosen, **options).state.fields)
+    for got in runs:
+        assert_bits_equal(got["sum"], runs[0]["sum"])
+        np.testing.assert_array_equal(got["first"], want["first"])
+        np.testing.assert_allclose(got["sum"], want["sum"], rtol=1e-13)
+
+
 # -- sanitizers
 
 DRIVERS: dict[tuple[str, int], EmulatedDriver] = {}

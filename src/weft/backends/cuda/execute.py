@@ -18,7 +18,7 @@ from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import Rendered, render
-from weft.backends.cuda.sorting import allow_sorted_pushes
+from weft.backends.cuda.sorting import allow_sorted_pushes, must_sort
 from weft.backends.cuda.text import c_type
 from weft.backends.limits import TimeLimit
 from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
@@ -113,6 +113,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     }  # fmt: skip
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
+    if request.options.get("combine") is None and must_sort([*sweeps, *refill], options):
+        options = replace(options, combine="sort")
     decided += allow_sorted_pushes([*sweeps, *refill], options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")

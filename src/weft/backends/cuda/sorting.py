@@ -7,6 +7,8 @@ order that does not depend on who is faster (`segments.cuh`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.kernel import Kernel, Options
 from weft.backends.cuda.text import Emitter, c_type, size_of
@@ -19,6 +21,16 @@ from weft.ir.plan import Sweep
 def sorts_messages(sweep: Sweep, options: Options) -> bool:
     """Whether the messages of a sweep, if it is pushed, are kept and combined afterwards."""
     return options.combine == "sort" and sweep.mode == "deferred" and len(sweep.steps) == 1
+
+
+def must_sort(sweeps: list[Sweep], options: Options) -> bool:
+    """Whether a deterministic run has to push what depends on the order of messages."""
+    sorting = replace(options, combine="sort")
+    return any(
+        sweep.kind == "edge" and sweep.in_order and sorts_messages(sweep, sorting)
+        and ("pull" not in options.directions or bool(sweep.pull_refused))
+        for sweep in sweeps
+    )  # fmt: skip
 
 
 def allow_sorted_pushes(sweeps: list[Sweep], options: Options) -> list[str]:
