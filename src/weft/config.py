@@ -172,8 +172,8 @@ class Config:
     bin_size
         Room of the bin in shared memory in which a block gathers what ``"online"`` and ``"jit"``
         find: entries for every sixteen threads of the block, so that a block of 256 has sixteen
-        times as many; a bin for each class where queues lie by degree. 1 to 1024, 64 if not given.
-        GPU.
+        times as many; where queues lie by degree, the bins of the classes share it. 1 to 1024, 64
+        if not given. GPU.
     dedup
         What keeps a vertex from being queued twice: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. It is exact anyway where duplicates could be seen. GPU.
