@@ -15,6 +15,7 @@ PASSES = (
     "equal_expressions",
     "gather_folding",
     "dead_fields",
+    "step_folding",
     "source_hoisting",
     "constant_lifting",
     "write_once",
@@ -42,6 +43,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "combine": (None, "atomic", "sort"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
+    "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
 }
@@ -188,6 +190,9 @@ class Config:
     fuse
         Launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel per
         direction) or ``"all"`` (one for everything). GPU.
+    fold
+        Whether vertex functions that follow each other, in a `weft.fold` or in a list, run at each
+        vertex one after another where nobody can see the difference; ``False`` runs step by step.
     change_driven
         Whether an `iterate` of a vertex function keeps what it gathers and sends the differences of
         what changed alone: ``False``, ``True`` (an error where that is not possible) or ``"auto"``.
@@ -226,6 +231,7 @@ class Config:
     ordering: bool | str = True
     delta: float | None = None
     fuse: str | None = None
+    fold: bool = True
     change_driven: bool | str = False
     threads: int | None = None
     passes_off: frozenset[str] | str = field(default_factory=frozenset)

@@ -21,11 +21,12 @@ THREADS = (1, 2, 3)
 
 @st.composite
 def configurations(draw):
-    """Draw a direction, a schedule and the dtype of ids."""
+    """Draw a direction, a schedule, and whether to be deterministic and to fold."""
     return {
         "direction": draw(st.sampled_from(["push", "pull", "auto"])),
         "schedule": draw(st.sampled_from(SCHEDULES)),
         "deterministic": draw(st.integers(0, 3)) == 0,
+        "fold": draw(st.integers(0, 3)) > 0,
     }
 
 

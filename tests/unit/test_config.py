@@ -61,6 +61,7 @@ def test_every_listed_value_is_taken(name, value):
         ("ordering", "bucket", r"Did you mean 'buckets'\?"),
         ("ordering", 1, r"True, False, 'near_far', 'buckets'"),
         ("fuse", "some", r"'none', 'direction', 'all'"),
+        ("fold", "no", r"Expected one of True, False"),
         ("change_driven", "yes", r"Expected one of False, True, 'auto'"),
         ("deterministic", 1, r"Expected one of True, False"),
         ("deterministic", ["yes"], r"Expected one of True, False"),

@@ -50,6 +50,8 @@ class Preparation:
     ) -> None:
         self.request, self.cache, self.shape, self.make = request, cache, shape, make
         self.off = frozenset(request.options.get("passes_off", ()))
+        if not request.options.get("fold", True):
+            self.off |= {"step_folding"}
         self.lift = "constant_lifting" not in self.off
         self.key, self.constants = keyed(request.program, self.lift)
 

@@ -169,6 +169,8 @@ class Step:
     order_free: bool = False
     folded: bool = False  # continues the sweep of the step before it
     relaxed: bool = False  # fold: other vertices may be seen as they are
+    joined: bool = False  # runs in the sweep of the step before it, where that one put out v
+    hands_on: bool = False  # unfolded: its output is where the next function is to run
     # Hidden fields, each with the block of u that fills it before the step (source hoisting).
     hoisted: list[tuple[str, Block]] = field(default_factory=list)
 

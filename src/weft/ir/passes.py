@@ -178,6 +178,36 @@ def _drop(block: Block, live: set[str]) -> bool:
     return fired
 
 
+def join_steps(program: Program) -> bool:
+    """Run consecutive vertex functions in one sweep where no barrier between them can be seen.
+
+    A function that reads nothing of other vertices that those before it wrote, and no scalar that
+    they reduced, may follow them at each vertex at once.
+    """
+    fired = False
+    for steps in (program.steps, program.refill):
+        group: list[Step] = []
+        for step in steps:
+            step.joined = bool(group) and _may_join(group, step)
+            fired |= step.joined
+            group = [*group, step] if step.joined else [step]
+    return fired
+
+
+def _may_join(group: list[Step], step: Step) -> bool:
+    members = [*group, step]
+    if any(s.kind != "vertex" or s.folded or facts_of(s).live for s in members):
+        return False
+    facts = facts_of(step)
+    if step.everywhere or step.wake == "neighbors" or facts.gathers:
+        return False
+    written = set().union(*(facts_of(s).written for s in group))
+    reduced = set().union(*(facts_of(s).reduced for s in group))
+    return not written & (facts.far | facts.far_old) and not reduced & (
+        facts.scalars | facts.reduced
+    )
+
+
 def hoist_sources(program: Program) -> bool:
     """Compute an expression of u alone once per vertex instead of once per edge.
 
@@ -266,6 +296,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("equal_expressions", merge_equal),
     ("gather_folding", fold_gathers),
     ("dead_fields", drop_dead),
+    ("step_folding", join_steps),
     ("source_hoisting", hoist_sources),
 )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.ir.facts import Facts, block_facts, facts_of
-from weft.ir.ops import Program, Step, Value
+from weft.ir.ops import BOOL, Program, Step, Value
 from weft.ir.types import fits
 
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
@@ -82,7 +82,11 @@ def plan_sweeps(
     """
     sweeps: list[Sweep] = []
     for step in steps:
-        if step.folded and sweeps and sweeps[-1].kind == step.kind:
+        folded = step.folded and bool(sweeps) and sweeps[-1].kind == step.kind
+        if folded and "step_folding" in off and _may_part(sweeps[-1].steps, step):
+            folded = False
+            _hand_on(sweeps[-1].last)
+        if folded or step.joined:
             sweeps[-1].steps.append(step)
         else:
             sweeps.append(Sweep(step.kind, [step], Facts(), fold_start=not step.folded))
@@ -102,6 +106,31 @@ def plan_sweeps(
             sweep.buffered = (sweep.facts.written & far) - sweep.facts.live
     _plan_snapshots(sweeps)
     return sweeps, decided
+
+
+def _may_part(before: list[Step], step: Step) -> bool:
+    """Whether a vertex function of a fold may run in a sweep of its own, after the others."""
+    members = [*before, step]
+    if step.kind != "vertex" or step.everywhere or any(facts_of(s).live for s in members):
+        return False
+    reduced = set().union(*(facts_of(s).reduced for s in before))
+    return not reduced & (facts_of(step).scalars | facts_of(step).reduced)
+
+
+def _hand_on(step: Step) -> None:
+    """Let the output of a function of a fold be where the next one runs, changed or not."""
+    if step.hands_on:
+        return
+    step.hands_on = True
+    body = step.body
+    going_on = Value("const", (), True, BOOL)
+    if step.conditional:
+        going_on, body.results, step.conditional = body.results[-1], body.results[:-1], False
+    else:
+        body.body.append(going_on)
+    step.active = None
+    body.body = [v for v in body.body if v.op != "set_changed"]
+    body.body.append(Value("set_changed", (going_on,)))
 
 
 def _facts(sweep: Sweep) -> Facts:

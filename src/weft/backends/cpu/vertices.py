@@ -193,8 +193,9 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
         _store(kernel, sweep, renderer, site, own, step)
         if last:
             break
-        if step.conditional:
-            context = out.block(f"if {when}:")
+        if step.conditional or sweep.steps[number + 1].joined:
+            test = output if sweep.steps[number + 1].joined else when
+            context = out.block(f"if {test}:")
             context.__enter__()
             opened.append(context)
     if len(sweep.steps) > 1:

@@ -59,6 +59,8 @@ def functions(
             _store(kernel, out, sweep, renderer, site, step)
             if last:
                 out.line(f"output = {output};")
+            elif sweep.steps[number + 1].joined:
+                stack.enter_context(out.block(f"if ({output})"))
             elif step.conditional:
                 stack.enter_context(out.block(f"if ({when})"))
     with out.block("if (output)"):

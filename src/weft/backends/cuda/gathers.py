@@ -46,10 +46,8 @@ MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
     """Return the only gather of a sweep if its arcs can be handed out by a schedule."""
-    if len(sweep.steps) != 1:
-        return None
     body = sweep.steps[0].body
-    found = [v for v in body.walk() if v.op == "gather"]
+    found = [v for step in sweep.steps for v in step.body.walk() if v.op == "gather"]
     if len(found) != 1 or found[0] not in body.body:
         return None
     value = found[0]
