@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 
 import weft
+from small_formats import FORMATS
 
 pytestmark = pytest.mark.cuda
 
 SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row")
+SPLIT = [text for name, text in FORMATS.items() if name not in ("csr", "coo")]
 # Fields of Config and their values, with the tasks that they matter to.
 AXES = [
     *(({"schedule": schedule}, ("bfs", "pagerank")) for schedule in SCHEDULES),
     ({"format": "csr"}, ("bfs",)),
     ({"format": "coo"}, ("bfs", "sssp", "pagerank")),
     *(({"format": "coo", "schedule": name}, ("bfs",)) for name in ("edge", "row", "merge")),
+    *(({"format": text}, ("bfs", "sssp", "pagerank", "components", "cores")) for text in SPLIT),
+    *(({"format": text, "schedule": SCHEDULES[k % 9], "direction": "pull"}, ("bfs", "cores"))
+      for k, text in enumerate(SPLIT)),
+    *(({"format": text, "schedule": SCHEDULES[(k + 4) % 9], "direction": "push"}, ("bfs", "sssp"))
+      for k, text in enumerate(SPLIT)),
     *(({"schedule": "row", "lanes": n}, ("bfs", "pagerank")) for n in (2, 4, 8, 16, 32, "block")),
     *(({"schedule": "merge", "items_per_thread": n}, ("bfs", "pagerank")) for n in (1, 8, 32)),
     *(({"block_size": size}, ("bfs", "sssp", "cores")) for size in (32, 64, 128, 512, 1024)),
