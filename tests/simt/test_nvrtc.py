@@ -22,10 +22,19 @@ CASES = [
     ("minima", {"schedule": "block", "combine": "sort", "dedup": "history"}),
 ]
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+# Formats whose rows are not vertices: nothing of them depends on the architecture.
+FORMATS = [
+    ("search", {"schedule": "row", "format": "tigr"}),
+    ("paths", {"schedule": "strict", "format": "ell"}),
+    ("ranks", {"schedule": "edge", "format": "gshard"}),
+    ("cores", {"schedule": "warp", "format": "dia"}),
+    ("minima", {"schedule": "merge", "format": "block_coo"}),
+]
+EACH = [(*case, architecture) for case in CASES for architecture in ARCHITECTURES]
+EACH += [(*case, "sm_90") for case in FORMATS]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(("name", "choices"), CASES)
+@pytest.mark.parametrize(("name", "choices", "architecture"), EACH)
 def test_generated_code_compiles(compile_cubin, name, choices, architecture):
     functions, fields, frontier, options = PROGRAMS[name]
     options = {"mode": "iterate", **options}
