@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import weft
 from graphs import AWKWARD, graphs
 from networks import medium, simple_graph, wide
-from weft.algorithms.triangles import oriented
+from weft.algorithms.triangles import oriented, ranked
 
 
 def expected_count(g):
@@ -55,3 +55,16 @@ def test_orientation_points_to_higher_degrees():
     degree = g.out_degree
     assert np.all((degree[src] < degree[dst]) | ((degree[src] == degree[dst]) & (src < dst)))
     assert arcs.out_degree.max() <= np.sqrt(2 * g.num_edges)
+
+
+def test_the_graph_that_is_counted_in_has_hubs_first():
+    g = AWKWARD["social undirected"]()
+    arcs = ranked(g)
+    assert ranked(g) is arcs and arcs.num_edges == g.num_edges
+    degree = np.sort(g.out_degree)[::-1]
+    src, dst, _ = arcs.to_edges()
+    assert np.all(src > dst) and np.all(degree[src] <= degree[dst])
+    assert sorted(np.bincount(src, minlength=256) + np.bincount(dst, minlength=256)) == sorted(
+        g.out_degree
+    )
+    assert ranked(g.to("emulated")).device == "emulated"
