@@ -6,6 +6,7 @@
 | compaction | how frontiers are put together, and the size of bins               | SIMD-X       |
 | fusion     | one kernel per phase, per direction, or for all                    | SIMD-X       |
 | schedules  | PageRank under every schedule × {csr, coo} × direction             | GRAssembler  |
+| queues     | queues by degree class, the frontier told by the state             | weft         |
 
 Every experiment runs on every graph in a process of its own, within its share of ``--budget``.
 Results are compared with a first one that was checked by certificate. ``--device emulated --tiny``
@@ -78,11 +79,23 @@ def run_schedules(bench: Bench, emit: Emit) -> None:
                 emit(f"{schedule} {format_} {direction}", bench.measure("rank", call))
 
 
+def run_queues(bench: Bench, emit: Emit) -> None:
+    by_class: dict[str, Any] = {"schedule": {"push": "twc"}}
+    for task in ("bfs", "sssp"):
+        emit(f"{task} as it chooses", bench.task(task))
+        emit(f"{task} twc, queues by class", bench.task(task, **by_class))
+        sorted_ = {**by_class, "passes_off": "degree_classes"}
+        emit(f"{task} twc, queues sorted", bench.task(task, **sorted_))
+    for kind in ("bitmap", "state", "reverse_queue"):
+        emit(f"bfs pulls by {kind}", bench.task("bfs", frontier_in={"pull": kind}))
+
+
 EXPERIMENTS = {
     "bfs": (run_bfs, ("kron21",)),
     "compaction": (run_compaction, ("kron21", "road4900")),
     "fusion": (run_fusion, ("kron21", "road4900")),
     "schedules": (run_schedules, ("kron21", "road4900")),
+    "queues": (run_queues, ("kron21", "road4900")),
 }
 
 
@@ -188,11 +201,24 @@ def schedules_table(graph: str, rows: list[dict[str, Any]]) -> str:
     return gpu_report.table(head, cells, f"{graph}: PageRank, best to worst")
 
 
+def queues_table(graph: str, rows: list[dict[str, Any]]) -> str:
+    times = {row["name"]: _ms(row) for row in rows}
+    cells = []
+    for row in rows:
+        task, _, kind = row["name"].partition(" ")
+        chosen = times.get(f"{task} as it chooses")
+        behind = row["ms"] / chosen if chosen and row["ms"] else None
+        cells.append([task, kind, _text(row["ms"]), _text(behind), _fault(row)])
+    head = ["task", "frontiers", "ms", "x chosen", "result"]
+    return gpu_report.table(head, cells, f"{graph}: what frontiers are made of")
+
+
 TABLES = {
     "bfs": bfs_table,
     "compaction": compaction_table,
     "fusion": fusion_table,
     "schedules": schedules_table,
+    "queues": queues_table,
 }
 
 
