@@ -15,6 +15,7 @@ Without a GPU, ``--device cpu --scale 8`` runs the same logic with SciPy as the 
 from __future__ import annotations
 
 import argparse
+import gc
 import inspect
 import json
 import os
@@ -199,6 +200,7 @@ def variants_of(task: Task) -> dict[str, Callable[[int], Any]]:
 def measure(report: Report, name: str, g: Any, task_name: str, k: int, left: Any, on: Any) -> None:
     """Measure all variants of one task, and compare their results."""
     clock, with_torch = on
+    free_memory(clock)
     try:
         task = Task(task_name, g, k)
     except Exception as error:
@@ -223,6 +225,7 @@ def measure(report: Report, name: str, g: Any, task_name: str, k: int, left: Any
             row.error = "no time left"
             continue
         try:
+            free_memory(clock)
             row.ms, result = per_iteration(call, clock, min(2.0, left() / 10))
             results[label] = rivals.as_array(result)
             if row.ms > 0:
@@ -230,6 +233,15 @@ def measure(report: Report, name: str, g: Any, task_name: str, k: int, left: Any
         except Exception as error:  # one that fails must not end the others
             row.error = _told(error)
     _compare(report, name, task_name, k, results)
+
+
+def free_memory(clock: Clock) -> None:
+    """Give memory back that libraries keep for themselves."""
+    gc.collect()
+    if clock.cupy is not None:
+        clock.cupy.get_default_memory_pool().free_all_blocks()
+    if "torch" in sys.modules and clock.cupy is not None:
+        sys.modules["torch"].cuda.empty_cache()
 
 
 def _told(error: Exception) -> str:

@@ -9,6 +9,7 @@ import dense
 import weft
 from dense import tolerance
 from weft.errors import ConfigError, FieldError, GraphError
+from weft.learning.beliefs import passing
 
 propagate = weft.learning.belief_propagation
 
@@ -102,6 +103,20 @@ def test_logarithms_hold_where_products_underflow():
     want = message * [0.4, 0.6]
     np.testing.assert_allclose(found[0], want / want.sum(), rtol=2e-3)
     assert propagate(g, priors, psi).beliefs[0, 0] < 0.01
+
+
+def test_folded_is_step_by_step():
+    """Message and belief in one sweep, and with a barrier between them."""
+    g = weft.generators.grid(4, 5)
+    priors, _ = field_of(g, 3, 7)
+    psi = np.eye(3) + 0.6
+    step = passing(None, False, "sum", 0.0, False)
+    state = g.state(prior=priors, belief=priors, product=weft.full(1.0, shape=3),
+                    potential=weft.parameter(psi), error=weft.scalar(np.inf))  # fmt: skip
+    messages = g.edge_state(message=weft.full(1.0, shape=3))
+    g.iterate(list(step.parts), state, edge_state=messages, max_iter=6, direction="pull")
+    folded = propagate(g, priors / priors.sum(axis=1, keepdims=True), psi, tol=0.0, max_iter=6)
+    np.testing.assert_allclose(state.belief, folded.beliefs, rtol=1e-12)
 
 
 def test_emulated_device():
