@@ -356,7 +356,7 @@ class Running:
         """
         topology, wanted = self._topology, config.reorder
         own = self._order if wanted is None else None
-        if wanted is None and own is None and topology.device.kind != "cpu":
+        if wanted is None and own is None:
             wanted = order_wanted(config)
         if (wanted in (None, "none") and own is None) or topology.num_vertices == 0:
             return topology

@@ -159,17 +159,17 @@ WEFT_DEVICE T made(Any a, Any b, Any c, Any d, Any e, Any f, Rest... rest) {
 enum Number { ROWS, SLOTS, KIND, COUNT, SKIPPED, ROW_LANES, ITEMS, WARP, BLOCK, GRID, MORE };
 
 // A part with `count` arrays and `more` numbers beside rows and slots.
+template <class Part, u32 count, u32 more, class... Given>
+WEFT_DEVICE Part with_numbers(const i64* n, Any a, Any b, Any c, Any d, Any e, Any f,
+                              Given... given) {
+    constexpr u32 known = sizeof...(Given) - 2;
+    if constexpr (known == more) return made<count, Part>(a, b, c, d, e, f, given...);
+    else return with_numbers<Part, count, more>(n, a, b, c, d, e, f, given..., n[known]);
+}
 template <class Part, u32 count, u32 more>
 WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, Any f) {
-    const i64 rows = numbers[ROWS], slots = numbers[SLOTS];
-    const i64* n = numbers + MORE;
-    if constexpr (more == 0) return made<count, Part>(a, b, c, d, e, f, rows, slots);
-    else if constexpr (more == 1) return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0]);
-    else if constexpr (more == 2)
-        return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1]);
-    else if constexpr (more == 3)
-        return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2]);
-    else return made<count, Part>(a, b, c, d, e, f, rows, slots, n[0], n[1], n[2], n[3]);
+    return with_numbers<Part, count, more>(numbers + MORE, a, b, c, d, e, f, numbers[ROWS],
+                                           numbers[SLOTS]);
 }
 
 // The row of each place of a part, the vertex and the slots of each row, and the rows that vertices

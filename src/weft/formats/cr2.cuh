@@ -1,9 +1,9 @@
-// Rows of one regular degree, 2^code: row and slot tell each other, without offsets.
+// Rows of regular degrees: those of 32 slots, then those of 16, 8, 4, 2 and 1, without offsets.
 //
 // Arcs inside clusters of 2^bits vertices hold the number of their far end within the cluster, in
 // one byte or two; arcs between clusters hold the vertex. With an expand list the rows of a vertex
-// can be listed: its entries, rising, are its rows in all parts, each with one bit for its side (0
-// inside, 1 between clusters), three bits of its code, and its number.
+// can be listed: its entries, rising, are its rows on both sides, each with one bit for its side (0
+// inside, 1 between clusters), three bits for the code of its degree, and its number.
 #ifndef WEFT_FORMAT_CR2_CUH
 #define WEFT_FORMAT_CR2_CUH
 
@@ -22,14 +22,37 @@ struct RegularRows {
     const Target* targets;   // by slot
     i64 rows;
     i64 slots;
-    i64 code;
     i64 first_place;
+    i64 end_32;  // where the rows of one degree end
+    i64 end_16;
+    i64 end_8;
+    i64 end_4;
+    i64 end_2;
+
+    static WEFT_DEVICE i64 least(i64 a, i64 b) { return a < b ? a : b; }
 
     WEFT_DEVICE i64 num_rows() const { return rows; }
     WEFT_DEVICE i64 num_slots() const { return slots; }
-    WEFT_DEVICE i64 begin(i64 row) const { return row << code; }
-    WEFT_DEVICE i64 end(i64 row) const { return (row + 1) << code; }
-    WEFT_DEVICE i64 owner(i64 slot) const { return slot >> code; }
+    // A row before all ends has 1 + 1 + 2 + 4 + 8 + 16 slots; each end that it is beyond halves it.
+    WEFT_DEVICE i64 begin(i64 row) const {
+        return row + least(row, end_2) + (least(row, end_4) << 1) + (least(row, end_8) << 2) +
+               (least(row, end_16) << 3) + (least(row, end_32) << 4);
+    }
+    WEFT_DEVICE i64 end(i64 row) const { return begin(row + 1); }
+    // From the rows of one degree to those of the next, as long as the slot is beyond them.
+    WEFT_DEVICE i64 owner(i64 slot) const {
+        i64 left = slot;
+        if (left < end_32 << 5) return left >> 5;
+        left -= end_32 << 5;
+        if (left < (end_16 - end_32) << 4) return end_32 + (left >> 4);
+        left -= (end_16 - end_32) << 4;
+        if (left < (end_8 - end_16) << 3) return end_16 + (left >> 3);
+        left -= (end_8 - end_16) << 3;
+        if (left < (end_4 - end_8) << 2) return end_8 + (left >> 2);
+        left -= (end_4 - end_8) << 2;
+        if (left < (end_2 - end_4) << 1) return end_4 + (left >> 1);
+        return end_2 + left - ((end_2 - end_4) << 1);
+    }
     WEFT_DEVICE bool valid(i64, i64) const { return true; }
     WEFT_DEVICE i64 place(i64 slot, i64) const { return first_place + slot; }
     WEFT_DEVICE i64 vertex(i64 row) const {
@@ -56,48 +79,46 @@ struct InsideClusters : RegularRows<Vertex, u8> {
     }
 };
 
-// Rows with an expand list: those of a vertex in this part lie between two keys of its entries.
+// Rows with an expand list: those of a vertex and a code lie between two keys of its entries.
 template <class Rows, class Vertex, i64 side>
 struct Expanded : Rows {
-    static constexpr i64 widest = 5;
+    static constexpr i64 codes = 6;
 
     const u32* entries;    // of 64 bits if `wide`
     const Vertex* begins;  // the first entry of each vertex, and the end after the last
     i64 wide;
 
-    WEFT_DEVICE i64 num_ranges() const { return 1; }
-    WEFT_DEVICE i64 range_begin(i64 v, i64) const {
-        const i64 at = first_entry(v, key());
-        return has(v, at) ? number(at) : 0;
+    WEFT_DEVICE i64 num_ranges() const { return codes; }
+    WEFT_DEVICE i64 range_begin(i64 v, i64 code) const {
+        const i64 at = first_entry(v, side + code);
+        return has(v, code, at) ? number(at) : 0;
     }
-    WEFT_DEVICE i64 range_end(i64 v, i64) const {
-        const i64 at = first_entry(v, key());
-        if (!has(v, at)) return 0;
+    WEFT_DEVICE i64 range_end(i64 v, i64 code) const {
+        const i64 at = first_entry(v, side + code);
+        if (!has(v, code, at)) return 0;
         // Only under the widest code a vertex has several rows.
-        return number(at) + (this->code < widest ? 1 : first_entry(v, key() + 1) - at);
+        return number(at) + (code < codes - 1 ? 1 : first_entry(v, side + codes) - at);
     }
 
-    WEFT_DEVICE i64 key() const { return side + this->code; }
-    WEFT_DEVICE bool has(i64 v, i64 at) const {
+    WEFT_DEVICE bool has(i64 v, i64 code, i64 at) const {
         return at < static_cast<i64>(load_constant(begins + v + 1)) &&
-               static_cast<i64>(entry(at) >> number_bits()) == key();
+               static_cast<i64>(entry(at) >> number_bits()) == side + code;
     }
     WEFT_DEVICE i64 number(i64 at) const {
         return static_cast<i64>(entry(at) & ((u64(1) << number_bits()) - 1));
     }
-
     WEFT_DEVICE u32 number_bits() const { return wide != 0 ? 60 : 28; }
     WEFT_DEVICE u64 entry(i64 at) const {
         return wide != 0 ? load_constant(reinterpret_cast<const u64*>(entries) + at)
                          : static_cast<u64>(load_constant(entries + at));
     }
     // The first entry of a vertex whose key is not below another one.
-    WEFT_DEVICE i64 first_entry(i64 v, i64 least) const {
+    WEFT_DEVICE i64 first_entry(i64 v, i64 key) const {
         i64 low = static_cast<i64>(load_constant(begins + v));
         i64 high = static_cast<i64>(load_constant(begins + v + 1));
         while (low < high) {
             const i64 middle = (low + high) / 2;
-            if (static_cast<i64>(entry(middle) >> number_bits()) < least) low = middle + 1;
+            if (static_cast<i64>(entry(middle) >> number_bits()) < key) low = middle + 1;
             else high = middle;
         }
         return low;
@@ -107,19 +128,22 @@ struct Expanded : Rows {
 template <class Vertex>
 struct BetweenExpanded : Expanded<BetweenClusters<Vertex>, Vertex, 8> {
     WEFT_DEVICE BetweenExpanded(const Vertex* vertices, const Vertex* targets, const u32* entries,
-                                const Vertex* begins, i64 rows, i64 slots, i64 code,
-                                i64 first_place, i64 wide)
+                                const Vertex* begins, i64 rows, i64 slots, i64 first_place,
+                                i64 end_32, i64 end_16, i64 end_8, i64 end_4, i64 end_2, i64 wide)
         : Expanded<BetweenClusters<Vertex>, Vertex, 8>{
-              {{vertices, targets, rows, slots, code, first_place}}, entries, begins, wide} {}
+              {{vertices, targets, rows, slots, first_place, end_32, end_16, end_8, end_4, end_2}},
+              entries, begins, wide} {}
 };
 
 template <class Vertex>
 struct InsideExpanded : Expanded<InsideClusters<Vertex>, Vertex, 0> {
     WEFT_DEVICE InsideExpanded(const Vertex* vertices, const u8* targets, const u32* entries,
-                               const Vertex* begins, i64 rows, i64 slots, i64 code,
-                               i64 first_place, i64 bits, i64 wide)
+                               const Vertex* begins, i64 rows, i64 slots, i64 first_place,
+                               i64 end_32, i64 end_16, i64 end_8, i64 end_4, i64 end_2, i64 bits,
+                               i64 wide)
         : Expanded<InsideClusters<Vertex>, Vertex, 0>{
-              {{vertices, targets, rows, slots, code, first_place}, bits},
+              {{vertices, targets, rows, slots, first_place, end_32, end_16, end_8, end_4, end_2},
+               bits},
               entries, begins, wide} {}
 };
 

@@ -2,28 +2,39 @@
 
 Vertices lie in the order of their communities. Arcs that stay within a cluster of 2**bits
 consecutive vertices are held with numbers of that many bits; the others name their far end in full.
-The arcs of a vertex are cut into rows of 32, 16, 8, 4, 2 and 1, and all rows of one degree are one
-part: no offsets, no search for the row of a slot, no idle lanes. The expand list maps a vertex to
-its rows, so that a frontier visits only those; without it (cr2_bare) every row is looked at.
+The arcs of a vertex are cut into rows of 32, 16, 8, 4, 2 and 1, and all rows of one degree lie
+together: no offsets, no search for the row of a slot, no idle lanes. The expand list maps a vertex
+to its rows, so that a frontier visits only those; without it (cr2_bare) every row is looked at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.regular import CODES, Piece, check_bits, cut
-from weft.formats.regular.expand import expand_list
+from weft.formats.regular.expand import entry_dtype, expand_list
 
 _VERTICES = Array("vertices")
 _INSIDE, _BETWEEN = (_VERTICES, Array("targets", "uint8")), (_VERTICES, Array("targets"))
 _LISTS = (Array("entries", "uint32"), Array("begins"))
-_PLACE = ("code", "first_place")
-_RULES: dict[str, Any] = {"virtual": True, "copies": CODES}
+# The rows of 32 come first; each number is where those of one degree end.
+_ENDS = tuple(f"end_{1 << code}" for code in reversed(range(1, CODES)))
+_NUMBERS = ("first_place", *_ENDS)
+
+
+def _begin(row: str) -> str:
+    """Return the first slot of a row as an expression: every end before it halves the step."""
+    steps = [f"min({row}, {{end_{2 << k}}}) << np.uint64({k})" for k in range(CODES - 1)]
+    return " + ".join([row, *(f"({step})" for step in steps)])
+
+
 _LOOPS = (
-    ("begin", "{r} << {code}"),
-    ("end", "({r} + ONE) << {code}"),
+    ("begin", _begin("{r}")),
+    ("end", _begin("({r} + ONE)")),
     ("place", "{first_place} + {s}"),
 )
 _BETWEEN_LOOPS = (*_LOOPS, ("target", "{targets}[{s}]"))
@@ -40,46 +51,67 @@ def build(
 ) -> Layout:
     """Return the rows of all vertices by degree, inside clusters and between them."""
     check_bits(bits)
-    pieces, places = cut(offsets, targets, bits, xp)
+    pieces, slots = cut(offsets, targets, bits, xp)
     n, arcs = int(offsets.size) - 1, int(targets.size)
+    sides = [pieces[:CODES], pieces[CODES:]]
+    rows = [sum(piece.rows for piece in side) for side in sides]
     lists: dict[str, Any] = {}
     if expands:
-        lists["entries"], lists["begins"] = expand_list(pieces, n, xp)
-    parts, first = [], 0
-    for piece in pieces:
-        parts.append(_part(piece, lists, first, bits))
-        first += piece.slots
-    inside = sum(piece.slots for piece in pieces if piece.inside)
-    rows = sum(piece.rows for piece in pieces)
+        firsts = [sum(p.rows for p in side[k + 1 :]) for side in sides for k in range(CODES)]
+        lists["entries"], lists["begins"] = expand_list(
+            pieces, n, xp, dtype=entry_dtype(max(rows)), firsts=firsts
+        )
+    inside = sum(piece.slots for piece in sides[0])
+    parts = [
+        _part(side, lists, first, bits, xp) for side, first in zip(sides, (0, inside), strict=True)
+    ]
     saved = 1 - pieces[0].targets.dtype.itemsize / targets.dtype.itemsize
     facts = {
-        "virtual rows": rows,
+        "virtual rows": sum(rows),
         "share inside": inside / max(arcs, 1),
         "r": saved * inside / max(arcs, 1),
-        "f": rows / max(n, 1) - 1,
+        "f": sum(rows) / max(n, 1) - 1,
     }
+
+    def places() -> Any:
+        found, ends = slots(), list(accumulate((piece.slots for piece in pieces), initial=0))
+        order = [*reversed(range(CODES)), *reversed(range(CODES, 2 * CODES))]
+        return xp.concatenate([found[ends[k] : ends[k + 1]] for k in order])
+
     return Layout(CR2 if expands else CR2_BARE, parts, places, facts)
 
 
-def _part(piece: Piece, lists: dict[str, Any], first_place: int, bits: int) -> Part:
-    """Return the part of the rows of one degree; the expand list is one for all parts."""
-    arrays = {"vertices": piece.vertices, "targets": piece.targets, **lists}
-    numbers = {"code": piece.code, "first_place": first_place}
-    if piece.inside:
+def _part(
+    side: Sequence[Piece], lists: dict[str, Any], first_place: int, bits: int, xp: Any
+) -> Part:
+    """Return the rows of one side, the widest first: so each begins at a multiple of its width."""
+    falling = side[::-1]
+    rows = list(accumulate(piece.rows for piece in falling))
+    arrays = {
+        "vertices": xp.concatenate([piece.vertices for piece in falling]),
+        "targets": xp.concatenate([piece.targets for piece in falling]),
+        **lists,
+    }
+    numbers = {"first_place": first_place, **dict(zip(_ENDS, rows, strict=False))}
+    if side[0].inside:
         numbers["bits"] = bits
     if lists:
         numbers["wide"] = int(lists["entries"].dtype.itemsize == 8)
-    return Part(piece.rows, piece.slots, arrays, numbers)
+    return Part(rows[-1], int(arrays["targets"].size), arrays, numbers)
 
 
 def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
     """Return sources and targets of all arcs, part by part."""
     bits = layout.parts[0].numbers["bits"]
-    ends = [
-        Piece(k < CODES, part.numbers["code"], part.arrays["vertices"], part.arrays["targets"])
-        for k, part in enumerate(layout.parts)
-    ]
-    pairs = [piece.arcs(bits, xp) for piece in ends]
+    pairs = []
+    for k, part in enumerate(layout.parts):
+        row = slot = 0
+        ends = [part.numbers[name] for name in _ENDS]
+        for code, end in zip(reversed(range(CODES)), [*ends, part.rows], strict=True):
+            last = slot + ((end - row) << code)
+            vertices, numbers = part.arrays["vertices"][row:end], part.arrays["targets"][slot:last]
+            pairs.append(Piece(k == 0, code, vertices, numbers).arcs(bits, xp))
+            row, slot = end, last
     return tuple(xp.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
 
 
@@ -107,18 +139,18 @@ CR2 = _registered(
         Kind(
             "InsideExpanded",
             _INSIDE + _LISTS,
-            (*_PLACE, "bits", "wide"),
+            (*_NUMBERS, "bits", "wide"),
+            virtual=True,
             expands=True,
             loops=_INSIDE_LOOPS,
-            **_RULES,
         ),
         Kind(
             "BetweenExpanded",
             _BETWEEN + _LISTS,
-            (*_PLACE, "wide"),
+            (*_NUMBERS, "wide"),
+            virtual=True,
             expands=True,
             loops=_BETWEEN_LOOPS,
-            **_RULES,
         ),
     ),
     "(1 - r) E + 2 (1 + f) V + V",
@@ -127,8 +159,8 @@ CR2_BARE = _registered(
     "cr2_bare",
     "cr2 without the expand list: a push looks at every row",
     (
-        Kind("InsideClusters", _INSIDE, (*_PLACE, "bits"), loops=_INSIDE_LOOPS, **_RULES),
-        Kind("BetweenClusters", _BETWEEN, _PLACE, loops=_BETWEEN_LOOPS, **_RULES),
+        Kind("InsideClusters", _INSIDE, (*_NUMBERS, "bits"), virtual=True, loops=_INSIDE_LOOPS),
+        Kind("BetweenClusters", _BETWEEN, _NUMBERS, virtual=True, loops=_BETWEEN_LOOPS),
     ),
     "(1 - r) E + (1 + f) V",
 )

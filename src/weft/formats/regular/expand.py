@@ -37,9 +37,16 @@ def number_bits(dtype: np.dtype[Any]) -> int:
 
 
 def expand_list(
-    pieces: Sequence[Piece], n: int, xp: Any, *, dtype: np.dtype[Any] | None = None
+    pieces: Sequence[Piece],
+    n: int,
+    xp: Any,
+    *,
+    dtype: np.dtype[Any] | None = None,
+    firsts: Sequence[int] | None = None,
 ) -> tuple[Any, Any]:
     """Return the entries of all vertices, one after another, and where each vertex begins.
+
+    Rows are numbered within their piece, from `firsts` on if these are given.
 
     Raises
     ------
@@ -57,8 +64,8 @@ def expand_list(
     vertices = xp.concatenate([piece.vertices for piece in pieces])
     entries = xp.empty(total, dtype)
     at = 0
-    for piece in pieces:
-        first = key_of(piece.inside, piece.code) << number_bits(dtype)
+    for piece, number in zip(pieces, firsts or [0] * len(pieces), strict=True):
+        first = (key_of(piece.inside, piece.code) << number_bits(dtype)) + number
         entries[at : at + piece.rows] = xp.arange(first, first + piece.rows, dtype=dtype)
         at += piece.rows
     # Keys rise from piece to piece, so that a stable sort leaves the entries of a vertex in order.
