@@ -122,6 +122,14 @@ def test_only_what_is_affected_is_looked_at(device):
     ) < looked_at(lambda: weft.connected_components(more, config=CONFIG))
 
 
+@pytest.mark.parametrize("algorithm", [weft.bfs, weft.sssp])
+def test_edges_that_improve_nothing_are_not_followed(algorithm):
+    g = weft.generators.star(500)
+    more = g.add_edges([3, 0], [4, 7])
+    first = algorithm(g, 0)
+    assert looked_at(lambda: algorithm(more, 0, warm_start=first, since=g)) == 0
+
+
 def test_what_cannot_be_carried_on_is_refused():
     g = weft.generators.path(5, directed=True)
     first, labels = weft.bfs(g, 0), weft.connected_components(g)

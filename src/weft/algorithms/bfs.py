@@ -106,7 +106,7 @@ def bfs(
     source = check_source(g, source)
     came = insertions(g, warm_start, since)
     if came is not None:
-        level, parent, frontier = continued_tree(g, source, warm_start, came)
+        level, parent, frontier = continued_tree(g, source, warm_start, came, 1)
         level[parent < 0] = np.iinfo(np.int32).max
         state = g.state(level=level.astype(np.int32), parent=full(-1, vertex_id))
         state.parent = parent

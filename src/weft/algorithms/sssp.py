@@ -20,9 +20,9 @@ import numpy as np
 import weft.ir.monoids as monoids
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
-from weft.algorithms.warm import Insertions, continued_tree, insertions
+from weft.algorithms.warm import continued_tree, insertions
 from weft.config import Config
-from weft.engine.state import State, full
+from weft.engine.state import full
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir.functions import cast
@@ -120,7 +120,9 @@ def sssp(
         state.parent[source] = source
         frontier: Any = [source]
     else:
-        frontier = _continue(g, source, warm_start, came, state)
+        dist, parent, frontier = continued_tree(g, source, warm_start, came, low)
+        state.dist = g.topology.xp.where(parent >= 0, dist.astype(dtype), state.dist)
+        state.parent = parent
     if low >= 0:
         g.iterate(_typed(relax, weight, dtype), state, frontier, config=config)
     else:
@@ -138,15 +140,6 @@ def sssp(
     dist = state.dist.astype(np.int64)
     dist[state.parent < 0] = -1
     return SSSP(dist, state.parent)
-
-
-def _continue(g: Graph, source: int, warm_start: Any, came: Insertions, state: State) -> Array:
-    """Put an earlier result into the state; return the vertices to go on from."""
-    dist, parent, frontier = continued_tree(g, source, warm_start, came)
-    known = dist.astype(state.dist.dtype)
-    state.dist = g.topology.xp.where(parent >= 0, known, state.dist)
-    state.parent = parent
-    return frontier
 
 
 def _weight_range(g: Graph) -> tuple[float, float]:

@@ -56,12 +56,13 @@ def continued(g: Graph, values: Any, came: Insertions, fill: Any) -> Array:
 
 
 def continued_tree(
-    g: Graph, source: int, warm_start: Any, came: Insertions
+    g: Graph, source: int, warm_start: Any, came: Insertions, least: float
 ) -> tuple[Array, Array, Array]:
     """Return distances and parents of an earlier search, and the vertices to go on from.
 
-    These are the reached ends of new edges. All other edges are settled: the search went over them
-    before, or will when it improves the end that they leave.
+    These are the ends of new edges from which the other end may be nearer, since no edge is
+    shorter than `least`. All other edges are settled: the search went over them before, or will
+    when it improves the end that they leave.
     """
     if not isinstance(warm_start, tuple | list) or len(warm_start) != 2:
         raise GraphError(
@@ -75,5 +76,9 @@ def continued_tree(
             f"warm_start is not a search from source={source}. Expected a result with the same "
             "source; compute afresh: leave warm_start out."
         )
-    ends = came.src if g.directed else g.topology.xp.concatenate((came.src, came.dst))
-    return dist, parent, ends[parent[ends] >= 0]
+    near, far = came.src, came.dst
+    if not g.directed:
+        xp = g.topology.xp
+        near, far = xp.concatenate((near, far)), xp.concatenate((far, near))
+    may_improve = (parent[far] < 0) | (dist[near] + least < dist[far])
+    return dist, parent, near[(parent[near] >= 0) & may_improve]
