@@ -12,6 +12,8 @@ from weft.errors import ConfigError
 from weft.formats import choose
 from weft.formats.regular import expand, rows
 from weft.program import trace_program
+from weft.tuning.compiling import under
+from weft.tuning.measuring import Bench
 
 # Each algorithm under another schedule, so that few kernels meet many of them.
 CASES = {
@@ -136,6 +138,25 @@ def test_cr2_runs_in_the_order_of_communities():
     assert order(g.reorder("hub"), format="cr2") == g.reorder("hub").order.tolist()
     assert order(g, format="cr2", deterministic=True) is None
     assert order(g.to("cpu"), format="cr2") == want
+
+
+def test_the_tuner_compiles_for_the_order_of_a_format_and_tells_parameters_apart():
+    g = weft.generators.planted(60, 30, 8, seed=2).to("emulated")
+    bench = Bench(lambda config: weft.bfs(g, 0, config=config).level, g.topology.device)
+    bench.start()
+    (request,) = bench.requests.values()
+
+    def is_renumbered(**choice):
+        return under(request, weft.Config(**choice)).topology.numbering is not None
+
+    assert is_renumbered(format="cr2") and is_renumbered(reorder="hub")
+    assert not is_renumbered(format="cr2", reorder="none") and not is_renumbered(format="csr")
+    assert not is_renumbered(format="cr2", deterministic=True)
+    names = ("cr2", "cr2(16)", "cr2(8)", "csr", None)
+    found = [bench._signature(weft.Config(format=name, reorder="none")) for name in names]
+    bench.close()
+    assert found[0] == found[1] != found[2]
+    assert found[3] == found[4]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from weft.engine.border import sees_positions
 from weft.engine.run import check_names
 from weft.ir.request import Request
 from weft.numbering import Numbering
+from weft.running import order_wanted
 from weft.topology import Topology
 
 
@@ -25,7 +26,8 @@ def under(request: Request, config: Config) -> Request:
         options["direction"] = request.options["direction"]
     options["schedule"] = check_names(config, request.topology)
     topology = request.topology
-    if config.reorder not in (None, "none") and not sees_positions(request.program):
+    order = config.reorder or order_wanted(config) or "none"
+    if order != "none" and not config.deterministic and not sees_positions(request.program):
         topology = _renumbered(topology)
     program = copy.deepcopy(request.program)
     return replace(request, program=program, topology=topology, options=options)

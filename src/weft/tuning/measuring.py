@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from weft.backends.limits import TimeLimit
-from weft.config import Config
+from weft.config import Config, each_choice
 from weft.devices import Device
 from weft.engine.watching import Watch, watching
 from weft.errors import ConfigError, DeviceError, DeviceMemoryError, TimeLimitError, WeftError
+from weft.formats import choose
 from weft.ir.request import Request
 from weft.tuning.comparing import Reference
 from weft.tuning.compiling import sources_of, under
@@ -281,7 +282,10 @@ class Bench:
         if not self.requests:
             return config
         rest = tuple(getattr(config, f.name) for f in fields(config) if f.name not in CODE)
-        return sources_of(self.requests.values(), config), rest
+        # Parameters of a format shape its arrays, not the code.
+        shapes = [str(choose(text)) for text in each_choice(config.format) if text is not None]
+        shaped = tuple(text for text in shapes if "(" in text)
+        return sources_of(self.requests.values(), config), shaped, rest
 
 
 def _first_line(error: BaseException) -> str:
