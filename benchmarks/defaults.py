@@ -31,6 +31,7 @@ BUDGET_SECONDS = 200.0
 GRAPHS = ("kron18", "road1500")
 AIM = 1.5  # times the best
 CONFIRM_RUNS = 5
+SHOWN = 6  # of the fastest configurations
 RANK_TOLERANCE = 1e-9
 
 
@@ -46,7 +47,13 @@ class Row:
     listed: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
-    times: list[tuple[str, float]] = field(default_factory=list)
+    times: dict[str, float] = field(default_factory=dict)  # a bound where it was stopped
+
+    @property
+    def fastest(self) -> str:
+        """The first few configurations, in milliseconds."""
+        ranked = sorted(self.times.items(), key=lambda item: item[1])[:SHOWN]
+        return "; ".join(f"{text}: {ms:.3g}" for text, ms in ranked if ms < math.inf)
 
     @property
     def ratio(self) -> float:
@@ -106,7 +113,7 @@ def measure(task: str, workload: Workload, seconds: float) -> Row:
             configurations.remove(config)
             trial = bench.measure(config)
             counts[trial.status] += 1
-            row.times.append((_text(config.given()), trial.ms))
+            row.times[_text(config.given())] = trial.ms
             if trial.status in ("wrong", "failed"):
                 row.troubles.append(f"{_text(config.given())}: {trial.status}: {trial.reason}")
             if trial.is_timed and (best is None or trial.ms < best.ms):
@@ -179,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(
                 f"[{time.perf_counter() - began:6.1f} s] {task} on {graph}: default "
                 f"{row.default_ms:.3g} ms, best {row.best_ms:.3g} ms by {_text(row.best)}; "
-                f"{row.outcomes}",
+                f"{row.outcomes}\n           {row.fastest}",
                 flush=True,
             )
             if options.json is not None:
