@@ -55,7 +55,6 @@ RANGES: dict[str, tuple[int, int | None, int]] = {
     "threads": (1, None, 1),
 }
 GPU_ONLY = (
-    "format",
     "lanes",
     "items_per_thread",
     "block_size",
@@ -136,7 +135,11 @@ class Config:
     Parameters
     ----------
     format
-        How the topology lies in memory: ``"csr"`` or ``"coo"``. GPU.
+        How the topology lies in memory: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
+        ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
+        follow in parentheses: ``"tigr(16)"``, ``"block_coo(axis=dest,tiles=8)"``. ``weft info
+        --formats`` shows what each takes. A format that would waste memory on a graph is refused.
+        Runs with ``deterministic=True`` use csr where a format splits the arcs of a vertex.
     reorder
         In which order the vertices lie in memory while a program runs: ``"community"``,
         ``"degree"``, ``"hub"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"``: the

@@ -321,6 +321,8 @@ SANITIZED = [
                "block_degree": 9}),
     ("features", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12}),
     ("features", {"schedule": "merge", "direction": "push"}),
+    ("search", {"schedule": "row", "lanes": 4, "format": "tigr(3)", "direction": "pull"}),
+    ("ranks", {"schedule": "edge", "format": "gshard(16)"}),
 ]  # fmt: skip
 
 

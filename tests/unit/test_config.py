@@ -180,7 +180,7 @@ def test_what_was_registered_later_is_known(monkeypatch):
 
 def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
-        "format": "coo", "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
+        "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
         "bin_size": 7, "dedup": "warp", "combine": "sort", "fuse": "none",
     }  # fmt: skip

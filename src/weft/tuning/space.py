@@ -222,6 +222,9 @@ def make_space(traits: Traits) -> Space:
         if on_cpu and name in GPU_ONLY:
             fixed[name] = "means nothing on a CPU"
             continue
+        if on_cpu and name == "format":
+            fixed[name] = "on a CPU a vertex is walked through all of its rows, whatever the format"
+            continue
         values = _values(name, traits)
         if isinstance(values, str):
             fixed[name] = values
