@@ -97,8 +97,10 @@ def pagerank(
     on_unconverged
         ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
     warm_start
-        Ranks to start from, such as those before the graph was changed: the nearer they are, the
-        fewer iterations it takes. Vertices beyond their number start as all do without them.
+        Ranks to start from, such as those before the graph was changed. That takes fewer
+        iterations after small changes, but not where edges join parts that were apart (isolated
+        vertices above all): rank moves slowly between these. Vertices beyond their number start as
+        all do without them.
     config
         How to run it.
 
