@@ -344,6 +344,8 @@ def test_defaults_are_compared_with_at_least_60_configurations(task):
 def test_a_default_is_measured_against_the_best_of_its_list():
     row = defaults.Row("kron8", "bfs", default_ms=3.0)
     assert row.ratio == 1.0  # nothing else was timed
+    row.times = {"schedule=edge": math.inf, "fuse=none": 4.0, "schedule=twc": 2.0}
+    assert row.fastest == "schedule=twc: 2; fuse=none: 4"
     row.best_ms = 2.0
     assert row.ratio == 1.5
     assert defaults.same(3, 3) and not defaults.same(3, 4)
