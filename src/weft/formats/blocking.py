@@ -45,10 +45,10 @@ def build(
     ends = {"source": targets if incoming else rows, "dest": rows if incoming else targets}
     tile = xp.zeros(arcs, xp.int64)
     for name in ("dest", "source"):
-        if axis in (name, "both"):
+        if axis in (name, "both") and tiles > 1:
             degrees = xp.bincount(ends[name], minlength=n) if arcs else xp.zeros(n, xp.int64)
-            bounds = bounds_of(degrees, max(tiles, 1), balance, xp)
-            tile = tile * max(tiles, 1) + xp.searchsorted(bounds, ends[name], side="right")
+            bounds = bounds_of(degrees, tiles, balance, xp)
+            tile = tile * tiles + xp.searchsorted(bounds, ends[name], side="right")
     order = xp.argsort(tile, kind="stable")  # rows of a tile stay in order
     sorted_ = tile[order]
     starts = xp.flatnonzero(xp.append(xp.ones(min(arcs, 1), bool), sorted_[1:] != sorted_[:-1]))
