@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.formats import base
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "design" not in path.parts)
@@ -20,6 +22,11 @@ FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.M)
 WITH_CODE = [path for path in PAGES if FENCE.search(path.read_text(encoding="utf-8"))]
 ON_A_GPU = 'title="on a GPU"'
 NOT_RUN = ("pip ", "make ")  # they change the environment
+
+
+@pytest.fixture(autouse=True)
+def _formats_of_pages_are_forgotten(monkeypatch):
+    monkeypatch.setattr(base, "_formats", dict(base.formats()))
 
 
 @dataclass
