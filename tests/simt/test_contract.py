@@ -21,7 +21,8 @@ SLOW = (
     "active_sees", "any_takes", "deterministic_ties", "float32", "gathers_of_vectors",
     "gathers_of_weights", "in_place", "linear_algebra", "messages_of_features", "old_vectors",
     "ops_on", "others_see_live", "programs_with_second", "rule_02", "rule_08", "rule_11",
-    "rule_12", "rule_15", "rule_19", "rule_21_zeros", "rule_26_an", "rule_35", "rule_36", "vectors_of_edges", "write_once",
+    "rule_12", "rule_15", "rule_19", "rule_21_zeros", "rule_26_an", "rule_35",
+    "rule_36", "vectors_of_edges", "write_once",
 )  # fmt: skip
 
 contract = import_module("contract.conftest")
