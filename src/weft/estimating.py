@@ -375,11 +375,11 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
         ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
         ("last frontier", (1 + 8 + 2 * i) * n),
-        ("rows sorted by schedules", _schedule_bytes(topology)),
+        ("rows sorted by schedules", _schedule_bytes(topology, needs.ordered)),
     ]
 
 
-def _schedule_bytes(topology: Topology) -> int:
+def _schedule_bytes(topology: Topology, ordered: bool) -> int:
     """Return what the default schedules of the most uneven graph take; equal names are shared."""
     from weft.backends.cuda.costs import Shape, default_schedule
     from weft.schedules import schedule
@@ -387,7 +387,8 @@ def _schedule_bytes(topology: Topology) -> int:
     n, m = topology.num_vertices, topology.num_arcs
     arrays: dict[str, int] = {}
     for side in SIDES:
-        for name, dtype, size in schedule(default_schedule(Shape(n, m, m), side)).workspace(n, m):
+        chosen = default_schedule(Shape(n, m, m), side, ordered=ordered)
+        for name, dtype, size in schedule(chosen).workspace(n, m):
             kind = topology.index_dtype if dtype == "vertex" else np.dtype(dtype)
             arrays[name] = max(arrays.get(name, 0), kind.itemsize * size)
     return sum(arrays.values())

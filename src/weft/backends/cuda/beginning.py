@@ -27,7 +27,6 @@ def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]
         return
     after = [
         *_state_tells(kernel, sweeps),
-        *_hint(kernel, sweeps),
         "if (t.loop.dense == 0) {",
         "    t.loop.edges = t.loop.explored = i64(t.cells[EDGES]);",
         "}",
@@ -37,27 +36,6 @@ def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]
         after.append("choose_width(t);")
     first = kernel.first
     kernel.first = kernel.phase("begin", body, [*after, first])
-
-
-def _hint(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
-    """Return the decision that looks what accepting vertices hold: whatever the next one has."""
-    sweep = sweeps[0]
-    if sweep.kind != "edge" or sweep.mode != "once" or kernel.options.arcs:
-        return []
-    step = sweep.steps[0]
-    assert step.accept is not None
-    out = kernel.emitter()
-    test = kernel.block_value(out, step.accept, kernel.site(), step)
-    field = kernel.args.use("field", claim_field(step))
-    return [
-        "if (t.loop.dense == 0 && t.loop.size > 0) {",
-        "    const Args& a = t.a;",
-        "    const i64 v = (entered_vertex(a, t.loop, 0) + 1) % a.n;",
-        *(f"    {line}" for line in out.lines),
-        f"    t.loop.hinted = {test};",
-        f"    t.loop.hint = i64(bits_of_scalar({field}[v]));",
-        "}",
-    ]
 
 
 def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:

@@ -22,7 +22,7 @@ BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
-MARKED_DEGREE = 64  # rows from here on are worth a block that holds them in shared memory
+MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
@@ -51,10 +51,17 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     known = _chosen.setdefault(request.topology, {})
     asked = tuple(value for name, value in request.options.items() if name not in _PASSING)
-    key = (*asked, kept, request.arcs)
+    key = (*asked, kept, request.arcs, _ordered(request))
     if key not in known:
         known[key] = _choose_options(request, kept)
     return known[key]
+
+
+def _ordered(request: Request) -> bool:
+    """Whether the program asks to be carried out in the order of priorities, and may be."""
+    return request.program.steps[0].priority is not None and bool(
+        request.options.get("ordering", True)
+    )
 
 
 def _choose_options(request: Request, kept: frozenset[str]) -> Options:
@@ -65,7 +72,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
     sides = {}
     for name in SIDES:
         chosen = "vertex" if deterministic else of_side(get("schedule"), name)
-        schedule = registries.schedule(chosen or default_schedule(shape, name))
+        schedule = registries.schedule(
+            chosen or default_schedule(shape, name, ordered=_ordered(request))
+        )
         format_ = registries.format(of_side(get("format"), name) or "csr")
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
             format_ = registries.format("csr")
@@ -170,8 +179,8 @@ def launching(
 
 
 def _marker_bits(request: Request, index_bytes: int) -> int:
-    """Return how large a table holds the longest row, at half load, if memory allows it."""
-    needed = max(LEAST_MARKER_BITS, (2 * shape_of(request.topology).largest - 1).bit_length())
+    """Return how large a table holds the longest row and is mostly empty, if memory allows it."""
+    needed = max(LEAST_MARKER_BITS, (4 * shape_of(request.topology).largest - 1).bit_length())
     return min(needed, (MOST_MARKER_BYTES // index_bytes).bit_length() - 1)
 
 

@@ -17,7 +17,7 @@ LOOP = (
     "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
-    "swapped", "overflow", "following", "once", "lists", "hinted", "hint",
+    "swapped", "overflow", "following", "once", "lists",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed",
     "threshold", "raised", "delta", "floor", "least", "total",
 )  # fmt: skip

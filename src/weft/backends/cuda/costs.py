@@ -76,11 +76,14 @@ def shape_of(topology: Topology) -> Shape:
     return found
 
 
-def default_schedule(shape: Shape, direction: str) -> str:
+def default_schedule(shape: Shape, direction: str, *, ordered: bool = False) -> str:
     """Return the schedule that suits a graph and a side: push, pull or gather.
 
-    A pull that ends with the first message seldom looks at more than a few slots of a row.
+    A pull that ends with the first message seldom looks at more than a few slots of a row. Pushes
+    in the order of priorities have frontiers of all sizes: equal shares suit all of them.
     """
+    if ordered and direction == "push" and not shape.is_even:
+        return "strict"
     if direction == "pull" or (direction == "gather" and shape.largest <= FEW_SLOTS):
         return "vertex"
     return "warp" if shape.is_even else "twc"

@@ -257,8 +257,6 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         if direction == "push":
             visitor = push_visitor(kernel, sweep, f"Push{k}", chosen)
             members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
-            if sweep.mode == "once":
-                members["hinted"] = "const bool"
         else:
             visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
             rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
@@ -268,8 +266,6 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     if visitor.marks:
         kernel.marks = True
         head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
-    if "hinted" in members:
-        head = ["const bool hinted = loop.narrow != 0 && loop.hinted != 0;", *head]
 
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(

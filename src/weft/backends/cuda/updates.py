@@ -65,17 +65,11 @@ def push_update(
 
 
 def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> None:
-    """Write-once: whoever swaps the deciding field writes the others and queues the vertex.
-
-    Where it held something else than `held` says, that is the case to be looked at again.
-    """
+    """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
     claim = claim_field(step)
     message = messages[step.into.index(claim)]
     array = kernel.args.use("field", claim)
-    out.line(f"const auto found = at_cas({array}, v, held, {message});")
-    out.line("again = differs(found, held);")
-    out.line("held = found;")
-    with out.block("if (!again)"):
+    with out.block(f"if (!differs(at_cas({array}, v, held, {message}), held))"):
         for name, text in zip(step.into, messages, strict=False):
             if name != claim:
                 write(kernel, out, ("field", name), name, text, "leave")
@@ -461,8 +455,7 @@ class Pulled:
     def _held(self, out: Emitter) -> None:
         claim = claim_field(self.step)
         array = self.kernel.args.use("field", claim)
-        out.line(f"auto held = at_load({array}, v);")
-        out.line("bool again = false;")
+        out.line(f"const auto held = at_load({array}, v);")
         dtype, _ = self.kernel.types[claim]
         site = self.kernel.site("in")
         site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"

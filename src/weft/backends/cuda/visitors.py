@@ -272,14 +272,10 @@ def push_visitor(
     if sweep.mode == "once":
         claim = claim_field(sweep.steps[0])
         dtype, _ = kernel.types[claim]
-        # Looked at ahead: whoever finds it open still has to win the swap. Where the frontier is
-        # narrow the look would cost more than a swap in vain: what it would find is guessed.
-        array, kind = kernel.args.use("field", claim), stored_type(dtype)
-        look = f"at_load({array}, v)"
-        if side:
-            look = f"hinted ? scalar_of<{kind}>(u64(loop.hint)) : {look}"
-        visitor.message.append((kind, "held", look))
-        out.line("auto held = message.held;")
+        # Looked at ahead: whoever finds it open still has to win the swap.
+        array = kernel.args.use("field", claim)
+        visitor.message.append((stored_type(dtype), "held", f"at_load({array}, v)"))
+        out.line("const auto held = message.held;")
         site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
     _mark_rows(kernel, visitor, sweep.steps[0])
     renderers = _renderers(kernel, out, sweep, site)
@@ -289,11 +285,7 @@ def push_visitor(
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         update(kernel, out, sweep, number, step, renderer, messages)
 
-    with ExitStack() as stack:
-        if sweep.mode == "once":
-            stack.enter_context(out.block("for (bool again = true; again;)"))
-            out.line("again = false;")
-        render_functions(kernel, out, sweep, site, renderers, send)
+    render_functions(kernel, out, sweep, site, renderers, send)
     visitor.take = out.lines
     return visitor
 

@@ -55,8 +55,6 @@ struct Loop {
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
     i64 lists;       // far lists made so far
-    i64 hinted;      // what accepting vertices hold in the field that decides is known:
-    i64 hint;        // its bits
     i64 classed;     // the queue holds the frontier by degree class, of which there are:
     i64 class_0;
     i64 class_1;
@@ -216,7 +214,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
                 store_held(a, held);
                 clear_counters(a.counters, 3 * CELLS);
             }
-            sync_grid(a.barrier, block_id() >= blocks);
+            sync_grid(a.barrier);
             load_held(a, held);
             loaded = true;
         }

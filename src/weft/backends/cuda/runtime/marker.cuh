@@ -25,10 +25,11 @@ struct Marker {
     WEFT_DEVICE u32 place_of(Vertex w) const {
         return (static_cast<u32>(w) * 2654435769u) >> (warp_size - bits);
     }
-    // All threads of the block. A row that would fill more than half of the table is not held.
+    // All threads of the block. A quarter of the table is filled, where there is room: most looks
+    // are in vain, and end at the first empty entry. A row for more than half of it is not held.
     WEFT_DEVICE void hold(const Vertex* targets, i64 begin, i64 end) {
         bits = least_bits;
-        while (bits < most_bits && (i64(1) << bits) < 2 * (end - begin)) ++bits;
+        while (bits < most_bits && (i64(1) << bits) < 4 * (end - begin)) ++bits;
         on = bits <= most_bits && 2 * (end - begin) <= (i64(1) << bits);
         if (!on) return;
         const u32 size = 1u << bits;

@@ -280,12 +280,6 @@ WEFT_DEVICE void spin_hard(Done done) {
     }
 }
 
-// The same with long pauses: for what many wait for while a few work.
-template <class Done>
-WEFT_DEVICE void spin_rarely(Done done) {
-    while (!done()) __nanosleep(2000);
-}
-
 // At most so many threads in a block, and at least so many blocks at once: that bounds registers.
 #define WEFT_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 
@@ -485,20 +479,14 @@ WEFT_DEVICE double atomic_max(double* word, double value WEFT_HERE) {
 // zero again. No block can overtake: the next barrier cannot be complete before this one was left
 // by all. The fences carry what was written before the barrier, by any thread of any block, to all
 // that is read after it.
-//
-// Whoever is `patient` looks seldom: looks of many blocks hold up the few that work meanwhile.
-WEFT_DEVICE void sync_grid(u32* word, bool patient = false WEFT_HERE) {
+WEFT_DEVICE void sync_grid(u32* word WEFT_HERE) {
     constexpr u32 sense = 0x80000000u;
     sync_block(WEFT_PASS_ONLY);
     if (thread_id() == 0) {
         fence_device();
         const u32 share = block_id() == 0 ? sense - (grid_size() - 1) : 1;
         const u32 seen = atomic_add(word, share WEFT_PASS);
-        const auto complete = [=] {
-            return ((load_relaxed(word WEFT_PASS) ^ seen) & sense) != 0;
-        };
-        if (patient) spin_rarely(complete WEFT_PASS);
-        else spin_hard(complete WEFT_PASS);
+        spin_hard([=] { return ((load_relaxed(word WEFT_PASS) ^ seen) & sense) != 0; } WEFT_PASS);
         fence_device();
     }
     sync_block(WEFT_PASS_ONLY);

@@ -367,10 +367,6 @@ template <class Done>
 void spin_hard(Done done WEFT_HERE) {
     spin_wait(done WEFT_PASS);
 }
-template <class Done>
-void spin_rarely(Done done WEFT_HERE) {
-    spin_wait(done WEFT_PASS);
-}
 #define WEFT_BOUNDS(threads, blocks)
 
 inline u32 cluster_rank() { return simt::here.cluster_rank; }
