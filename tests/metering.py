@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import device_adjacency
 from weft.errors import DeviceMemoryError
 
 ALGORITHMS = {
@@ -73,6 +74,22 @@ def check_estimate(name, g):
     assert used <= needed, told
     assert needed <= GENEROUS * used + FEW_BYTES, told
     return estimate, meter
+
+
+def check_counting():
+    """Keys are counted in hardly more memory than the counts take, also in several parts."""
+    import cupy
+
+    n = 4096
+    drawn = np.random.default_rng(1).integers(0, n - 1, 100_000) ** 3 // n**2  # unevenly
+    for dtype in (np.int32, np.int64):
+        for keys in (drawn, np.full(50_000, n - 1), drawn[:1], drawn[:0]):
+            moved = cupy.asarray(keys.astype(dtype))
+            with metered() as meter:
+                counts = device_adjacency.count_keys(moved, n)
+            assert counts.dtype == np.int64
+            assert np.array_equal(counts.get(), np.bincount(keys, minlength=n))
+            assert meter.used <= counts.nbytes + 4096
 
 
 def check_failures(make, call, at_most):

@@ -19,6 +19,8 @@ Array = Any
 
 # Beyond this many vertices two ids do not fit into one signed key.
 _PACKED_VERTICES = 1 << 31
+# Keys that are counted at once: some releases of CuPy number them by 32 bits there.
+_COUNTED_KEYS = 1 << 30
 
 
 def sort_arcs(
@@ -104,11 +106,17 @@ def row_of_slots(offsets: Array, count: int, dtype: Any) -> Array:
 
 
 def count_keys(keys: Array, num_keys: int) -> Array:
-    """Return how often each key occurs, as int64."""
+    """Return how often each key occurs, as int64.
+
+    By atomic additions: CuPy's `bincount` holds as many counts of all keys as blocks run at once,
+    which is hundreds of times the result.
+    """
     xp = module_of(keys)
-    if not keys.size:
-        return xp.zeros(num_keys, np.int64)
-    return xp.bincount(keys, minlength=num_keys).astype(np.int64, copy=False)
+    counts = xp.zeros(num_keys, np.int64)
+    unsigned = counts.view(np.uint64)  # CuPy does not add at places of int64
+    for begin in range(0, keys.size, _COUNTED_KEYS):
+        xp.add.at(unsigned, keys[begin : begin + _COUNTED_KEYS], 1)
+    return counts
 
 
 def offsets_of(counts: Array) -> Array:

@@ -264,7 +264,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     for side in asked if topology.directed else asked[:1]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
-        early = max(early, 0 if held else m + PART_BYTES * n)
+        early = max(early, 0 if held else PART_BYTES * n)
     if needs.weighted and g.weighted:
         weights = _weight_parts(g, directions)
         parts += weights

@@ -6,7 +6,15 @@
 import pytest
 
 import weft
-from metering import ALGORITHMS, check_estimate, check_failures, check_no_room, check_no_room_to_run
+from metering import (
+    ALGORITHMS,
+    check_counting,
+    check_estimate,
+    check_failures,
+    check_no_room,
+    check_no_room_to_run,
+)
+from weft import device_adjacency
 
 pytestmark = pytest.mark.cuda
 
@@ -38,3 +46,9 @@ def test_running_out_is_an_error_and_the_next_run_works(on_gpu):
 
 def test_a_graph_that_does_not_fit(on_gpu):
     check_no_room(weft.generators.road(1000, 0.7, seed=2), on_gpu)
+
+
+@pytest.mark.parametrize("at_once", [1000, 1 << 30])
+def test_keys_are_counted_in_little_memory(on_gpu, monkeypatch, at_once):
+    monkeypatch.setattr(device_adjacency, "_COUNTED_KEYS", at_once)
+    check_counting()

@@ -9,13 +9,14 @@ import fake_gpu
 import weft
 from metering import (
     ALGORITHMS,
+    check_counting,
     check_estimate,
     check_failures,
     check_no_room,
     check_no_room_to_run,
     metered,
 )
-from weft import acc
+from weft import acc, device_adjacency
 from weft.devices import to_host
 from weft.errors import DeviceMemoryError
 
@@ -63,6 +64,12 @@ def test_estimates_are_upper_bounds_and_not_far_off(monkeypatch, graphs, kind, r
                 check_estimate(name, g.reorder("degree") if reordered else g)
                 del g
                 assert not base.topology._copies  # all are gone, so that each begins anew
+
+
+@pytest.mark.parametrize("at_once", [1000, 1 << 30])
+def test_keys_are_counted_in_little_memory(gpu, monkeypatch, at_once):
+    monkeypatch.setattr(device_adjacency, "_COUNTED_KEYS", at_once)
+    check_counting()
 
 
 def test_a_second_run_needs_little(gpu):

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.adjacency import count_keys
+from weft.device_adjacency import offsets_of
 from weft.topology import Direction, Topology
 
 _lock = threading.RLock()
@@ -54,9 +56,7 @@ class Ordered:
             rows = xp.concatenate([xp.arange(part.rows, dtype=np.int64) for part, _ in pairs])
             numbers = [xp.full(part.rows, k, np.uint8) for k, (part, _) in enumerate(pairs)]
             order = xp.argsort(vertices, kind="stable")
-            starts = xp.zeros(n + 1, np.int64)
-            if vertices.size:
-                starts[1:] = xp.cumsum(xp.bincount(vertices, minlength=n))
+            starts = offsets_of(count_keys(vertices, n))
             parts = xp.concatenate(numbers)[order]
             self._rows = {"starts": starts, "rows": rows[order], "parts": parts}
         return self._rows

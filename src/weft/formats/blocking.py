@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.adjacency import count_keys
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, register
 from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
@@ -46,8 +47,7 @@ def build(
     tile = xp.zeros(arcs, xp.int64)
     for name in ("dest", "source"):
         if axis in (name, "both") and tiles > 1:
-            degrees = xp.bincount(ends[name], minlength=n) if arcs else xp.zeros(n, xp.int64)
-            bounds = bounds_of(degrees, tiles, balance, xp)
+            bounds = bounds_of(count_keys(ends[name], n), tiles, balance, xp)
             tile = tile * tiles + xp.searchsorted(bounds, ends[name], side="right")
     order = xp.argsort(tile, kind="stable")  # rows of a tile stay in order
     sorted_ = tile[order]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.adjacency import count_keys
 from weft.device_adjacency import offsets_of, reduce_runs, row_of_slots
 from weft.devices import module_of
 from weft.orders.community import CLASSES, FEW, SWEEPS, class_of, unfolded
@@ -132,7 +133,7 @@ def _better(
     gains = sums - weight[rows] * volume[others] / total
     gains[own] = -np.inf
     # The first of the best of each vertex: its communities rise.
-    counts = xp.bincount(rows, minlength=n)
+    counts = count_keys(rows, n)
     present = xp.flatnonzero(counts)
     firsts = offsets_of(counts)[present]
     best = reduce_runs(

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.adjacency import fitting_dtype
+from weft.adjacency import count_keys, fitting_dtype
 from weft.backends.cuda.kernel import Options
 from weft.backends.cuda.pairs import pack, unpack
 from weft.backends.cuda.render import Rendered
 from weft.backends.cuda.workspace import Workspace
 from weft.backends.layouts import Ordered, ordered
 from weft.config import SIDES, of_side
+from weft.device_adjacency import offsets_of
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology import Direction, Topology
@@ -40,10 +41,7 @@ def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
         xp = topology.xp
         targets = topology.endpoints()[1]
         kind = fitting_dtype(topology.num_arcs)
-        offsets = xp.zeros(topology.num_vertices + 1, np.int64)
-        if topology.num_arcs:
-            counts = xp.bincount(targets, minlength=topology.num_vertices)
-            offsets[1:] = xp.cumsum(counts)
+        offsets = offsets_of(count_keys(targets, topology.num_vertices))
         arcs = xp.argsort(targets, kind="stable").astype(kind)
         _by_target[topology] = offsets, arcs
     return _by_target[topology]

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.device_adjacency import count_keys, offsets_of
+from weft.adjacency import count_keys
+from weft.device_adjacency import offsets_of
 from weft.errors import ConfigError
 from weft.formats.regular.rows import Piece
 
