@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, learning, maps
+    from weft import datasets, errors, generators, group, learning, maps
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
     from weft.algorithms.clustering import clustering
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from weft.estimating import estimate_memory
     from weft.explaining import explain
     from weft.graph import Graph
+    from weft.group import collaborative, scratch
     from weft.io import read, write
     from weft.ir.functions import (
         acos,
@@ -122,6 +123,7 @@ _HOMES = {
     "weft.ir.proxies": "common send",
     "weft.ir.types": "vertex_id",
     "weft.program": "edge fold vertex",
+    "weft.group": "collaborative scratch",
     "weft.graph": "Graph",
     "weft.io": "read write",
     "weft.config": "Config",
@@ -144,7 +146,7 @@ _HOMES = {
     "weft.algorithms.label_propagation": "label_propagation",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("acc", "datasets", "errors", "generators", "learning", "maps")
+_MODULES = ("acc", "datasets", "errors", "generators", "group", "learning", "maps")
 _DTYPES = (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
     "float64",

@@ -35,7 +35,7 @@ LAYERS = (
     ("formats",),
     ("schedules",),
     ("engine",),
-    ("program", "traces", "maps", "operators", "graphblas"),
+    ("program", "traces", "group", "maps", "operators", "graphblas"),
     (
         "graph",
         "attributes",

@@ -252,6 +252,18 @@ def _index(_: Value, x: Any, position: Any) -> Any:
     return x[int(position)]
 
 
+def _take(value: Value, x: Any, places: Any) -> Any:
+    return np.array([_index(value, x, place) for place in places])
+
+
+def _scatter(value: Value, x: Any, places: Any, values: Any) -> Any:
+    x = np.array(x)
+    for place, new in zip(places, values, strict=True):
+        _index(value, x, place)
+        x[place] = new
+    return x
+
+
 _FEATURE: dict[str, Callable[..., Any]] = {
     "outer": lambda _, a, b: a[:, None] * b[None, :],
     "dot": _dot,
@@ -268,6 +280,9 @@ _FEATURE: dict[str, Callable[..., Any]] = {
     "eye": lambda value: np.eye(value.attr),
     "stack": lambda _, *parts: np.stack(parts),
     "index": _index,
+    "iota": lambda value: np.arange(value.attr),
+    "take": _take,
+    "scatter": _scatter,
 }
 
 

@@ -33,7 +33,8 @@ _ARITIES = {
     "outer": 2, "dot": 2, "matvec": 2, "matvec_max": 2, "matmul": 2, "transpose": 1, "solve": 2,
     "inverse": 1,
     "normalize": 1, "feature_reduce": 1, "argmin_feature": 1, "argmax_feature": 1, "eye": 0,
-    "index": 2, "degree": 1, "neighbor": 2, "neighbor_edge": 2, "random_bits": 2,
+    "index": 2, "iota": 0, "take": 2, "scatter": 3, "degree": 1, "neighbor": 2,
+    "neighbor_edge": 2, "random_bits": 2,
     "random_unit": 2, "at_load": 1, "at_store": 2, "at_reduce": 2, "at_cas": 3, "store": 1,
     "store_edge": 1, "reduce_scalar": 1, "set_changed": 1, "project": 1, "load": 0, "const": 0,
     "constant": 0, "common": 2, "select": 3, "cast": 1, "bitcast": 1, "broadcast": 1,
@@ -147,6 +148,15 @@ def _check_feature(value: Value) -> None:
     if op in ("argmin_feature", "argmax_feature"):
         demand(len(shapes[0]) == 1, f"{op} of shape {shapes[0]}")
         _result(value, INT64, ())
+        return
+    if op == "iota":
+        _result(value, INT64, (value.attr,))
+        return
+    if op in ("take", "scatter"):
+        _operand(value, 1, INT64, None)
+        demand(all(len(shape) == 1 for shape in shapes), f"{op} of shapes {shapes}")
+        demand(len(shapes) < 3 or shapes[1] == shapes[2], f"{op} of shapes {shapes}")
+        _result(value, value.args[0].dtype, shapes[1] if op == "take" else shapes[0])
         return
     for i in range(len(value.args)):
         _operand(value, i, dtype, None)

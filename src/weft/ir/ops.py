@@ -43,6 +43,9 @@ FEATURE = frozenset({
     "eye",  # attr: k
     "stack",  # scalars to a vector, vectors to a matrix
     "index",  # (value, position along the first axis)
+    "iota",  # 0, 1, ..., k - 1; attr: k
+    "take",  # (vector, positions): the features at the positions
+    "scatter",  # (vector, positions, values): the vector with other features at the positions
 })  # fmt: skip
 
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.

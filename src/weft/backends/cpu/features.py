@@ -287,16 +287,45 @@ def _index(renderer: BlockRenderer, value: Value) -> Operand:
     if position.op == "const":
         place = f"np.uint64({int(position.attr)})"
     else:
-        scope = renderer.scope
-        place = renderer.variable(
-            f"checked(ctl, {renderer.scalar(position)}, {source.shape[0]}, {scope.function}, "
-            f"np.int64({scope.vertex}))",
-            "p",
-        )
+        place = _checked(renderer, renderer.scalar(position), source.shape[0])
     if not value.shape:
         return renderer.variable(source.at(place))
     base = f"{source.base} + {place} * np.uint64({value.shape[0]})"
     return Stretch(source.array, base, value.shape, value.dtype)
+
+
+def _checked(renderer: BlockRenderer, position: str, extent: int) -> str:
+    """Return a computed position of a feature as an index, after a check."""
+    scope = renderer.scope
+    return renderer.variable(
+        f"checked(ctl, {position}, {extent}, {scope.function}, np.int64({scope.vertex}))", "p"
+    )
+
+
+def _iota(renderer: BlockRenderer, value: Value) -> Operand:
+    target = renderer.scratch.take(value)
+    with _loop(renderer, value.attr) as k:
+        _set(renderer, target, k, f"np.int64({k})")
+    return target
+
+
+def _take(renderer: BlockRenderer, value: Value) -> Operand:
+    source, places = (_features(renderer, arg) for arg in value.args)
+    target = renderer.scratch.take(value)
+    with _loop(renderer, value.shape[0]) as k:
+        place = _checked(renderer, places.at(k), source.shape[0])
+        _set(renderer, target, k, source.at(place))
+    return target
+
+
+def _scatter(renderer: BlockRenderer, value: Value) -> Operand:
+    source, places, values = (_features(renderer, arg) for arg in value.args)
+    target = renderer.scratch.take(value)
+    renderer.copy(source, target, source.shape[0])
+    with _loop(renderer, places.shape[0]) as k:
+        place = _checked(renderer, places.at(k), source.shape[0])
+        _set(renderer, target, place, values.at(k))
+    return target
 
 
 _RENDER: dict[str, Callable[[BlockRenderer, Value], Operand]] = {
@@ -315,4 +344,7 @@ _RENDER: dict[str, Callable[[BlockRenderer, Value], Operand]] = {
     "eye": _eye,
     "stack": _stack,
     "index": _index,
+    "iota": _iota,
+    "take": _take,
+    "scatter": _scatter,
 }

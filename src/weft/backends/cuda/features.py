@@ -101,6 +101,14 @@ def _index(renderer: BlockRenderer, value: Value) -> str:
     return f"feature_of({operand}, {place})"
 
 
+def _iota(renderer: BlockRenderer, value: Value) -> str:
+    return f"iota<{type_of(value)}>()"
+
+
+def _moved(renderer: BlockRenderer, value: Value) -> str:
+    return _call(renderer, value, f"{value.op}_features", rest=renderer.place())
+
+
 _RENDER: dict[str, Callable[[BlockRenderer, Value], str]] = {
     "outer": _outer,
     "dot": _dot,
@@ -117,4 +125,7 @@ _RENDER: dict[str, Callable[[BlockRenderer, Value], str]] = {
     "eye": _eye,
     "stack": _stack,
     "index": _index,
+    "iota": _iota,
+    "take": _moved,
+    "scatter": _moved,
 }

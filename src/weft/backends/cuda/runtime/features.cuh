@@ -147,6 +147,49 @@ WEFT_DEVICE V stack(const Scalars&... scalars) {
     const typename V::Element all[] = {static_cast<typename V::Element>(scalars)...};
     return of_all<V>(all);
 }
+// The positions of all features, the features at computed positions, and a vector with others there.
+template <class V>
+WEFT_DEVICE V iota() {
+    return each<V>([](u32 j) { return static_cast<typename V::Element>(V::column(j)); });
+}
+template <class T, u32 n, u32 k, u32 lanes>
+WEFT_DEVICE Vec<T, 1, k, lanes> take_features(const Vec<T, 1, n, lanes>& x,
+                                              const Vec<i64, 1, k, lanes>& places, Fault* fault,
+                                              u32 function, i64 vertex WEFT_HERE) {
+    using X = Vec<T, 1, n, lanes>;
+    using Y = Vec<T, 1, k, lanes>;
+    return each<Y>([&](u32 j) {
+        const i64 place =
+            Y::has(j) ? checked(places[j], n, fault, function, vertex WEFT_PASS) : 0;
+        T value = x[0];
+        WEFT_UNROLL(unrolled(X::width))
+        for (u32 q = 0; q < X::width; ++q) {
+            if constexpr (X::spread) {
+                const T held = from_lane<lanes>(x[q], static_cast<u32>(place % lanes) WEFT_PASS);
+                value = q == place / lanes ? held : value;
+            } else {
+                value = q == place ? x[q] : value;
+            }
+        }
+        return value;
+    });
+}
+template <class T, u32 n, u32 k, u32 lanes>
+WEFT_DEVICE Vec<T, 1, n, lanes> scatter_features(Vec<T, 1, n, lanes> x,
+                                                 const Vec<i64, 1, k, lanes>& places,
+                                                 const Vec<T, 1, k, lanes>& values, Fault* fault,
+                                                 u32 function, i64 vertex WEFT_HERE) {
+    using X = Vec<T, 1, n, lanes>;
+    WEFT_UNROLL(unrolled(k))
+    for (u32 i = 0; i < k; ++i) {
+        const i64 place =
+            checked(places.get(0, i WEFT_PASS), n, fault, function, vertex WEFT_PASS);
+        const T value = values.get(0, i WEFT_PASS);
+        WEFT_UNROLL(unrolled(X::width))
+        for (u32 j = 0; j < X::width; ++j) x[j] = X::column(j) == place ? value : x[j];
+    }
+    return x;
+}
 template <class V, class... Rows>
 WEFT_DEVICE V stack_rows(const Rows&... rows) {
     V result;
