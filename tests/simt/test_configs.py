@@ -1,8 +1,8 @@
 """Every value of every choice as CUDA in the emulation, compared with the interpreter.
 
-Each program runs under as many configurations as there are schedules. In the k-th the schedule is
-the k-th and the other choices take turns, each at a pace of its own, so that every value occurs
-with every program and most pairs occur somewhere. A few run under the sanitizers.
+Each program runs under as many configurations as the longest list has values. In the k-th the
+choices take turns, each at a pace of its own, so that every value occurs with every program and
+most pairs occur somewhere. A few run under the sanitizers.
 """
 
 import itertools
@@ -39,7 +39,7 @@ AXES = {
     "block_degree": [6, 1024],
     "grid_degree": [12, 1 << 16],
 }
-COUNT = len(AXES["schedule"])
+COUNT = max(map(len, AXES.values()))
 
 G = weft.generators.rmat(6, 5, seed=2, directed=True, weights="int", self_loops="keep")
 N = G.num_vertices
