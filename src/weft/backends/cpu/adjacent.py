@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cpu.blocks import BlockRenderer, Operand, Scope, Stretch, cast_loaded, stored
+from weft.backends.cpu.blocks import (
+    BlockRenderer,
+    Operand,
+    Scope,
+    Stretch,
+    cast_loaded,
+    stored,
+)
 from weft.backends.cpu.expressions import literal
 from weft.backends.cpu.parts import arcs_of
 from weft.backends.cpu.site import Site
-from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
+from weft.ir.facts import uses
+from weft.ir.ops import ELEMENTWISE, FLOAT32, Reduction, Value, neutral_of
 
 
 class Accumulator:
@@ -184,6 +192,7 @@ def render_gather(
     for way in ("in", "out") if direction == "both" else (direction,):
 
         def arc(inner: BlockRenderer, place: Site) -> None:
+            inner.pending = _left_to_sums(value)
             results = inner.block(value.blocks[0])
             at = 0
             for accumulator, (_, count, conditional) in zip(accumulators, groups, strict=True):
@@ -203,6 +212,27 @@ def render_gather(
         accumulator.renderer = renderer
         accumulator.end_row()
     return [part for accumulator in accumulators for part in accumulator.parts]
+
+
+def _left_to_sums(gather: Value) -> frozenset[int]:
+    """Return the features of a gather that only a running result uses: they need no place."""
+    block = gather.blocks[0]
+    counts = uses(block)
+    left: set[int] = set()
+    results = iter(block.results)
+    for reduction, count, conditional in gather.attr[1]:
+        messages = [next(results) for _ in range(count)]
+        if not reduction.selecting and reduction.name != "mode" and reduction.combine is None:
+            left.update(id(m) for m in messages)
+        if conditional:
+            next(results)
+    chosen = set()
+    for value in reversed(block.body):
+        fits = value.op in ELEMENTWISE and len(value.shape) == 1
+        if id(value) in left and fits and counts[id(value)] == 1:
+            chosen.add(id(value))
+            left.update(id(arg) for arg in value.args)
+    return frozenset(chosen)
 
 
 def _plain_sum(value: Value, renderer: BlockRenderer, site: Site, way: str) -> str:

@@ -50,6 +50,17 @@ class Stretch:
         return self.array == whole.array and self.base.startswith(whole.base)
 
 
+@dataclass(frozen=True)
+class Pending(Stretch):
+    """Features that are computed where they are used, one by one, by a single user."""
+
+    element: Callable[[str], str] = str
+
+    def at(self, index: str) -> str:
+        """Return the expression of one element."""
+        return self.element(index)
+
+
 Operand = str | Stretch
 
 
@@ -89,6 +100,7 @@ class BlockRenderer:
         self.edge_stores: dict[str, tuple[Value, Operand]] = {}
         self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
         self.changed: Operand | None = None
+        self.pending: frozenset[int] = frozenset()  # values that are left to their only user
 
     # -- operands
 
@@ -198,12 +210,27 @@ class BlockRenderer:
             args = [self.scalar(a) for a in value.args]
             self._bind(value, elementwise(value.op, args, source, value.dtype))
             return
+        for arg in value.args:
+            # A number is read once, not for every feature: what is written might be its place.
+            operand = self.operand(arg)
+            if not isinstance(operand, Stretch) and arg.op != "const":
+                self.known[id(arg)] = self.variable(operand)
+        if id(value) in self.pending:
+            self.known[id(value)] = self._pending(value, source)
+            return
         target = self.scratch.take(value)
         with self.out.block(f"for k in range(np.uint64({value.size})):"):
             parts = [self.element(a, "k", value.shape) for a in value.args]
             text = elementwise(value.op, parts, source, value.dtype)
             self.out.line(f"{target.array}[{target.base} + k] = {text}")
         self.known[id(value)] = target
+
+    def _pending(self, value: Value, source: np.dtype[Any]) -> Pending:
+        def element(index: str) -> str:
+            parts = [self.element(a, index, value.shape) for a in value.args]
+            return elementwise(value.op, parts, source, value.dtype)
+
+        return Pending("", "", value.shape, value.dtype, element)
 
     def element(self, value: Value, index: str, shape: Shape) -> str:
         """Return one element of an operand that is broadcast to a shape."""
