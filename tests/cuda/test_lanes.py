@@ -41,7 +41,7 @@ def both(device, functions, fields, **options):
     """Return what a run leaves behind on the host, and on the device with groups and without."""
     g = graph(device)
     found = []
-    for place, lanes in (("cpu", None), (device, None), (device, 1)):
+    for place, lanes in (("cpu", None), (device, 32), (device, 1)):
         here = g.to(place)
         state = here.state(**{name: np.array(values) for name, values in fields.items()})
         here.iterate(functions, state, config=weft.Config(lanes=lanes), **options)

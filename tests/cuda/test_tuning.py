@@ -59,7 +59,7 @@ def test_algorithms_are_tuned(device, host, sized, store, monkeypatch, name):
     report = weft.tune(g, name, *arguments, budget_s=budget_s)
     assert report.errors == [], report
     assert report.best.ms <= report.default.ms
-    assert len({trial.config for trial in report.trials}) == len(report.trials) == 1 + enough
+    assert 1 < len({trial.config for trial in report.trials}) == len(report.trials)
     assert "__global__" in report.kernel
     tuned = host(getattr(weft, name)(g, *arguments))
     plain = host(getattr(weft, name)(g, *arguments, config=weft.Config()))

@@ -31,7 +31,7 @@ G = graph()
 
 
 def agreed(functions, fields, *, mode="run", frontier=None, rtol=0.0, g=G, edges=None, **given):
-    """Compare a run of groups with the interpreter."""
+    """Compare a run of groups, of however few features, with the interpreter."""
 
     def make():
         state = g.state(**{n: copy.copy(a) for n, a in fields.items()})
@@ -41,6 +41,7 @@ def agreed(functions, fields, *, mode="run", frontier=None, rtol=0.0, g=G, edges
     state, held = make()
     want = run_interpreted(g, functions, state, frontier, mode=mode, edge_state=held, **options)
     state, held = make()
+    given.setdefault("lanes", 32)
     placed = g.to(DEVICE)
     run = placed.run if mode == "run" else placed.iterate
     out = run(functions, state, frontier, edge_state=held, config=weft.Config(**given), **options)
@@ -211,3 +212,12 @@ def test_lanes_show_in_the_source():
         told = weft.explain(refit, G.to(DEVICE), state, config=weft.Config(lanes=lanes))
         found[lanes] = re.findall(r"static constexpr u32 feature_lanes = (\d+);", told.source)
     assert found == {None: ["16"], 4: ["4"], 1: []}
+
+
+def test_few_features_are_left_to_one_thread():
+    found = {}
+    for k in (4, 5):
+        state = G.state(x=np.zeros((N, k)), gram=np.zeros((N, k, k)), right=np.zeros((N, k)))
+        told = weft.explain(refit, G.to(DEVICE), state)
+        found[k] = re.findall(r"static constexpr u32 feature_lanes = (\d+);", told.source)
+    assert found == {4: [], 5: ["8"]}

@@ -7,9 +7,10 @@ alike; whatever they could find different from each other rules groups out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from weft.backends.cuda.kernel import Kernel
+from weft.backends.cuda.kernel import Kernel, Options
 from weft.backends.cuda.sorting import sorts_messages
 from weft.backends.cuda.text import items_of
 from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
@@ -19,9 +20,12 @@ from weft.ir.plan import Sweep
 _BY_ONE = ("argmin", "argmax", "mode")
 
 
-def lanes_for(shapes: Iterable[Shape], most: int) -> int:
+def lanes_for(shapes: Iterable[Shape], options: Options) -> int:
     """Return the width of a group that values of some shapes are spread over."""
-    widest = max((shape[-1] for shape in shapes if shape), default=1)
+    found = [shape for shape in shapes if shape]
+    if max((math.prod(shape) for shape in found), default=1) <= options.few_features:
+        return 1
+    widest, most = max((shape[-1] for shape in found), default=1), options.feature_lanes
     lanes = 1
     while lanes < min(widest, most):
         lanes *= 2
@@ -32,7 +36,7 @@ def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
     """Return how many lanes share the features of an item of a sweep; 1 where they cannot."""
     if _refused(kernel, sweep):
         return 1
-    return lanes_for(_shapes(kernel, sweep), kernel.options.feature_lanes)
+    return lanes_for(_shapes(kernel, sweep), kernel.options)
 
 
 def widest_items(kernel: Kernel, sweeps: list[Sweep]) -> int:

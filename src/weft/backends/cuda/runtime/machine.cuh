@@ -208,6 +208,8 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
                 if (thread_id() == 0) step_forward<Program>(a, held, counters, blocks);
                 sync_block();
             } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
+            // All have read the counters before the block that has them may end.
+            if (narrow) sync_cluster();
         }
         if (narrow) {
             if (block_id() == 0) {
