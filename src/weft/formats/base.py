@@ -174,6 +174,8 @@ class Format:
         What can be said in parentheses: ``tigr(8)`` or ``tigr(degree=8)``.
     header
         The CUDA header, if it is not called like the format.
+    schedule
+        The schedule that suits its rows, whatever the degrees of the graph are, on a GPU.
     order
         The order of the vertices that it is made for, see `weft.orders`; a run over it has that
         order unless another one is asked for.
@@ -189,6 +191,7 @@ class Format:
     gathers: bool = False
     parameters: tuple[Parameter, ...] = ()
     header: str = ""
+    schedule: str = ""
     order: str = ""
 
     @property

@@ -48,6 +48,7 @@ GSHARD = register(
         formula="2 E",
         own_order=True,
         gathers=True,
+        schedule="vertex",  # all rows are short
         parameters=(Parameter("window", 8192, (2048, 8192, 32768)),),
     )
 )

@@ -73,12 +73,11 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
     sides = {}
     for name in SIDES:
         chosen = "vertex" if deterministic else of_side(get("schedule"), name)
-        schedule = registries.schedule(
-            chosen or default_schedule(shape, name, ordered=_ordered(request))
-        )
         format_ = registries.format(of_side(get("format"), name) or "csr")
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
             format_ = registries.format("csr")
+        suited = format_.schedule or default_schedule(shape, name, ordered=_ordered(request))
+        schedule = registries.schedule(chosen or suited)
         wanted = of_side(get("frontier_in"), name)
         left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
         sides[name] = Side(schedule, format_, _input(schedule, format_, wanted, name), left)

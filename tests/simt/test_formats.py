@@ -1,0 +1,56 @@
+"""What a format decides about the machine: the default schedule, phases that list and prepare."""
+
+import pytest
+
+import weft
+from oracle import make_request
+from simt.test_configs import PROGRAMS, G
+from weft.backends.cuda.execute import compile_program
+from weft.engine.run import Registries
+
+
+def compiled(name, **choices):
+    functions, fields, frontier, options = PROGRAMS[name]
+    options = {"mode": "iterate", **options}
+    request, _ = make_request(
+        G.to("emulated"), functions, G.state(**fields), frontier,
+        options={"registries": Registries, **choices}, **options,
+    )  # fmt: skip
+    return compile_program(request)[0]
+
+
+def phases(name, **choices):
+    return [phase for phase, _ in compiled(name, **choices).rendered.phases]
+
+
+@pytest.mark.parametrize("name", ["tigr", "gshard"])
+def test_short_rows_are_taken_by_threads(name):
+    assert compiled("search", format=name).options.push.schedule.name == "vertex"
+    assert compiled("search", format=name, schedule="edge").options.push.schedule.name == "edge"
+    assert compiled("search").options.push.schedule.name != "vertex"
+
+
+def test_rows_of_a_queue_are_listed_where_they_are_virtual():
+    assert "list_push_0_0" in phases("search", format="tigr", schedule="vertex")
+    listed = phases("search", format="ell", schedule="vertex")
+    assert "list_push_0_1" in listed and "list_push_0_0" not in listed
+    assert not any("list" in phase for phase in phases("search", schedule="vertex"))
+    # Arcs of a vertex lie anywhere in its shards: a map is asked instead.
+    sharded = phases("search", format="gshard", schedule="vertex")
+    assert "set_map" in sharded and not any("list" in phase for phase in sharded)
+
+
+def test_messages_are_computed_ahead_for_shards():
+    assert "prepare_0" in phases("ranks", format="gshard")
+    assert "prepare_0" not in phases("ranks", format="block_csr")
+
+
+def test_parameters_do_not_compile_anew():
+    assert compiled("ranks", format="tigr(4)") is compiled("ranks", format="tigr(9)")
+    assert compiled("ranks", format="tigr") is not compiled("ranks", format="ell")
+
+
+def test_deterministic_runs_use_rows_that_are_vertices():
+    options = compiled("ranks", format="gshard", deterministic=True).options
+    assert {side.format.name for side in options.sides} == {"csr"}
+    assert weft.Config(format="gshard", deterministic=True).format == "gshard"
