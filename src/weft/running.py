@@ -239,7 +239,8 @@ class Running:
         self, trace: Any, wanted: bool | str, tolerance: float, frontier: Any, most: int | None
     ) -> Delta | None:
         """Return the program as it is driven by changes, if that is wanted and possible."""
-        replace(check_config(None), change_driven=wanted)  # checks the value
+        if wanted is not False:
+            replace(check_config(None), change_driven=wanted)  # checks the value
         if not isinstance(tolerance, float | int) or not tolerance >= 0:
             raise ConfigError(f"tolerance={tolerance!r} is not possible. Expected 0 or more.")
         if not wanted:

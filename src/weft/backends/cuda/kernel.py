@@ -8,9 +8,10 @@ takes what it put out, `end_step` closes the superstep.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from weft.backends.cuda.blocks import BlockRenderer, Scope
@@ -67,6 +68,14 @@ class Options:
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
+
+    def __hash__(self) -> int:
+        # Computed once: runs look their code up by it.
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
     def side(self, name: str) -> Side:
         """Return a side by its name: push, pull or gather."""
