@@ -223,9 +223,8 @@ class Running:
         else:
 
             def execute(held: State, first: Any, limit: int) -> Any:
-                made = rewrite(trace, tolerance).program  # compiling takes it apart
                 return self._execute(
-                    made, held, edge_state, first, direction, config, max_iter=limit
+                    delta.program, held, edge_state, first, direction, config, max_iter=limit
                 )
 
             outcome = iterate_by_changes(execute, delta, state, self._topology, most)
