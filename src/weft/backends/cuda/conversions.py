@@ -11,6 +11,7 @@ from weft.backends.cuda.kernel import Kernel, Options
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep
 
+WIDE = "t.loop.narrow = 0;"  # before a phase that looks at all vertices
 CLASSES_OUT = f"Output<Vertex, Kind::queue, Compaction::online, Dedup::proven, {CLASSES}>"
 
 
@@ -98,11 +99,15 @@ def render_conversions(kernel: Kernel) -> None:
         )
     if any(start.classes for start in starts):
         phases["CLASSIFY"] = _classify(kernel, member if makes_maps else "")
+    for name in ("QUEUE", "CLEAR_MAP", "CLEAR_NEXT"):
+        if name in phases:
+            phases[name] = f"{WIDE} {phases[name]}"
     lines = ["switch (t.loop.back) {"]
     for number, start in enumerate(starts):
         lines.append(f"case {number}:")
         if start.classes:
-            lines.append(f"    if (t.loop.classed == 0) {{ {phases['CLASSIFY']} return; }}")
+            wide = f"if (t.loop.queued == 0) {{ {WIDE} }}"
+            lines.append(f"    if (t.loop.classed == 0) {{ {wide} {phases['CLASSIFY']} return; }}")
         if start.queue and "QUEUE" in phases:
             lines.append(
                 f"    if (t.loop.dense == 0 && t.loop.queued == 0) {{ {phases['QUEUE']} return; }}"
@@ -176,7 +181,7 @@ def _queue_taking(kernel: Kernel) -> None:
             "rebuild_count", [f"count_members(place, a.n, {member}, a.counts);"], [write]
         )
         when = "true" if options.compaction == "ballot" else "t.loop.overflow != 0"
-        lines.append(f"if ({when}) {{ {count} return; }}")
+        lines.append(f"if ({when}) {{ {WIDE} {count} return; }}")
     lines.append("settle_queue(t);")
     takes = {"take_queue": lines}
     if kernel.batches and kernel.thens:
