@@ -117,7 +117,7 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
 
 
 _lock = threading.Lock()
-_kept: dict[Any, tuple[_Reads | None, Program | None, Any]] = {}
+_kept: dict[Any, tuple[_Reads, Program, Any]] = {}
 
 
 def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
@@ -127,17 +127,17 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     roles["refill"] = tuple(refill) if isinstance(refill, list) else refill
     held = (many, tuple(roles.values()))
     key = (_identity(many), signature, mode, tuple(_identity(role) for role in roles.values()))
-    reads, program, _ = _kept.get(key, (None, None, None))
-    if program is not None and reads is not None and reads.unchanged():
-        return program
+    kept = _kept.get(key)
+    if kept is not None and kept[0].unchanged():
+        return kept[1]
     program = trace_program(functions, signature, mode, **roles)
-    if key not in _kept or reads is not None:
-        reads = _reads_of(many, *roles.values())
+    reads = _reads_of(many, *roles.values())
+    if reads is not None:  # else nothing is held: what the functions read may be large
         with _lock:
             if len(_kept) >= MOST_KEPT:
                 _kept.clear()
             # `held` keeps the objects alive whose identities the key is made of.
-            _kept[key] = (reads, program if reads is not None else None, held)
+            _kept[key] = (reads, program, held)
     return program
 
 

@@ -1,5 +1,8 @@
 """Traces are kept where they cannot come out otherwise, and only there."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -154,3 +157,22 @@ def test_running_leaves_a_kept_trace_as_it_is(counted):
         g.run(scale, state, config=config)
         assert state.x.tolist() == [2] * 4
     assert len(counted) == 1
+
+
+def test_what_may_change_is_not_kept_alive():
+    class Large:
+        pass
+
+    def run_once():
+        thing = Large()
+
+        @weft.vertex
+        def mark(v):
+            v.x = v.x + (1 if thing is not None else 0)
+
+        result(mark)
+        return weakref.ref(thing)
+
+    gone = run_once()
+    gc.collect()
+    assert gone() is None
