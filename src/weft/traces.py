@@ -30,7 +30,7 @@ FICKLE = frozenset({
 })  # fmt: skip
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, np.ufunc,
-    types.BuiltinFunctionType, VertexIdType,
+    VertexIdType,
 )  # fmt: skip
 _MISSING = object()
 
@@ -52,7 +52,7 @@ class _Reads:
         """Whether the same objects are where they were."""
         return (
             all(names.get(name, _MISSING) is value for names, name, value in self.globals)
-            and all(cell.cell_contents is value for cell, value in self.cells)
+            and all(_contents(cell) is value for cell, value in self.cells)
             and all(f.__code__ is code and f.__defaults__ is d for f, code, d in self.functions)
         )
 
@@ -67,6 +67,8 @@ class _Reads:
             name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
             if name.partition(".")[0] not in LIBRARIES:
                 raise _Fickle
+        elif isinstance(value, types.BuiltinFunctionType):
+            self.note(value.__self__)  # a method's object may change
         elif isinstance(value, types.FunctionType):
             self._seen.add(id(value))
             self._note_function(value)
@@ -90,10 +92,9 @@ class _Reads:
         if function.__kwdefaults__:
             raise _Fickle
         for cell in function.__closure__ or ():
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not assigned yet
-                raise _Fickle from None
+            value = _contents(cell)
+            if value is _MISSING:
+                raise _Fickle
             self.cells.append((cell, value))
             self.note(value)
         names = function.__globals__
@@ -106,6 +107,14 @@ class _Reads:
             self.globals.append((names, name, value))
             if value is not _MISSING:
                 self.note(value)
+
+
+def _contents(cell: Any) -> Any:
+    """Return what a variable of an enclosing function holds, if it holds anything."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
 
 
 def _names_in(code: types.CodeType) -> Iterator[str]:

@@ -98,12 +98,13 @@ def test_a_helper_that_is_replaced_is_seen(counted):
     assert result(scale) == [7, 7, 1, 1]
 
 
-@pytest.mark.parametrize("kind", ["dict", "class", "array", "object"])
+@pytest.mark.parametrize("kind", ["dict", "class", "array", "object", "method"])
 def test_what_may_change_in_place_is_traced_every_time(counted, kind, monkeypatch):
     array = np.array([2])
     thing = type("Thing", (), {"factor": 2})()
     reads = {
         "dict": lambda: TABLE[0],
+        "method": lambda get=TABLE.get: get(0),
         "class": lambda: Settings.factor,
         "array": lambda: int(array[0]),
         "object": lambda: thing.factor,

@@ -23,7 +23,7 @@ struct Marker {
         : table(reinterpret_cast<Vertex*>(memory)), most_bits(most) {}
 
     WEFT_DEVICE u32 place_of(Vertex w) const {
-        return (static_cast<u32>(w) * 2654435769u) >> (warp_size - bits);
+        return (static_cast<u32>(w) * 2654435769u) >> (32 - bits);
     }
     // All threads of the block. A quarter of the table is filled, where there is room: most looks
     // are in vain, and end at the first empty entry. A row for more than half of it is not held.
