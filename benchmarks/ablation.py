@@ -16,6 +16,7 @@ runs the same without a GPU.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import time
@@ -70,12 +71,15 @@ def run_fusion(bench: Bench, emit: Emit) -> None:
 
 
 def run_schedules(bench: Bench, emit: Emit) -> None:
+    import weft
+
     emit("weft.pagerank as it chooses", bench.task("pagerank"))
+    messages = programs.edge_pagerank(bench.workload.graph)
     for schedule in SCHEDULES:
         for format_ in FORMATS:
             for direction in ("pull", "push"):
-                options = {"schedule": schedule, "format": format_, "direction": direction}
-                call = programs.edge_pagerank(bench, **options)
+                config = weft.Config(schedule=schedule, format=format_, direction=direction)
+                call = functools.partial(messages, config)
                 emit(f"{schedule} {format_} {direction}", bench.measure("rank", call))
 
 

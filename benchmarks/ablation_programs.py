@@ -69,11 +69,10 @@ def bfs_steps(bench: Any) -> dict[str, Callable[[], Any]]:
 UNREACHED = 2**30
 
 
-def edge_pagerank(bench: Any, **options: Any) -> Callable[[], Any]:
-    """PageRank as messages along edges, which can be pushed as well as pulled."""
+def edge_pagerank(g: Any) -> Callable[[Any], Any]:
+    """PageRank as messages along edges, which can be pushed as well as pulled, by configuration."""
     import weft
 
-    g = bench.workload.graph
     n = g.num_vertices
 
     @weft.edge(into="arrived", reduce=weft.sum)
@@ -88,7 +87,7 @@ def edge_pagerank(bench: Any, **options: Any) -> Callable[[], Any]:
         v.share = rank / weft.maximum(v.out_degree, 1)
         v.arrived = 0.0
 
-    def call() -> Any:
+    def call(config: Any) -> Any:
         xp = g.topology.xp
         degree = g.out_degree
         state = g.state(
@@ -97,7 +96,7 @@ def edge_pagerank(bench: Any, **options: Any) -> Callable[[], Any]:
             arrived=weft.full(0.0),
             dangling=weft.scalar(float((degree == 0).sum()) / n),
         )
-        g.iterate([send_share, settle], state, max_iter=ITERATIONS, config=weft.Config(**options))
+        g.iterate([send_share, settle], state, max_iter=ITERATIONS, config=config)
         return state.rank
 
     return call

@@ -14,7 +14,17 @@ import scipy.sparse as sp
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import checks, cpu, defaults, formats, graphs, peers, protocol, report
+from benchmarks import (
+    checks,
+    cpu,
+    defaults,
+    formats,
+    formats_report,
+    graphs,
+    peers,
+    protocol,
+    report,
+)
 from benchmarks.checks import Paths, Reference, Search
 from benchmarks.defaults_list import CONFIGURATIONS
 
@@ -353,19 +363,30 @@ def test_a_default_is_measured_against_the_best_of_its_list():
     assert not defaults.same(np.array([1, 2]), np.array([1, 3]))
 
 
-def test_formats_are_compared_with_cr2():
-    def row(graph, name, order, **times):
-        return formats.Row(graph, name, order, times={"bfs": times})
+def test_formats_are_compared_with_cr2(capsys):
+    def row(graph, name, order, size=8.0, **times):
+        found = formats_report.Row(graph, name, order, 2.0, size, build_ms=7.0)
+        found.times = {"bfs": times}
+        return found
 
     rows = [
-        row("a", "csr", "none", row=6.0, edge=1.0), row("a", "tigr", "none", row=4.0, edge=3.0),
-        row("a", "cr2", "community", row=2.0, vertex=5.0), row("a", "cr2_bare", "community"),
+        row("planted9", "csr", "none", row=6.0, edge=1.0), row("planted9", "tigr", "none", row=3.0),
+        row("planted9", "cr2", "community", 6.0, row=2.0, vertex=5.0),
+        row("planted9", "cr2_bare", "community"), row("b", "coo", "none", edge=9.0),
         row("b", "csr", "none", row=4.0), row("b", "cr2", "community", merge=3.0),
+        row("b", "block_coo", "none", edge=3.0),
     ]  # fmt: skip
     assert rows[2].best("bfs") == (2.0, "row")
-    assert math.isnan(rows[3].best("bfs")[0])
-    text = formats.ratios_text(rows, "bfs")
-    assert text == "csr under row 2.00 times cr2, tigr 1.50 times cr2"
-    assert formats.ratios_text(rows, "sssp") == "nothing timed"
+    assert math.isinf(rows[3].best("bfs")[0])
+    assert formats_report.ratios(rows, "bfs", "csr under row") == {"planted9": 3.0, "b": 4 / 3}
+    assert formats_report.ratios(rows, "sssp", "tigr") == {}
+    formats_report.report(rows, ["bfs"])
+    told = capsys.readouterr().out
+    assert "planted9: 0.75 of csr's bytes: holds (promised: at most 0.8)" in told
+    assert "planted9: built in 3.50 × csr: DOES NOT HOLD (promised: at most 3.0)" in told
+    assert "bfs: csr under row takes 2.00 × cr2's time (planted9 3.00, b 1.33): holds" in told
+    assert "block_coo beside coo, both under edge: bfs b 3.00 ×" in told
+    rows[2].note("bfs", "row", "pull", 9.0, usual="auto")
+    assert rows[2].sides == {"bfs": {"pull": 9.0}} and rows[2].best("bfs") == (2.0, "row")
     assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
     assert {"csr", "coo", "tigr", "ell"} <= set(formats.formats_of(""))
