@@ -25,7 +25,7 @@ from weft.tuning.compiling import sources_of, under
 from weft.tuning.measuring import Bench, Patience, Trial
 from weft.tuning.report import chosen
 from weft.tuning.search import coordinate_search, likely
-from weft.tuning.space import Axis, Traits, make_space
+from weft.tuning.space import Axis, ParameterAxis, Traits, make_space
 from weft.tuning.tuner import tune_on
 
 GPU = Traits("emulated", ("push", "pull"))
@@ -117,11 +117,29 @@ def test_choices_that_make_no_difference_do_not_apply():
 
 @pytest.mark.parametrize("traits", [GPU, Traits("cpu", ("gather",), threads=2)])
 def test_axes_set_and_get(traits):
-    for axis in make_space(traits).axes:
+    space = make_space(traits)
+    for axis in space.axes:
+        start = weft.Config()
+        if isinstance(axis, ParameterAxis):
+            assert axis.set(start, axis.values[0]) == start and not space.applies(axis, start)
+            start = space.axis(f"format.{axis.side}").set(start, axis.format)
         for value in axis.values:
-            config = axis.set(weft.Config(), value)
+            config = axis.set(start, value)
             assert axis.get(config) == value
-            assert axis.unset(config) == weft.Config()
+            assert axis.unset(config) == start
+
+
+def test_parameters_of_formats_are_choices_of_their_own():
+    space = make_space(GPU)
+    degree, format_ = space.axis("tigr.degree.push"), space.axis("format.push")
+    config = degree.set(weft.Config(format={"push": "tigr", "pull": "cr2"}), 16)
+    assert config.format == {"push": "tigr(degree=16)", "pull": "cr2"}
+    assert space.applies(degree, config) and not space.applies(degree, format_.unset(config))
+    assert format_.get(config) == "tigr" and format_.set(config, "tigr") == config
+    tiles = space.axis("block_csr.tiles.push")
+    config = space.axis("block_csr.axis.push").set(format_.set(config, "block_csr"), "both")
+    assert tiles.set(config, 4).format["push"] == "block_csr(axis=both, tiles=4)"
+    assert space.axis("cr2.bits.pull").get(config) == 16
 
 
 # -- the search ----------------------------------------------------------------------------------

@@ -28,7 +28,16 @@ GAIN = 0.98  # of the time before: what is less of a gain is noise
 KEPT = 3  # formats and schedules that are combined where there are many of both
 WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
 STARTS = 3  # places that a search sets out from
-LAUNCH = ("threads", "block_size", "lanes", "items_per_thread", "width", "delta", "bin_size")
+LAUNCH = (
+    "parameter",
+    "threads",
+    "block_size",
+    "lanes",
+    "items_per_thread",
+    "width",
+    "delta",
+    "bin_size",
+)
 """Axes that need no other code, by how much they usually matter."""
 ORDER = (
     "direction", "reorder", "ordering", "compaction", "fuse", "frontier_in", "frontier_out",

@@ -15,6 +15,7 @@ from typing import Any
 from weft.config import BY_SIDE, CHOICES, GPU_ONLY, PASSES, RANGES, BySide, Config, of_side
 
 SINGLE = ""  # the side of a field that is not chosen by side
+PARAMETER = "parameter"  # in place of a field: the axis is about a parameter of a format
 FIXED = {
     "change_driven": "its results are the same within a tolerance of the program's own only",
     "deterministic": "a promise about results, not a way to be fast",
@@ -59,14 +60,20 @@ class Axis:
         return f"{self.field}.{self.side}" if self.side else self.field
 
     def get(self, config: Config) -> Any:
-        """Return what a configuration chooses on this axis."""
+        """Return what a configuration chooses on this axis; of a format, its name."""
         value = getattr(config, self.field)
         if self.field == "passes_off":
             return "off" if self.side in value else "on"
-        return of_side(value, self.side) if self.side else value
+        chosen = of_side(value, self.side) if self.side else value
+        return _name(chosen) if self.field == "format" else chosen
 
     def set(self, config: Config, value: Any) -> Config:
-        """Return the configuration with another choice on this axis."""
+        """Return the configuration with another choice on this axis.
+
+        A format that stays keeps its parameters.
+        """
+        if self.field == "format" and value == self.get(config):
+            return config
         if self.field == "passes_off":
             others = frozenset(config.passes_off) - {self.side}
             off = others | {self.side} if value == "off" else others
@@ -84,6 +91,59 @@ class Axis:
         if self.field == "passes_off":
             return self.set(config, "on")
         return self.set(config, None if self.side else getattr(Config(), self.field))
+
+
+@dataclass(frozen=True)
+class ParameterAxis(Axis):
+    """A parameter of a format: a choice where that format is chosen, and nothing elsewhere.
+
+    Attributes
+    ----------
+    format, parameter
+        The names of the format and of its parameter.
+    """
+
+    format: str = ""
+    parameter: str = ""
+
+    @property
+    def name(self) -> str:
+        """The format with its parameter and, where it has one, the side."""
+        return ".".join(filter(None, (self.format, self.parameter, self.side)))
+
+    def get(self, config: Config) -> Any:
+        """Return the value of the parameter; None under another format."""
+        chosen = _chosen_format(config, self.side)
+        return dict(chosen.values)[self.parameter] if chosen.format.name == self.format else None
+
+    def set(self, config: Config, value: Any) -> Config:
+        """Return the configuration with another value; itself under another format."""
+        chosen = _chosen_format(config, self.side)
+        if chosen.format.name != self.format:
+            return config
+        usual = {p.name: p.default for p in chosen.format.parameters}
+        values = {**dict(chosen.values), self.parameter: value}
+        given = ", ".join(f"{k}={v}" for k, v in values.items() if v != usual[k])
+        axis = Axis("format", (), self.side)
+        return axis.set(axis.set(config, None), f"{self.format}({given})" if given else self.format)
+
+    def unset(self, config: Config) -> Config:
+        """Return the configuration with the value that the format has by itself."""
+        from weft.formats import formats
+
+        usual = {p.name: p.default for p in formats()[self.format].parameters}
+        return self.set(config, usual[self.parameter])
+
+
+def _chosen_format(config: Config, side: str) -> Any:
+    from weft.formats import choose
+
+    return choose(of_side(config.format, side) or DEFAULT_FORMAT)
+
+
+def _name(format_: str | None) -> str | None:
+    """Return the name of a format without its parameters."""
+    return None if format_ is None else format_.partition("(")[0]
 
 
 def _with(config: Config, name: str, value: Any) -> Config:
@@ -171,8 +231,11 @@ class Space:
 
     def applies(self, axis: Axis, config: Config) -> bool:
         """Whether a choice on an axis makes a difference beside the others."""
-        if axis.side in ("push", "pull") and config.direction in ("push", "pull"):
-            return axis.side == config.direction
+        one_way = axis.side in ("push", "pull") and config.direction in ("push", "pull")
+        if one_way and axis.side != config.direction:
+            return False
+        if isinstance(axis, ParameterAxis):
+            return axis.get(config) is not None
         if axis.field not in self.only_with:
             return True
         other, value = self.only_with[axis.field]
@@ -207,7 +270,7 @@ def _chosen(config: Config, name: str) -> Any:
     field_, _, side = name.partition(".")
     value = getattr(config, field_)
     chosen = of_side(value, side) if side else value
-    return DEFAULT_FORMAT if field_ == "format" and chosen is None else chosen
+    return _name(chosen or DEFAULT_FORMAT) if field_ == "format" else chosen
 
 
 def make_space(traits: Traits) -> Space:
@@ -236,6 +299,7 @@ def make_space(traits: Traits) -> Space:
             ]
         elif len(values) > 1:
             axes.append(Axis(name, values))
+    axes += _parameters([axis for axis in axes if axis.field == "format"])
     axes += [Axis("passes_off", ("on", "off"), name) for name in PASSES]
     only_with = {name: pair for name, pair in ONLY_WITH.items() if name != "lanes"}
     return Space(
@@ -279,6 +343,19 @@ def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
     if name in RANGES:
         return SAMPLED.get(name) or _doubling(RANGES[name][1] or 1)
     return "it takes no fixed list of values"
+
+
+def _parameters(axes: Sequence[Axis]) -> list[Axis]:
+    """Return an axis for each parameter of a format that has several values, on each side."""
+    from weft.formats import formats
+
+    return [
+        ParameterAxis(PARAMETER, parameter.choices, axis.side, name, parameter.name)
+        for axis in axes
+        for name in axis.values
+        for parameter in formats()[name].parameters
+        if len(parameter.choices) > 1
+    ]
 
 
 def _turns(traits: Traits) -> bool:
