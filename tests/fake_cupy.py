@@ -118,6 +118,7 @@ class ndarray:
     ndim = property(lambda self: self._values.ndim)
     size = property(lambda self: self._values.size)
     nbytes = property(lambda self: self._values.nbytes)
+    itemsize = property(lambda self: self._values.itemsize)
     base = property(lambda self: self._values.base)
 
     @property
@@ -370,12 +371,19 @@ CUPY.cuda = types.SimpleNamespace(
     using_allocator=using_allocator,
     memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
     runtime=types.SimpleNamespace(
+        getDevice=lambda: _current[-1],
         memGetInfo=lambda: (5 << 30, 139 << 30),
         runtimeGetVersion=lambda: 13000,
         getDeviceCount=lambda: len(GPUS),
         getDeviceProperties=lambda index: GPUS[index],
     ),
 )
+
+
+def _set_words(array, first, count, word):
+    """Stand in for the fills of CUDA's driver."""
+    size = min(array.itemsize, 4)
+    array._values.reshape(-1).view(f"u{size}")[first : first + count] = word
 
 
 def run_on_host(request):
@@ -419,7 +427,7 @@ def run_on_host(request):
 @contextmanager
 def installed(monkeypatch):
     """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine."""
-    from weft import devices
+    from weft import devices, filling
 
     engine = types.ModuleType("weft.backends.cuda.execute")
     engine.execute = run_on_host
@@ -427,6 +435,7 @@ def installed(monkeypatch):
         patch.setitem(sys.modules, "cupy", CUPY)
         patch.setitem(sys.modules, "weft.backends.cuda.execute", engine)
         patch.setattr(devices, "driver_version", lambda: 13000)
+        patch.setattr(filling, "set_words", _set_words)
         patch.setattr(devices, "has_module", lambda name: True)
         READS.clear()
         yield CUPY

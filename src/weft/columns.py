@@ -82,6 +82,13 @@ class Columns(MutableMapping[str, Array]):
             )
         return self._columns[name]
 
+    def stored(self) -> dict[str, Array]:
+        """Return the stored arrays themselves by name; neither they nor the names may be changed.
+
+        Ordinary look-ups make a view each, which is a lot where nothing but dtypes is asked for.
+        """
+        return self._columns
+
     def moved(self, device: Device) -> dict[str, Array]:
         """Return the stored arrays on another device; those moved before are used again."""
         result = {}

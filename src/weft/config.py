@@ -270,7 +270,7 @@ class Config:
 
     def options(self) -> dict[str, Any]:
         """Return the fields as a dictionary."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return dict(vars(self))
 
     def given(self) -> dict[str, Any]:
         """Return the fields that are not left to the engine, as a dictionary."""

@@ -12,11 +12,9 @@ import functools
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -58,8 +56,7 @@ class Device:
         """The module that makes arrays of this device: NumPy or CuPy."""
         return array_module(self)
 
-    @contextmanager
-    def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Iterator[None]:
+    def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Current:
         """Make this the device that new arrays are made on; say it well when memory runs out.
 
         Whatever public computes with arrays stands in one of these. `lighter` tells the choices
@@ -71,21 +68,7 @@ class Device:
         DeviceMemoryError
             In place of CuPy's error.
         """
-        if self.on_host:
-            yield
-            return
-        cupy = _cupy()
-        with cupy.cuda.Device(self.index):
-            try:
-                yield
-            except MemoryError as error:
-                told = self._told(error, lighter)
-                # Frames that have ended hold arrays as long as the error is looked at.
-                traceback.clear_frames(error.__traceback__)
-                cupy.get_default_memory_pool().free_all_blocks()
-                if told is error:
-                    raise
-                raise told from error
+        return Current(self, lighter)
 
     def _told(self, error: MemoryError, lighter: Callable[[], Sequence[str]] | None) -> MemoryError:
         """Return the error about this device's memory that an error stands for, or itself."""
@@ -101,6 +84,40 @@ class Device:
             return error
         total = int(_cupy().cuda.runtime.memGetInfo()[1])
         return out_of_memory(self, needed, free or 0, total, choices)
+
+
+class Current:
+    """A block in which a device is the present one, made by `Device.current`.
+
+    Blocks stand within blocks, several to a call: one that finds the device set costs a look.
+    """
+
+    __slots__ = ("_device", "_lighter", "_switched")
+
+    def __init__(self, device: Device, lighter: Callable[[], Sequence[str]] | None) -> None:
+        self._device, self._lighter = device, lighter
+        self._switched: Any = None
+
+    def __enter__(self) -> None:
+        if self._device.kind == "cuda":
+            cuda = _cupy().cuda
+            if cuda.runtime.getDevice() != self._device.index:
+                self._switched = cuda.Device(self._device.index)
+                self._switched.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if self._device.kind != "cuda":
+            return
+        told: MemoryError | None = None
+        if isinstance(error, MemoryError):
+            told = self._device._told(error, self._lighter)
+            # Frames that have ended hold arrays as long as the error is looked at.
+            traceback.clear_frames(error.__traceback__)
+            _cupy().get_default_memory_pool().free_all_blocks()
+        if self._switched is not None:
+            self._switched.__exit__(kind, error, trace)
+        if told is not None and told is not error:
+            raise told from error
 
 
 CPU: Final = Device("cpu")
@@ -180,6 +197,13 @@ def device_of(*values: Any) -> Device:
         if is_device_array(value):
             return Device("cuda", int(value.device.id))
     return CPU
+
+
+def lies_on(array: Any, device: Device) -> bool:
+    """Whether an array is one of a device; those of all hosts are the same."""
+    if is_device_array(array):
+        return device.kind == "cuda" and int(array.device.id) == device.index
+    return device.kind != "cuda"
 
 
 def move(array: Any, device: Device) -> Any:
@@ -323,7 +347,7 @@ def _version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def _cupy() -> ModuleType:
+def _cupy() -> Any:
     try:
         import cupy
     except ImportError as error:

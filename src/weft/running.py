@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.config import Config, check_config, each_choice
-from weft.devices import device_of, is_device_array
+from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
 from weft.engine.change_driven import iterate_by_changes
 from weft.engine.frontier import Frontier, Trail, make_frontier
@@ -58,9 +58,8 @@ class Running:
         >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
         State(rank: float64, degree: int32, error=0.0)
         """
-        columns = {name: self._vertex.storage(name) for name in self._vertex}
         n = self._topology.num_vertices
-        state = make_state(self._topology, fields, columns, length=n, edges=False)
+        state = make_state(self._topology, fields, self._vertex.stored(), length=n, edges=False)
         return state.belonging_to(self._history.version)
 
     def edge_state(self, **fields: Any) -> State:
@@ -308,13 +307,16 @@ class Running:
                 self._check_place(name, array, maker)
         for name, array in state.parameters.items():
             self._check_place(name, array, "state")
-        return signature_of(self._topology, state, edge_state, self._vertex, self._edge)
+        return signature_of(
+            self._topology, state, edge_state, self._vertex.stored(), self._edge.stored()
+        )
 
     def _check_place(self, name: str, array: Array, maker: str) -> None:
-        there, here = device_of(array), self._topology.device
-        if there != here and not (there.on_host and here.on_host):
+        here = self._topology.device
+        if not lies_on(array, here):
             raise FieldError(
-                f"field {name!r} lies on {str(there)!r}, but this graph is on {str(here)!r}. "
+                f"field {name!r} lies on {str(device_of(array))!r}, but this graph is on "
+                f"{str(here)!r}. "
                 f"Make the state with g.{maker}(...) of the graph that runs the program."
             )
 
@@ -335,13 +337,12 @@ class Running:
             checked = replace(checked, direction=direction)
         arcs = isinstance(frontier, Frontier) and frontier.arcs
         frontier = self.edge_frontier(frontier) if arcs else self.frontier(frontier)
-        columns = {name: self._vertex.storage(name) for name in self._vertex}
         return run_program(
             program,
             self._held_for(program, checked),
             state,
             edge_state,
-            columns,
+            self._vertex.stored(),
             self._edge,
             frontier,
             checked,
@@ -356,7 +357,7 @@ class Running:
         """
         topology, wanted = self._topology, config.reorder
         own = self._order if wanted is None else None
-        if wanted is None and own is None:
+        if wanted is None and own is None and config.format is not None:
             wanted = order_wanted(config)
         if (wanted in (None, "none") and own is None) or topology.num_vertices == 0:
             return topology

@@ -16,6 +16,7 @@ made when first asked for, on the device that holds the arcs, and then kept.
 
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -466,6 +467,12 @@ class Topology:
     def in_degree(self) -> Array:
         """The number of arcs that enter each vertex."""
         return self._degree("in")
+
+    @functools.cached_property
+    def num_sinks(self) -> int:
+        """The number of vertices that no arc leaves."""
+        with self.device.current():
+            return int((self.out_degree == 0).sum())
 
     def _degree(self, direction: Direction) -> Array:
         """Return the degrees; counts the targets rather than build a direction for them."""

@@ -22,6 +22,7 @@ from weft.ir.types import VertexIdType
 from weft.program import EdgeFunction, Fold, VertexFunction, trace_program
 
 MOST_KEPT = 256
+DEEPEST = 6  # functions within functions that are looked into; those may go round in circles
 LIBRARIES = ("weft", "numpy", "math", "cmath", "operator", "builtins")
 # Names that give something else each time, or do something that is to be seen each time.
 FICKLE = frozenset({
@@ -32,6 +33,7 @@ _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, np.ufunc,
     VertexIdType,
 )  # fmt: skip
+_TOLD_BY_VALUE = frozenset({type(None), bool, int, str})
 _MISSING = object()
 
 
@@ -134,8 +136,8 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     many = tuple(functions) if isinstance(functions, list) else functions
     refill = roles.get("refill", ())
     roles["refill"] = tuple(refill) if isinstance(refill, list) else refill
-    held = (many, tuple(roles.values()))
-    key = (_identity(many), signature, mode, tuple(_identity(role) for role in roles.values()))
+    held = (many, signature, tuple(roles.values()))
+    key = (_identity(many), id(signature), mode, _identity(held[2]))
     kept = _kept.get(key)
     if kept is not None and kept[0].unchanged():
         return kept[1]
@@ -150,10 +152,31 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     return program
 
 
-def _identity(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_identity(part) for part in value)
-    return value if isinstance(value, bool | int | None) else id(value)
+def _identity(value: Any, depth: int = 0) -> Any:
+    """Return what two values have in common that are traced the same way.
+
+    Functions that are made anew in every call, from the same code over the same values, are one.
+    What is not told apart by its value is by its identity: a kept trace holds it, or what it reads
+    of it, so that nothing else takes its place in memory.
+    """
+    kind = type(value)
+    if kind in _TOLD_BY_VALUE:
+        return kind, value
+    if kind is tuple:
+        return tuple([_identity(part, depth) for part in value])
+    if kind is float:
+        return kind, value.hex()  # 0.0 and -0.0 are equal, but not the same
+    if depth < DEEPEST:
+        if kind is types.FunctionType:
+            cells = value.__closure__ or ()
+            return (
+                id(value.__code__), id(value.__globals__), value.__name__,
+                _identity(value.__defaults__, depth + 1),
+                tuple([_identity(_contents(cell), depth + 1) for cell in cells]),
+            )  # fmt: skip
+        if kind in (EdgeFunction, VertexFunction, Fold):
+            return kind, tuple([_identity(part, depth + 1) for part in vars(value).values()])
+    return id(value)
 
 
 def _reads_of(*values: Any) -> _Reads | None:

@@ -16,6 +16,7 @@ LAYERS = (
         "cachedir",
         "config",
         "devices",
+        "filling",
         "showing",
         "charts",
         "pages",

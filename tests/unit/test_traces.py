@@ -28,6 +28,7 @@ def counted(monkeypatch):
         return original(*args, **options)
 
     monkeypatch.setattr(traces, "trace_program", trace)
+    traces._kept.clear()
     return made
 
 
@@ -148,6 +149,48 @@ def test_roles_belong_to_the_trace(counted):
         g.iterate(grow, state, max_iter=9, until=lambda total, limit=limit: total < limit)
         assert state.x.tolist() == [1] * 4
     assert len(counted) == 3
+
+
+def test_functions_made_anew_over_the_same_values_are_one(counted):
+    def scaled_by(factor, name="scale"):
+        def scale(v):
+            v.x = v.x * factor + fold(v)
+
+        def fold(v):
+            return v.x * 0 * factor
+
+        scale.__name__ = name
+        return weft.vertex(scale)
+
+    assert result(scaled_by(2)) == result(scaled_by(2)) == [2, 2, 1, 1]
+    assert len(counted) == 1
+    assert result(scaled_by(3)) == [3, 3, 1, 1]
+    assert len(counted) == 2
+    result(scaled_by(3, "other"))  # errors would name it
+    assert len(counted) == 3
+    g = weft.Graph.from_edges([0], [1])
+
+    def signs(zero):
+        state = g.state(x=weft.full(1.0))
+        g.run(scaled_by(zero), state)
+        return np.signbit(state.x).tolist()
+
+    assert signs(0.0) == [False, False]
+    assert signs(-0.0) == [True, True]  # equal to 0.0, and yet another
+    assert signs(True) == [False, False]  # and so is 1
+    assert signs(1) == [False, False]
+    assert len(counted) == 7
+
+
+def test_a_function_that_calls_itself_is_told_from_others(counted):
+    def scaled_by(factor):
+        def times(x, rounds):
+            return x if rounds == 0 else times(x * factor, rounds - 1)
+
+        return weft.vertex(lambda v: setattr(v, "x", times(v.x, 2)))
+
+    assert result(scaled_by(2)) == [4, 4, 1, 1]
+    assert result(scaled_by(3)) == [9, 9, 1, 1]
 
 
 def test_running_leaves_a_kept_trace_as_it_is(counted):

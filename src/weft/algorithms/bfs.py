@@ -115,8 +115,8 @@ def bfs(
         g.iterate(improve, state, frontier, max_iter=most, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
-    state = g.state(level=full(-1, np.int32), parent=full(-1, vertex_id))
-    state.level[source] = 0
-    state.parent[source] = source
+    state = g.state(
+        level=full(-1, np.int32).but(source, 0), parent=full(-1, vertex_id).but(source, source)
+    )
     g.iterate(discover, state, [source], config=config)
     return BFS(state.level, state.parent)

@@ -146,12 +146,13 @@ def pagerank(
         _check_end(run, on_unconverged, tol)
         return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
-    strength = g.out_degree
+    strength = g.topology.out_degree
     if weighted:
         strength = fields["strength"] = _strength(g).astype(dtype)
     if personalization is not None:
         fields["home"] = _home(personalization, n)
-    sinks = int((strength <= 0).sum()) / max(n, 1)
+    count = int((strength <= 0).sum()) if weighted else g.topology.num_sinks
+    sinks = count / max(n, 1)
     if warm_start is not None:
         start = _start(warm_start, g)
         fields["rank"] = start.astype(dtype)

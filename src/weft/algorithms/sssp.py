@@ -113,13 +113,12 @@ def sssp(
     low, high = _weight_range(g)
     dtype = _distance_dtype(g, weight, low, high)
     unreached = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-    state = g.state(dist=full(unreached, dtype), parent=full(-1, vertex_id))
+    state = g.state(
+        dist=full(unreached, dtype).but(source, 0), parent=full(-1, vertex_id).but(source, source)
+    )
     came = insertions(g, warm_start, since)
-    if came is None:
-        state.dist[source] = 0
-        state.parent[source] = source
-        frontier: Any = [source]
-    else:
+    frontier: Any = [source]
+    if came is not None:
         dist, parent, frontier = continued_tree(g, source, warm_start, came, low)
         state.dist = g.topology.xp.where(parent >= 0, dist.astype(dtype), state.dist)
         state.parent = parent
@@ -137,8 +136,7 @@ def sssp(
             )
     if dtype.kind == "f":
         return SSSP(state.dist, state.parent)
-    dist = state.dist.astype(np.int64)
-    dist[state.parent < 0] = -1
+    dist = g.topology.xp.where(state.parent < 0, np.int64(-1), state.dist)
     return SSSP(dist, state.parent)
 
 

@@ -6,6 +6,7 @@ The same for every backend; what it means to compile is the backend's own.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from weft.ir.key import keyed, lifted_copy
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep, claim_field
 from weft.ir.request import Request
+from weft.topology import Topology
 
 _lock = threading.RLock()
 Make = Callable[[Program, frozenset[str]], Any]
@@ -69,6 +71,15 @@ class Preparation:
         """Return the compiled form without one more rewrite."""
         self.off |= {rewrite}
         return self.compiled()
+
+
+def made_of(program: Program, topology: Topology) -> dict[Any, Any]:
+    """Return what was made of a program for the runs on a topology, to be looked up by its key."""
+    by_topology = program.findings.get("made")
+    if by_topology is None:
+        by_topology = program.findings["made"] = weakref.WeakKeyDictionary()
+    made: dict[Any, Any] = by_topology.setdefault(topology, {})
+    return made
 
 
 def compiled_for(

@@ -182,7 +182,8 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
             f"a frontier takes integers, a mask or nothing (all), but got {array.dtype} of shape "
             f"{array.shape}."
         )
-    low, high = int(array.min()), int(array.max())
+    single = array.size == 1
+    low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))
     if low < 0 or high >= length:
         bad = low if low < 0 else high
         raise GraphError(
@@ -190,4 +191,4 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
             if length
             else f"{what} {bad} does not exist: the graph has none."
         )
-    return array.astype(dtype) if array.size == 1 else xp.unique(array).astype(dtype)
+    return array.astype(dtype) if single else xp.unique(array).astype(dtype)

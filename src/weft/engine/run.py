@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -15,7 +16,7 @@ from weft.engine.border import Crossing, cross
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import ConfigError, FieldError, TraceError, listed
-from weft.ir.facts import facts_of
+from weft.ir.facts import program_facts
 from weft.ir.ops import Program, Signature
 from weft.ir.request import Outcome, Request
 from weft.showing import table_html
@@ -24,6 +25,7 @@ from weft.topology import Topology
 Array = np.ndarray[Any, Any]
 
 DEFAULT_FORMAT = "csr"
+MOST_SIGNATURES = 1024
 SCALAR_LANES = 1  # that take one edge together; more where fields have features
 
 
@@ -61,25 +63,33 @@ class Run:
         return table_html("Run", rows)
 
 
+_signatures: dict[Any, Signature] = {}
+
+
 def signature_of(
     topology: Topology,
     state: State,
     edge_state: State | None,
-    vertex_columns: Any,
-    edge_columns: Any,
+    vertex_columns: dict[str, Array],
+    edge_columns: dict[str, Array],
 ) -> Signature:
-    """Return what a program may name."""
-    fields = {name: (a.dtype, a.shape[1:]) for name, a in vertex_columns.items()}
-    fields.update({name: (a.dtype, a.shape[1:]) for name, a in state.fields.items()})
+    """Return what a program may name; the same object for what is equal."""
+    fields = {**vertex_columns, **state.fields} if vertex_columns else state.fields
     edge_fields = edge_state.fields if edge_state is not None else {}
-    return Signature(
-        tuple((n, d, s) for n, (d, s) in fields.items()),
-        tuple((n, a.dtype, a.shape[1:]) for n, a in edge_fields.items()),
-        tuple((n, a.dtype, a.shape[1:]) for n, a in edge_columns.items()),
-        tuple((n, a.dtype) for n, a in state.scalars.items()),
+    parts = (
+        tuple([(n, a.dtype, a.shape[1:]) for n, a in fields.items()]),
+        tuple([(n, a.dtype, a.shape[1:]) for n, a in edge_fields.items()]),
+        tuple([(n, a.dtype, a.shape[1:]) for n, a in edge_columns.items()]),
+        tuple([(n, a.dtype) for n, a in state.scalars.items()]),
         topology.index_dtype,
-        tuple((n, a.dtype, a.shape) for n, a in state.parameters.items()),
+        tuple([(n, a.dtype, a.shape) for n, a in state.parameters.items()]),
     )
+    known = _signatures.get(parts)
+    if known is None:
+        if len(_signatures) >= MOST_SIGNATURES:
+            _signatures.clear()
+        known = _signatures[parts] = Signature(*parts)
+    return known
 
 
 def make_request(
@@ -97,7 +107,7 @@ def make_request(
 ) -> Request:
     """Put together what a backend is asked to do; old values are kept from now on."""
     fields = dict(state.fields)
-    facts = [facts_of(step) for step in program.all_steps()]
+    facts = program_facts(program)
     for name, values in vertex_columns.items():
         if name not in fields:
             fields[name] = values
@@ -106,10 +116,12 @@ def make_request(
                     f"{name!r} is a column of the graph and cannot be written by a program. "
                     f"Declare a field of that name in g.state(...)."
                 )
-    for name in sorted(set().union(*(f.old for f in facts))):
-        if name not in state.old:
-            state.old[name] = fields[name].copy()
-    fields.update({"old." + name: array for name, array in state.old.items()})
+    for fact in facts:
+        for name in sorted(fact.old):
+            if name not in state.old:
+                state.old[name] = fields[name].copy()
+    for name, array in state.old.items():
+        fields["old." + name] = array
     _check_roles(program, facts, frontier, config)
 
     def column(name: str, direction: str) -> Array:
@@ -148,13 +160,14 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
         if topology.numbering is not None:
             request, crossing = cross_border(request)
         backend = "cpu" if topology.device.kind == "cpu" else "cuda"
-        outcome: Outcome = import_module(f"weft.backends.{backend}.execute").execute(request)
+        name = f"weft.backends.{backend}.execute"
+        outcome: Outcome = (sys.modules.get(name) or import_module(name)).execute(request)
         return outcome if crossing is None else crossing.back(request, outcome)
 
 
 def cross_border(request: Request) -> tuple[Request, Crossing]:
     """Return a request in the numbers of an arranged topology, and the way back."""
-    return cross(request, [facts_of(step) for step in request.program.all_steps()])
+    return cross(request, program_facts(request.program))
 
 
 def _run_empty(request: Request) -> Outcome:
@@ -198,6 +211,8 @@ class Registries:
 
 def check_names(config: Config, topology: Topology) -> Any:
     """Look formats and schedules up; return the schedule, None for the choice of the backend."""
+    if config.format is None and config.schedule is None:
+        return "vertex" if topology.device.kind == "cpu" else None
     for name in each_choice(config.format):
         if name is not None:
             Registries.format(name)

@@ -10,6 +10,7 @@ import numpy as np
 from weft.devices import as_array, device_of, is_device_array, move, to_host
 from weft.engine.starting import evaluate_on_device
 from weft.errors import FieldError, TraceError, listed, nearest
+from weft.filling import fill
 from weft.ir import types
 from weft.ir.builder import Builder
 from weft.ir.evaluate import evaluate_arrays
@@ -20,13 +21,26 @@ from weft.showing import fields_html
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
+Places = tuple[tuple[int, Any], ...]  # items that start from values of their own
 
 
 class Full:
     """A field that starts as one value everywhere; made by `weft.full`."""
 
-    def __init__(self, value: Any, dtype: Any, shape: tuple[int, ...]) -> None:
-        self.value, self.dtype, self.shape = value, dtype, shape
+    def __init__(self, value: Any, dtype: Any, shape: tuple[int, ...], places: Places = ()) -> None:
+        self.value, self.dtype, self.shape, self.places = value, dtype, shape, places
+
+    def but(self, item: int, value: Any) -> Full:
+        """Return the same with another value at one vertex (of edge state: one arc).
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.path(3)
+        >>> g.state(level=weft.full(-1, weft.int32).but(1, 0)).level
+        array([-1,  0, -1], dtype=int32)
+        """
+        return Full(self.value, self.dtype, self.shape, (*self.places, (item, value)))
 
 
 class Scalar:
@@ -189,9 +203,8 @@ def _fill(field: Array, new: Array) -> None:
     """Write values to a field, wherever both lie."""
     device = device_of(field)
     with device.current():
-        single = new.ndim == 0 and not is_device_array(new)
-        if single:
-            field.fill(new.item())
+        if new.ndim == 0 and not is_device_array(new):
+            fill(field, new.item())
         else:
             field[...] = move(new, device)
 
@@ -254,15 +267,22 @@ def _field(
 ) -> Array:
     xp = topology.xp
     if isinstance(what, Full):
+        _check_places(name, what.places, length)
         if callable(what.value):
             kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
-            return _computed(name, what.value, topology, columns, edges, kind)
-        dtype = _dtype(what.dtype, what.value, name, topology)
-        value = as_array(what.value)
-        shape = what.shape or value.shape
-        _check_shape(name, shape)
-        result = xp.empty((length, *shape), dtype)
-        _fill(result, value)
+            result = _computed(name, what.value, topology, columns, edges, kind)
+        else:
+            dtype = _dtype(what.dtype, what.value, name, topology)
+            value = as_array(what.value)
+            shape = what.shape or value.shape
+            _check_shape(name, shape)
+            result = xp.empty((length, *shape), dtype)
+            if value.ndim == 0 and not is_device_array(value):
+                fill(result, value.item(), what.places)
+                return result
+            result[...] = move(value, topology.device)
+        for item, own in what.places:
+            result[item] = own
         return result
     if callable(what):
         return _computed(name, what, topology, columns, edges, None)
@@ -277,6 +297,15 @@ def _field(
         )
     _check_shape(name, array.shape[1:])
     return xp.array(move(array, topology.device), order="C")  # a copy
+
+
+def _check_places(name: str, places: Places, length: int) -> None:
+    for item, _ in places:
+        if not isinstance(item, int | np.integer) or not 0 <= item < length:
+            raise FieldError(
+                f"field {name!r} has a value of its own at {item!r}. Expected an integer from 0 to "
+                f"{length - 1}."
+            )
 
 
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Step, Value
+from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Program, Step, Value
 
 PURE_HEAVY = frozenset({"while", "for", "gather", "common", "project"})
 
@@ -79,6 +79,14 @@ def facts_of(step: Step) -> Facts:
             facts.add(block)
     facts.written.update(step.into)
     return facts
+
+
+def program_facts(program: Program) -> list[Facts]:
+    """Return the facts about each step of a program that nobody changes any more."""
+    known: list[Facts] | None = program.findings.get("facts")
+    if known is None:
+        known = program.findings["facts"] = [facts_of(step) for step in program.all_steps()]
+    return known
 
 
 def block_facts(*blocks: Block | None) -> Facts:

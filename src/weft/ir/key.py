@@ -29,19 +29,18 @@ class Key:
 
 def keyed(program: Program, lift: bool) -> tuple[Key, list[Any]]:
     """Return the key of a program that nobody changes, and the constants that are lifted."""
-    if lift not in program.keyed:
+    found: tuple[Key, list[Any]] | None = program.findings.get(("key", lift))
+    if found is None:
         keyer = Keyer(lift)
         key = Key(keyer.program(program))
         constants = [value.dtype.type(value.attr) for value in keyer.constants]
-        program.keyed[lift] = (key, constants)
-    found: tuple[Key, list[Any]] = program.keyed[lift]
+        found = program.findings["key", lift] = (key, constants)
     return found
 
 
 def lifted_copy(program: Program, lift: bool) -> Program:
     """Return a copy that may be rewritten, its constants made arguments."""
     own = copy.deepcopy(program)
-    own.keyed.clear()
     keyer = Keyer(lift)
     keyer.program(own)
     lift_constants(keyer.constants)

@@ -194,6 +194,17 @@ class Signature:
     parameters: tuple[tuple[str, np.dtype[Any], Shape], ...] = ()  # the same at every vertex
 
 
+class Findings(dict[Any, Any]):
+    """What was found out about a program: its key, its facts, what was made of it.
+
+    Only a program that nobody changes any more has some. A copy, which may be changed, begins
+    without.
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Findings:
+        return Findings()
+
+
 @dataclass(eq=False)
 class Program:
     """What one `run`, `iterate` or `replay` executes."""
@@ -206,7 +217,7 @@ class Program:
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False
-    keyed: dict[bool, Any] = field(default_factory=dict, repr=False, compare=False)  # ir/key.py
+    findings: Findings = field(default_factory=Findings, init=False, repr=False)
 
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep and those of a refill."""

@@ -17,6 +17,7 @@ SUPPORTED = tuple(
         "float32", "float64",
     )
 )  # fmt: skip
+_SUPPORTED = frozenset(SUPPORTED)
 
 
 class VertexIdType:
@@ -35,7 +36,7 @@ def check_dtype(dtype: Any, what: str) -> np.dtype[Any]:
         result = np.dtype(dtype)
     except TypeError:
         result = np.dtype(object)
-    if result not in SUPPORTED:
+    if result not in _SUPPORTED:
         names = ", ".join(d.name for d in SUPPORTED)
         raise TraceError(f"{what} has dtype {dtype!r}. Expected one of {names}.")
     return result

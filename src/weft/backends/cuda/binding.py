@@ -23,7 +23,8 @@ from weft.topology import Direction, Topology
 
 def flat(array: Any) -> Any:
     """Return an array as a kernel sees it: one axis, truth values as bytes."""
-    array = array.reshape(-1)
+    if array.ndim != 1:
+        array = array.reshape(-1)
     return array.view(np.uint8) if array.dtype == bool else array
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from weft.backends.cuda.conversions import class_starts
@@ -13,7 +13,7 @@ from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of, wants_state
 from weft.backends.rules import rule_of
-from weft.config import SIDES, each_choice, of_side
+from weft.config import SIDES, Config, each_choice, of_side
 from weft.errors import ConfigError
 from weft.ir.request import Request
 from weft.topology import Topology
@@ -27,9 +27,6 @@ MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in sha
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
-# What of a configuration decides about launches alone.
-LAUNCH_OPTIONS = ("block_size", "bin_size", "width", "lanes", "items_per_thread", "warp_degree",
-                  "block_degree", "grid_degree")  # fmt: skip
 
 
 @dataclass
@@ -45,14 +42,19 @@ class Launching:
 
 
 _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
-_PASSING = frozenset({"report", "registries", "driver", "limit"})  # options that shape no code
+# What of a request's options decides about code and launches; the others are about one run.
+_ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degree", "grid_degree")
+
+
+def asked_of(request: Request) -> tuple[Any, ...]:
+    """Return what a request asks for, as a part of keys."""
+    return tuple(map(request.options.get, _ASKED))
 
 
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     known = _chosen.setdefault(request.topology, {})
-    asked = tuple(value for name, value in request.options.items() if name not in _PASSING)
-    key = (*asked, kept, request.arcs, _ordered(request))
+    key = (asked_of(request), kept, request.arcs, _ordered(request))
     if key not in known:
         known[key] = _choose_options(request, kept)
     return known[key]

@@ -22,6 +22,11 @@ LOOP = (
     "threshold", "raised", "delta", "floor", "least", "total",
 )  # fmt: skip
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})
+# What is not 0 when a run begins.
+START = {
+    "phase": -1, "share": 100, "accepting": -1, "reversed": -1, "lists": 1,
+    "threshold": -np.inf, "floor": -np.inf, "least": np.inf,
+}  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}
 CELLS = 32
 FAULT_WORDS = 2
@@ -45,26 +50,48 @@ class Control:
             self.parts[name] = self.device[int(end) - size : int(end)]
             self.staged[name] = self.staging[int(end) - size : int(end)]
         loop = self.staged["loop"]
-        self._views = {
-            name: loop.view(np.float64 if name in DOUBLES else np.int64) for name in LOOP
+        integers, doubles = loop.view(np.int64), loop.view(np.float64)
+        self._places = {
+            name: (doubles if name in DOUBLES else integers, at) for at, name in enumerate(LOOP)
         }
+        self._scalar_bytes = self.staged["scalars"].view(np.uint8)
         self.scalars = scalars
         words = len(LOOP) + scalars + 1 + FAULT_WORDS
         self.report, self.report_argument = driver.shared_array(words, np.uint64)
+        self._told = self.report.view(np.int64)
+        self._seen: list[int] = self._told.tolist()
+        self.write(**START)
+        self._start = self.staging.copy()
+
+    def begin(self, accumulators: Any) -> None:
+        """Set the staging copy to what every run begins with, and the accumulators."""
+        self.staging[:] = self._start
+        if accumulators.size:
+            self.staged["accumulators"][:] = accumulators
+
+    def stage_scalar(self, position: int, held: Any) -> None:
+        """Set a scalar in the staging copy, from an array of one element."""
+        first = 8 * position
+        self._scalar_bytes[first : first + held.itemsize] = held.view(np.uint8)
 
     def write(self, **values: Any) -> None:
         """Set members of the loop in the staging copy."""
         for name, value in values.items():
-            self._views[name][AT[name]] = value
+            view, at = self._places[name]
+            view[at] = value
 
     def upload(self) -> None:
         """Bring the staging copy to the device."""
         self.driver.upload(self.device, self.staging)
         self.report[: len(LOOP)] = self.staged["loop"]
 
+    def look(self) -> None:
+        """Read what kernels have left, all at once: this is memory that a device writes to."""
+        self._seen = self._told.tolist()
+
     def saved(self, name: str) -> int:
-        """Return a member of the loop as a kernel left it."""
-        return int(self.report[AT[name] : AT[name] + 1].view(np.int64)[0])
+        """Return a member of the loop as a kernel had left it when `look` was called."""
+        return self._seen[AT[name]]
 
     def scalar_bytes(self, position: int) -> Any:
         """Return the bytes of a scalar as a kernel left it."""
@@ -73,6 +100,5 @@ class Control:
 
     def fault(self) -> tuple[int, int, int]:
         """Return cause, function and vertex of the first fault; cause 0 where there was none."""
-        words = self.report[-FAULT_WORDS:]
-        first = int(words[0])
-        return first & 0xFFFFFFFF, first >> 32, int(words[1:].view(np.int64)[0])
+        first, vertex = self._seen[-FAULT_WORDS:]
+        return first & 0xFFFFFFFF, first >> 32, vertex

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
-from weft.backends.cuda.choices import LAUNCH_OPTIONS, Launching, choose_options, launching
+from weft.backends.cuda.choices import Launching, asked_of, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
@@ -21,7 +20,13 @@ from weft.backends.cuda.render import Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes, must_sort
 from weft.backends.cuda.text import c_type
 from weft.backends.limits import TimeLimit
-from weft.backends.planning import Preparation, check_directions, kept_old, may_start_anywhere
+from weft.backends.planning import (
+    Preparation,
+    check_directions,
+    kept_old,
+    made_of,
+    may_start_anywhere,
+)
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -146,14 +151,22 @@ def execute(request: Request) -> Outcome:
     """Run a request to its end."""
     device = request.topology.device
     driver = request.options.get("driver") or driver_of(device.kind, device.index)
-    preparation = prepare(request)
+    made = made_of(request.program, request.topology)
+    asked = asked_of(request)
+    key = (asked, kept_old(request), request.arcs)
+    preparation: Preparation | None = None
+    if key not in made:
+        preparation = prepare(request)
+        made[key] = preparation.compiled(), preparation.constants
+    compiled, constants = made[key]
     workspace = workspaces.take(request.topology, driver)
     while True:
-        run = _Run(request, preparation.compiled(), preparation.constants, workspace)
+        run = _Run(request, compiled, constants, workspace, asked)
         refuted = run.drive()
         if not refuted:
             break
-        preparation.without(refuted)
+        preparation = preparation or prepare(request)
+        compiled = preparation.without(refuted)
     outcome = run.outcome()
     workspaces.give_back(request.topology, workspace)
     return outcome
@@ -163,14 +176,19 @@ class _Run:
     """One run of a program."""
 
     def __init__(
-        self, request: Request, compiled: Compiled, constants: list[Any], workspace: Any
+        self,
+        request: Request,
+        compiled: Compiled,
+        constants: list[Any],
+        workspace: Any,
+        asked: tuple[Any, ...],
     ) -> None:
+        self.asked = asked
         self.request, self.compiled, self.workspace = request, compiled, workspace
         self.driver = workspace.driver
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
         self.module = compiled.module(self.driver)
-        asked = tuple(request.options.get(name) for name in LAUNCH_OPTIONS)
         self.launching: Launching = workspace.remembered(
             ("launching", compiled, asked), launching,
             request, compiled.rendered, compiled.options, self.driver, self.module,
@@ -193,11 +211,15 @@ class _Run:
         self._start()
         arguments = self._arguments()
         while True:
-            with self.limit.running() if self.limit is not None else nullcontext():
+            if self.limit is None:
                 self._launch(arguments)
-            if self.saved("status") == TRAIL_FULL:
+            else:
+                with self.limit.running():
+                    self._launch(arguments)
+            status = self.saved("status")
+            if status == TRAIL_FULL:
                 arguments = self._grow_trail()
-            elif self.saved("status") != RUNNING:
+            elif status != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
         return self._check_fault()
@@ -217,12 +239,8 @@ class _Run:
         workspace, control = self.workspace, self.control
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
-        control.staging[:] = 0
-        control.write(
-            phase=-1, share=100, accepting=-1, reversed=-1, epoch=workspace.epoch, lists=1,
-            threshold=-np.inf, floor=-np.inf, least=np.inf,
-            delta=float(request.options.get("delta") or 0.0),
-        )  # fmt: skip
+        control.begin(self.compiled.start_words)
+        control.write(epoch=workspace.epoch, delta=float(request.options.get("delta") or 0.0))
         places = self.launching.knobs["class_4"] if self.compiled.options.classes else self.n
         self.queues = [workspace.get(("queue", k), places, topology.index_dtype) for k in (0, 1)]
         frontier = request.frontier
@@ -236,9 +254,7 @@ class _Run:
             control.write(size=len(frontier), queued=1)
             self.driver.upload(self.queues[0], frontier)
         for position, held in enumerate(request.scalars.values()):
-            data = np.frombuffer(held.tobytes(), np.uint8)
-            control.staged["scalars"][position : position + 1].view(np.uint8)[: data.size] = data
-        control.staged["accumulators"][:] = self.compiled.start_words
+            control.stage_scalar(position, held)
         control.upload()
 
     def _arguments(self) -> list[Any]:
@@ -250,10 +266,9 @@ class _Run:
         ring_size = RECORDS if self.request.options.get("report") is not None else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         rooms = (self.binder.trail_room, self.binder.trail_steps)
-        knobs = tuple(self.launching.knobs.values())
         bound = self.binder.arguments()
         packed = self.workspace.remembered(
-            ("fixed", self.compiled, self.launching.grid, knobs, limit, ring_size, rooms),
+            ("fixed", self.compiled, self.asked, limit, ring_size, rooms),
             self._packed, limit, ring_size,
         )  # fmt: skip
         return [packed, *bound]
@@ -285,33 +300,47 @@ class _Run:
     # -- running
 
     def _launch(self, arguments: list[Any]) -> None:
-        how, module = self.launching, self.module
-
-        def start(name: str, **more: Any) -> None:
-            self.launches += 1
-            self.driver.launch(
-                module.kernel(name), arguments, block=how.block, shared_bytes=how.shared_bytes,
-                **{"grid": how.grid, "cluster": how.cluster, "cooperative": True, **more},
-            )  # fmt: skip
-
-        if how.fuse == "all":
-            start("run_all")
-            self.driver.wait(self.stop, self.limit)
-        elif how.fuse == "direction":
+        fuse = self.launching.fuse
+        if fuse == "all":
+            self._start_all("run_all", arguments)
+            self._wait()
+        elif fuse == "direction":
             while True:
                 for _ in range(ALTERNATIONS):
-                    start("run_push")
-                    start("run_pull")
-                self.driver.wait(self.stop, self.limit)
+                    self._start_all("run_push", arguments)
+                    self._start_all("run_pull", arguments)
+                self._wait()
                 if self.saved("status") != RUNNING:
                     break
         else:
-            start("turn", grid=1, cluster=1, cooperative=False)
-            self.driver.wait(self.stop, self.limit)
+            self._start_one("turn", arguments, 1)
+            self._wait()
             while self.saved("status") == RUNNING:
-                start("run_one", cluster=1, cooperative=False)
-                start("turn", grid=1, cluster=1, cooperative=False)
-                self.driver.wait(self.stop, self.limit)
+                self._start_one("run_one", arguments, self.launching.grid)
+                self._start_one("turn", arguments, 1)
+                self._wait()
+
+    def _start_all(self, name: str, arguments: list[Any]) -> None:
+        """Start a kernel whose blocks meet."""
+        how = self.launching
+        self.launches += 1
+        self.driver.launch(
+            self.module.kernel(name), arguments, grid=how.grid, block=how.block,
+            shared_bytes=how.shared_bytes, cluster=how.cluster, cooperative=True,
+        )  # fmt: skip
+
+    def _start_one(self, name: str, arguments: list[Any], grid: int) -> None:
+        """Start a kernel that ends where its blocks would meet."""
+        how = self.launching
+        self.launches += 1
+        self.driver.launch(
+            self.module.kernel(name), arguments, grid=grid, block=how.block,
+            shared_bytes=how.shared_bytes,
+        )  # fmt: skip
+
+    def _wait(self) -> None:
+        self.driver.wait(self.stop, self.limit)
+        self.control.look()
 
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -201,6 +202,7 @@ class GpuDriver:
 
     def __init__(self, index: int) -> None:
         import cupy
+        from cuda.bindings import driver
         from cuda.core import Device
 
         self.xp = cupy
@@ -225,6 +227,9 @@ class GpuDriver:
             ),
         )
         self.stream = _Stream(cupy)
+        self._own = threading.local()  # an event of each thread, to wait for
+        self._launch = driver.cuLaunchKernelEx
+        self._success = driver.CUresult.CUDA_SUCCESS
 
     def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> GpuModule:
         """Compile a source, or load it from the cache."""
@@ -250,7 +255,7 @@ class GpuDriver:
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
         """Return arguments as words."""
-        return Packed(_words(arguments), tuple(arguments))
+        return Packed(_Words([_word(argument) for argument in arguments]), tuple(arguments))
 
     def launch(
         self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
@@ -261,15 +266,16 @@ class GpuDriver:
         The arguments are packed here, into one word each: cuda.core's own way of taking them one
         by one costs more than the launch.
         """
-        from cuda.bindings import driver
-
         kernel.divide_memory(grid, shared_bytes)
-        words = _words(arguments)
-        places = words.ctypes.data + _word_offsets(words.size)
+        if arguments and isinstance(arguments[0], Packed):
+            words: _Words = arguments[0].ready
+            words.follow([_word(argument) for argument in arguments[1:]])
+        else:
+            words = _Words([_word(argument) for argument in arguments])
         stream = self.xp.cuda.get_current_stream().ptr
         config = _launch_config(grid, block, shared_bytes, cluster, cooperative, stream)
-        (error,) = driver.cuLaunchKernelEx(config, kernel.address, places.ctypes.data, 0)
-        if error != driver.CUresult.CUDA_SUCCESS:
+        (error,) = self._launch(config, kernel.address, words.places_address, 0)
+        if error != self._success:
             raise DeviceError(f"{kernel.name!r} could not be launched: {error.name}.")
 
     def upload(self, target: Any, source: Any) -> None:
@@ -277,10 +283,11 @@ class GpuDriver:
         if not isinstance(source, np.ndarray):
             target[: source.size] = source
             return
-        source = np.ascontiguousarray(source, target.dtype)
-        stream = self.xp.cuda.get_current_stream().ptr
-        self.xp.cuda.runtime.memcpyAsync(
-            target.data.ptr, source.ctypes.data, source.nbytes, 1, stream
+        if source.dtype != target.dtype or not source.flags.c_contiguous:
+            source = np.ascontiguousarray(source, target.dtype)
+        cuda = self.xp.cuda
+        cuda.runtime.memcpyAsync(
+            target.data.ptr, _address(source), source.nbytes, 1, cuda.get_current_stream().ptr
         )
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
@@ -293,7 +300,9 @@ class GpuDriver:
 
     def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
         """Wait for the stream; signals are handled meanwhile, and a limit is looked at."""
-        event = self.xp.cuda.Event(disable_timing=True)
+        event = getattr(self._own, "event", None)
+        if event is None:
+            event = self._own.event = self.xp.cuda.Event(disable_timing=True)
         event.record()
         began = time.perf_counter()
         try:
@@ -331,17 +340,36 @@ class _Pinned:
         self.address = int(memory.ptr)
 
 
-def _words(arguments: Sequence[Any]) -> Any:
-    """Return arguments as words, those that were packed first."""
-    if arguments and isinstance(arguments[0], Packed):
-        packed, *rest = arguments
-        return np.concatenate([packed.ready, np.array([_word(a) for a in rest], np.uint64)])
-    return np.array([_word(a) for a in arguments], np.uint64)
+class _Words:
+    """Arguments as words, and where each of them lies, as a launch takes them.
+
+    Others may follow them, in every launch other ones. A launch has copied them when it returns;
+    two threads must not use the same words.
+    """
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._count = len(words)
+        self._make_room(np.array(words, np.uint64), len(words) + 16)
+
+    def follow(self, more: Sequence[int]) -> None:
+        """Let some words follow."""
+        end = self._count + len(more)
+        if end > self._words.size:
+            self._make_room(self._words[: self._count], end)
+        words = self._words
+        for place, word in enumerate(more, self._count):
+            words[place] = word
+
+    def _make_room(self, words: Any, size: int) -> None:
+        self._words = np.zeros(size, np.uint64)
+        self._words[: self._count] = words
+        self._places = _address(self._words) + 8 * np.arange(size, dtype=np.uint64)
+        self.places_address = _address(self._places)
 
 
-@functools.cache
-def _word_offsets(count: int) -> Any:
-    return 8 * np.arange(count, dtype=np.uint64)
+def _address(array: Any) -> int:
+    """Return where an array of the host lies."""
+    return int(array.__array_interface__["data"][0])
 
 
 @functools.lru_cache(maxsize=64)
@@ -383,11 +411,10 @@ def _attributes(cluster: int, cooperative: bool) -> list[Any]:
 
 def _word(argument: Any) -> int:
     """Return an argument as the word that its bytes begin."""
+    if isinstance(argument, np.generic):
+        return int.from_bytes(argument.tobytes(), "little")
     if isinstance(argument, _Pinned):
         return argument.address
-    if isinstance(argument, np.generic):
-        data = argument.tobytes()
-        return int.from_bytes(data, "little")
     return int(argument.data.ptr)
 
 

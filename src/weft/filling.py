@@ -1,0 +1,66 @@
+"""Constant values into arrays: on a GPU by the driver's own fills, without a kernel of CuPy.
+
+A fill through the driver costs a few microseconds of the host, one through CuPy several times as
+much, and an assignment to one element as much as that again. States are made in every call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.devices import is_device_array
+from weft.errors import DeviceError
+
+WORD = 4  # bytes that the driver fills with at most
+
+
+def fill(array: Any, value: Any, but: Sequence[tuple[int, Any]] = ()) -> None:
+    """Write one number everywhere, or everywhere but at some places of the first axis.
+
+    Examples
+    --------
+    >>> level = np.empty(4, np.int32)
+    >>> fill(level, -1, [(2, 0)])
+    >>> level
+    array([-1, -1,  0, -1], dtype=int32)
+    """
+    if is_device_array(array) and array.flags.c_contiguous and array.size:
+        words = words_of(value, array.dtype)
+        if min(words) == max(words):
+            set_words(array, 0, array.size * len(words), words[0])
+        else:
+            array.fill(value)
+        if array.ndim == 1:
+            for place, other in but:
+                words = words_of(other, array.dtype)
+                for at, word in enumerate(words):
+                    set_words(array, place * len(words) + at, 1, word)
+            return
+    else:
+        array.fill(value)
+    for place, other in but:
+        array[place] = other
+
+
+def words_of(value: Any, dtype: Any) -> list[int]:
+    """Return the bits of a value of a dtype, in words of at most four bytes, the lowest first."""
+    held = np.empty(1, dtype)
+    held.fill(value)
+    words: list[int] = held.view(f"u{min(held.itemsize, WORD)}").tolist()
+    return words
+
+
+def set_words(array: Any, first: int, count: int, word: int) -> None:
+    """Write a word to some words of an array of a GPU, in CuPy's present stream."""
+    from cuda.bindings import driver
+
+    size = min(array.itemsize, WORD)
+    set_all = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
+    stream = sys.modules["cupy"].cuda.get_current_stream().ptr
+    (error,) = set_all[size](array.data.ptr + first * size, word, count, stream)
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise DeviceError(f"memory of a GPU could not be filled: {error.name}.")
