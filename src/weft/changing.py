@@ -14,6 +14,7 @@ from weft.devices import move
 from weft.editing import EdgeChange, carriers
 from weft.errors import ConfigError, listed, unknown
 from weft.labels import Labels
+from weft.orders import rearranged
 from weft.topology import Topology
 from weft.versions import History
 
@@ -33,6 +34,7 @@ class Changing:
     _edge: EdgeColumns
     _labels: Labels | None
     _order: Array | None
+    _arrangement: tuple[Topology, Topology] | None
     _history: History
 
     if TYPE_CHECKING:
@@ -177,7 +179,7 @@ class Changing:
         >>> g.to_edges().src.tolist(), g.version
         ([1, 2], 1)
         """
-        before = self._topology
+        before, arrangement = self._topology, self._arrangement
         after, change = self._edited(
             _named("add", add, _ADDED), _named("remove", remove, _REMOVED), missing
         )
@@ -186,6 +188,9 @@ class Changing:
         self.__dict__.update(after.__dict__)
         for carrier in carriers:
             carrier(before, self._topology, change)
+        if arrangement is not None and arrangement[0] is before and self._order is not None:
+            held = rearranged(arrangement[1], self._topology, self._order, change)
+            self._arrangement = self._topology, held
 
     def added_since(self, earlier: Self | int) -> tuple[Array, Array]:
         """Return the ends of all edges that were added since an earlier version.

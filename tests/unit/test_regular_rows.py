@@ -1,4 +1,4 @@
-"""Rows of regular degrees: every arc once, no gaps, an expand list that stays true under edits."""
+"""Rows of regular degrees: every arc once, no gaps, a true expand list, also after edits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import fake_cupy
 import weft
-from weft.errors import ConfigError, GraphError
-from weft.formats.regular import CODES, Piece, cut, expand, local_dtype, rows
-from weft.formats.regular.editing import RegularRows
+from weft import orders
+from weft.backends import layouts
+from weft.devices import to_host
+from weft.errors import ConfigError
+from weft.formats import choose, cr2
+from weft.formats.regular import CODES, Piece, cut, local_dtype, rows
+from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import expand_list, number_bits
+from weft.topology import Topology
 
 
 def adjacency(n: int, pairs: list[tuple[int, int]], dtype=np.int32):
@@ -159,82 +163,86 @@ def test_an_expand_list_that_cannot_be_counted_is_refused():
 # -- edits ---------------------------------------------------------------------------------------
 
 
-class Edits(RuleBasedStateMachine):
-    """Adds and removes arcs, and compares with a plain list of them."""
-
-    n, bits = 11, 2
-
-    def __init__(self):
-        super().__init__()
-        pairs = [(u, v) for u in range(4) for v in range(self.n)] + [(5, 6)] * 40
-        self.rows = RegularRows(*adjacency(self.n, pairs), self.bits)
-        self.arcs = dict(enumerate(sorted(pairs)))
-        self.next = len(pairs)
-
-    vertices = st.integers(0, n - 1)
-
-    @rule(u=vertices, v=vertices, times=st.integers(1, 40))
-    def add(self, u, v, times):
-        for _ in range(times):
-            self.rows.add(u, v, self.next)
-            self.arcs[self.next] = (u, v)
-            self.next += 1
-
-    @precondition(lambda self: self.arcs)
-    @rule(data=st.data(), times=st.integers(1, 20))
-    def remove(self, data, times):
-        for _ in range(min(times, len(self.arcs))):
-            number = data.draw(st.sampled_from(sorted(self.arcs)))
-            u, v = self.arcs.pop(number)
-            assert self.rows.remove(u, v, number) == number
-
-    @precondition(lambda self: self.arcs)
-    @rule(data=st.data())
-    def remove_any_parallel_arc(self, data):
-        u, v = data.draw(st.sampled_from(sorted(self.arcs.values())))
-        number = self.rows.remove(u, v)
-        assert self.arcs.pop(number) == (u, v)
-
-    @rule(u=vertices, v=vertices)
-    def miss(self, u, v):
-        if (u, v) not in self.arcs.values():
-            with pytest.raises(GraphError, match=f"no arc {u} -> {v} to remove"):
-                self.rows.remove(u, v)
-        with pytest.raises(GraphError, match="with the number 999999"):
-            self.rows.remove(u, v, 999999)
-
-    @rule()
-    def group(self):
-        for piece in self.rows.grouped().pieces():
-            if piece.code == CODES - 1:
-                assert (np.diff(piece.vertices) >= 0).all()
-
-    @invariant()
-    def agrees(self):
-        pieces = self.rows.pieces()
-        check_pieces(pieces, self.bits)
-        width = self.rows._number_bits
-        check_expand(pieces, [(v, self.rows.entries(v), width) for v in range(self.n)])
-        assert self.rows.num_arcs == len(self.arcs)
-        ends = np.concatenate([np.stack(p.arcs(self.bits, np), 1) for p in pieces])
-        numbers = self.rows.arc_numbers().tolist()
-        assert dict(zip(numbers, map(tuple, ends.tolist()), strict=True)) == self.arcs
-        for v in range(self.n):
-            want = sorted(b for a, b in self.arcs.values() if a == v)
-            assert self.rows.neighbors(v).tolist() == want
+def same_pieces(got: list[Piece], want: list[Piece]) -> None:
+    for a, b in zip(got, want, strict=True):
+        assert (a.inside, a.code, a.targets.dtype) == (b.inside, b.code, b.targets.dtype)
+        np.testing.assert_array_equal(to_host(a.vertices), to_host(b.vertices))
+        np.testing.assert_array_equal(to_host(a.targets), to_host(b.targets))
 
 
-TestEdits = Edits.TestCase
-TestEdits.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+@given(arcs(), arcs(), st.sampled_from([1, 3, 9]), st.data())
+def test_rows_follow_a_change_of_the_arcs(drawn, more, bits, data):
+    (n, pairs), (larger, added) = drawn, more
+    gone = set(
+        data.draw(st.lists(st.sampled_from(range(len(pairs))), max_size=40)) if pairs else []
+    )
+    left = [pair for k, pair in enumerate(pairs) if k not in gone]
+    changed = [pairs[k][0] for k in gone] + [u for u, _ in added]
+    n = max(n, larger)
+    after = adjacency(n, left + added)
+    pieces, _ = cut(*adjacency(n, pairs), bits, np)
+    got = recut(pieces, *after, np.array(changed, np.int64), bits, np)
+    same_pieces(got, cut(*after, bits, np)[0])
 
 
-def test_entries_grow_when_a_number_needs_more_bits(monkeypatch):
-    monkeypatch.setattr(expand, "NUMBER_BITS", 2)
-    pairs = [(u, 0) for u in range(4)]
-    held = RegularRows(*adjacency(9, pairs), 4)
-    assert held.entries(0).dtype == np.uint32
-    for u in range(4, 9):
-        held.add(u, 0, u)
-    assert held.entries(0).dtype == np.uint64
-    check_expand(held.pieces(), [(v, held.entries(v), 60) for v in range(9)])
-    assert [held.neighbors(v).tolist() for v in range(9)] == [[0]] * 9
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_updates_change_the_rows_of_a_graph_in_place(monkeypatch, directed, named):
+    g = weft.generators.planted(400, 40, mean_degree=20, seed=3, directed=directed, weights="int")
+    if named:
+        g = g.reorder("community")
+    held = g._arranged() if named else orders.arranged(g.topology, "community")
+    for direction in ("out", "in"):
+        layouts.ordered(held, choose("cr2(bits=6)"), direction)
+    src, dst, _ = g.to_edges()
+    cut_before = []
+    monkeypatch.setattr(cr2, "cut", lambda *a: cut_before.append(a) or cut(*a))
+    monkeypatch.setattr(Topology, "arranged", None)  # nothing is sorted again
+    for k in range(3):
+        add = ([401 + k, 7, 5], [9, 401 + k, 5], [2, 1, 3])
+        more = {"src": add[0], "dst": add[1], "weight": add[2], "num_vertices": 404}
+        g.update(add=more, remove=(src[k : k + 9], dst[k : k + 9]), missing="ignore")
+    now = g._arranged() if named else orders.arranged(g.topology, "community")
+    assert now is not held and not cut_before
+    for direction in ("out", "in"):
+        found = layouts.ordered(now, choose("cr2(bits=6)"), direction).layout
+        arcs = now.adjacency(direction)
+        want = choose("cr2(bits=6)").make(arcs.offsets, arcs.targets, np, direction == "in")
+        assert found.facts == want.facts
+        np.testing.assert_array_equal(found.places(), want.places())
+        for got, part in zip(found.parts, want.parts, strict=True):
+            assert (got.rows, got.slots, got.numbers) == (part.rows, part.slots, part.numbers)
+            for name, array in part.arrays.items():
+                np.testing.assert_array_equal(got.arrays[name], array)
+    fresh = weft.Graph.from_edges(*g.to_edges(), num_vertices=404, directed=directed)
+    monkeypatch.undo()
+    for arranged in (now, fresh.topology.arranged(now.numbering.order)):
+        assert arranged.num_edges == g.num_edges and arranged.num_vertices == 404
+        np.testing.assert_array_equal(arranged.in_.targets, now.in_.targets)
+        np.testing.assert_array_equal(arranged.edges("out"), now.edges("out"))
+
+
+def test_large_changes_build_formats_anew():
+    g = weft.generators.path(20)
+    layouts.ordered(g.topology, choose("cr2"), "out")
+    g.update(add=([0], [5]))
+    assert g.topology in layouts._built
+    g.update(add=([0, 1, 2], [5, 6, 7]))
+    assert g.topology not in layouts._built
+
+
+def test_rows_follow_a_change_on_a_gpu(monkeypatch):
+    g = weft.generators.powerlaw(80, 10, seed=4)
+    before = cut(g.topology.out.offsets, g.topology.out.targets, 4, np)[0]
+    after = g.add_edges([3, 3, 9], [70, 71, 12]).topology.out
+    with fake_cupy.installed(monkeypatch):
+        import cupy
+
+        there = [
+            Piece(p.inside, p.code, cupy.asarray(p.vertices), cupy.asarray(p.targets))
+            for p in before
+        ]
+        arrays = [cupy.asarray(a) for a in (after.offsets, after.targets)]
+        rows = cupy.asarray(np.array([3, 9, 70, 71, 12]))
+        got = recut(there, *arrays, rows, 4, cupy)
+        same_pieces(got, cut(after.offsets, after.targets, 4, np)[0])

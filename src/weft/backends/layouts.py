@@ -1,17 +1,24 @@
-"""Formats as they were built for a topology, and its columns and arcs in their order."""
+"""Formats as they were built for a topology, and its columns and arcs in their order.
+
+When a graph changes in place, formats that can be edited follow it; others are built anew when they
+are needed.
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from weft.adjacency import count_keys
 from weft.device_adjacency import offsets_of
+from weft.editing import EdgeChange, carriers
 from weft.topology import Direction, Topology
+
+MANY: Final = 0.1  # share of the edges
 
 _lock = threading.RLock()
 _built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKeyDictionary()
@@ -20,19 +27,18 @@ _built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKe
 class Ordered:
     """A built format of one direction, and arrays by slot in the order of its positions.
 
-    Attributes
+    Parameters
     ----------
+    topology
+        What it was built for.
     layout
         The parts (see `weft.formats`).
     """
 
-    def __init__(self, topology: Topology, chosen: Any, direction: Direction) -> None:
-        adjacency = topology.adjacency(direction)
+    def __init__(self, topology: Topology, layout: Any) -> None:
         self._xp = topology.xp
         self._number = np.dtype(np.int32 if topology.num_arcs < 2**31 else np.int64)
-        self.layout = chosen.build(
-            adjacency.offsets, adjacency.targets, topology.xp, incoming=direction == "in"
-        )
+        self.layout = layout
         self._slots: Any = None
         self._rows: dict[str, Any] | None = None
         self._ordered: dict[str, tuple[Callable[[], Any], Any]] = {}
@@ -85,6 +91,42 @@ def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
     with _lock:
         known = _built.setdefault(topology, {})
         if (chosen, direction) not in known:
+            arcs = topology.adjacency(direction)
             with topology.device.current():
-                known[chosen, direction] = Ordered(topology, chosen, direction)
+                layout = chosen.build(
+                    arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in"
+                )
+                known[chosen, direction] = Ordered(topology, layout)
         return known[chosen, direction]
+
+
+def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
+    """Let formats that can be edited follow a change of the graph."""
+    with _lock:
+        built = dict(_built.get(before, {}))
+        if after is before or after.index_dtype != before.index_dtype:
+            return
+        changed = int(change.added[0].size) + int(change.removed[0].size)
+        if changed > MANY * after.num_edges:  # to build it is no more work
+            return
+        for (chosen, direction), held in built.items():
+            if chosen.format.edit is not None:
+                arcs = after.adjacency(direction)
+                with after.device.current():
+                    rows = _rows_of(change, direction, after)
+                    layout = chosen.format.edit(
+                        held.layout, arcs.offsets, arcs.targets, rows, after.xp
+                    )
+                    known = _built.setdefault(after, {})
+                    known[chosen, direction] = Ordered(after, layout)
+
+
+def _rows_of(change: EdgeChange, direction: Direction, topology: Topology) -> Any:
+    """Return the rows of a direction that hold arcs of the edges of a change."""
+    ends = (0, 1) if not topology.directed else (0,) if direction == "out" else (1,)
+    return topology.xp.concatenate(
+        [pair[k] for pair in (change.added, change.removed) for k in ends]
+    )
+
+
+carriers.append(_carry)

@@ -164,6 +164,10 @@ class Format:
     to_coo
         Gives sources and targets of all arcs back, in any order:
         ``to_coo(layout, offsets, targets, xp)``; the last ones for what is shared.
+    edit
+        Makes the layout of a graph that changed, by less work than `build`:
+        ``edit(layout, offsets, targets, changed, xp)`` from the one before, the adjacency as it is
+        now and the rows that differ, each at least once. Without it the format is built anew.
     formula
         The memory that it is said to take, in words of a vertex: text over E, V and facts.
     own_order
@@ -186,6 +190,7 @@ class Format:
     kinds: tuple[Kind, ...]
     build: Callable[..., Layout]
     to_coo: Callable[[Layout, Any, Any, Any], tuple[Any, Any]]
+    edit: Callable[..., Layout] | None = None
     formula: str = ""
     own_order: bool = False
     gathers: bool = False

@@ -9,13 +9,14 @@ to its rows, so that a frontier visits only those; without it (cr2_bare) every r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any
 
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.regular import CODES, Piece, check_bits, cut
+from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import entry_dtype, expand_list
 
 _VERTICES = Array("vertices")
@@ -52,6 +53,30 @@ def build(
     """Return the rows of all vertices by degree, inside clusters and between them."""
     check_bits(bits)
     pieces, slots = cut(offsets, targets, bits, xp)
+    return _laid_out(pieces, slots, offsets, targets, xp, bits, expands)
+
+
+def edit(layout: Layout, offsets: Any, targets: Any, changed: Any, xp: Any) -> Layout:
+    """Return the rows of all vertices, given those from before some vertices' arcs changed."""
+    bits = layout.parts[0].numbers["bits"]
+    pieces = recut(_pieces(layout), offsets, targets, changed, bits, xp)
+
+    def slots() -> Any:
+        return cut(offsets, targets, bits, xp)[1]()
+
+    return _laid_out(pieces, slots, offsets, targets, xp, bits, layout.format is CR2)
+
+
+def _laid_out(
+    pieces: Sequence[Piece],
+    slots: Callable[[], Any],
+    offsets: Any,
+    targets: Any,
+    xp: Any,
+    bits: int,
+    expands: bool,
+) -> Layout:
+    """Return pieces as a layout; `slots` gives the slot of the adjacency at each of theirs."""
     n, arcs = int(offsets.size) - 1, int(targets.size)
     sides = [pieces[:CODES], pieces[CODES:]]
     rows = [sum(piece.rows for piece in side) for side in sides]
@@ -100,18 +125,26 @@ def _part(
     return Part(rows[-1], int(arrays["targets"].size), arrays, numbers)
 
 
+def _pieces(layout: Layout) -> list[Piece]:
+    """Return the rows of a layout by side and rising degree, as they were cut."""
+    pieces: list[Piece] = []
+    for k, part in enumerate(layout.parts):
+        row = slot = 0
+        ends = [*(part.numbers[name] for name in _ENDS), part.rows]
+        side = []
+        for code, end in zip(reversed(range(CODES)), ends, strict=True):
+            last = slot + ((end - row) << code)
+            vertices, numbers = part.arrays["vertices"][row:end], part.arrays["targets"][slot:last]
+            side.append(Piece(k == 0, code, vertices, numbers))
+            row, slot = end, last
+        pieces += reversed(side)
+    return pieces
+
+
 def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:
     """Return sources and targets of all arcs, part by part."""
     bits = layout.parts[0].numbers["bits"]
-    pairs = []
-    for k, part in enumerate(layout.parts):
-        row = slot = 0
-        ends = [part.numbers[name] for name in _ENDS]
-        for code, end in zip(reversed(range(CODES)), [*ends, part.rows], strict=True):
-            last = slot + ((end - row) << code)
-            vertices, numbers = part.arrays["vertices"][row:end], part.arrays["targets"][slot:last]
-            pairs.append(Piece(k == 0, code, vertices, numbers).arcs(bits, xp))
-            row, slot = end, last
+    pairs = [piece.arcs(bits, xp) for piece in _pieces(layout)]
     return tuple(xp.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
 
 
@@ -123,6 +156,7 @@ def _registered(name: str, title: str, kinds: tuple[Kind, ...], formula: str) ->
             kinds=kinds,
             build=partial(build, expands=kinds[0].expands),
             to_coo=to_coo,
+            edit=edit,
             formula=formula,
             own_order=True,
             parameters=(Parameter("bits", 16, (16, 8)),),

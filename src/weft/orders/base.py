@@ -18,6 +18,7 @@ from weft.config import ORDERS
 from weft.devices import as_array, move, to_host
 from weft.editing import EdgeChange, carriers
 from weft.errors import ConfigError, GraphError, unknown
+from weft.numbering import Numbering
 from weft.stored import content_hash, stored
 from weft.topology import Topology
 
@@ -43,6 +44,8 @@ class _Arrangements:
 
 
 _known: weakref.WeakKeyDictionary[Topology, _Arrangements] = weakref.WeakKeyDictionary()
+# Of a topology in some order: the one that it became by a change, and that one in the same order.
+_followed: weakref.WeakKeyDictionary[Topology, tuple[Any, Any]] = weakref.WeakKeyDictionary()
 _lock = threading.RLock()
 
 
@@ -73,7 +76,7 @@ def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
     with _lock:
         known = _known.get(before)
         slow = {} if known is None else {k: o for k, o in known.orders.items() if k in _SLOW}
-        if known is None or not slow:
+        if known is None or not slow or after is before:
             return
         changed = known.changed + int(change.added[0].size) + int(change.removed[0].size)
         if changed > _DRIFT * after.num_edges:
@@ -85,6 +88,46 @@ def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
             for name, order in slow.items():
                 longer = after.xp.concatenate((order, more)).astype(after.index_dtype)
                 carried.orders[name] = longer
+                held = known.topologies.get(name)
+                if held is not None:
+                    carried.latest = rearranged(held, after, longer, change)
+                    carried.topologies[name] = carried.latest
+
+
+def rearranged(held: Topology, after: Topology, order: Array, change: EdgeChange) -> Topology:
+    """Return a topology in an order, given what it was before a change in the same order.
+
+    The arcs of the change are merged, nothing is sorted, and what was made of `held` follows.
+
+    Parameters
+    ----------
+    held
+        The topology as it was, arranged.
+    after
+        The topology as it is, in the user's order.
+    order
+        That of `held`, and new vertices.
+    change
+        What differs, in the user's numbers.
+    """
+    known = _followed.get(held)
+    if known is not None and known[0]() is after and known[1]() is not None:
+        return known[1]()  # a graph's own order may have a name, too
+    with after.device.current():
+        numbering = Numbering(order, after.adjacency(after.primary_direction), after.directed)
+
+        def placed(ends: tuple[Array, Array]) -> tuple[Array, Array]:
+            return numbering.place[ends[0]], numbering.place[ends[1]]
+
+        there = EdgeChange(placed(change.added), placed(change.removed))
+        found = held.without_edges(*there.removed).with_edges(*there.added, after.num_vertices)
+    if found is held:
+        return after.arranged(order)
+    found.numbering = numbering
+    _followed[held] = weakref.ref(after), weakref.ref(found)
+    for carrier in carriers:
+        carrier(held, found, there)
+    return found
 
 
 carriers.append(_carry)
