@@ -6,6 +6,7 @@ much, and an assignment to one element as much as that again. States are made in
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -56,11 +57,18 @@ def words_of(value: Any, dtype: Any) -> list[int]:
 
 def set_words(array: Any, first: int, count: int, word: int) -> None:
     """Write a word to some words of an array of a GPU, in CuPy's present stream."""
+    setters, success = _setters()
+    size = min(array.itemsize, WORD)
+    stream = sys.modules["cupy"].cuda.get_current_stream().ptr
+    (error,) = setters[size](array.data.ptr + first * size, word, count, stream)
+    if error != success:
+        raise DeviceError(f"memory of a GPU could not be filled: {error.name}.")
+
+
+@functools.cache
+def _setters() -> tuple[dict[int, Any], Any]:
+    """Return the driver's fills by the size of a word, and what they answer."""
     from cuda.bindings import driver
 
-    size = min(array.itemsize, WORD)
-    set_all = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
-    stream = sys.modules["cupy"].cuda.get_current_stream().ptr
-    (error,) = set_all[size](array.data.ptr + first * size, word, count, stream)
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(f"memory of a GPU could not be filled: {error.name}.")
+    setters = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}
+    return setters, driver.CUresult.CUDA_SUCCESS

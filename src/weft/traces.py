@@ -175,7 +175,10 @@ def _identity(value: Any, depth: int = 0) -> Any:
                 tuple([_identity(_contents(cell), depth + 1) for cell in cells]),
             )  # fmt: skip
         if kind in (EdgeFunction, VertexFunction, Fold):
-            return kind, tuple([_identity(part, depth + 1) for part in vars(value).values()])
+            parts = vars(value).values()  # each of which is of one kind where it is told by value
+            return kind, tuple(
+                [p if type(p) in _TOLD_BY_VALUE else _identity(p, depth + 1) for p in parts]
+            )
     return id(value)
 
 

@@ -13,6 +13,7 @@ sampling (IPDPS 2018).
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.warm import Insertions, continued, insertions
 from weft.config import Config
-from weft.devices import device_of, move, to_host
+from weft.devices import Device, device_of, move, to_host
 from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir import functions as fn
@@ -165,7 +166,12 @@ def _frequent(labels: Array) -> Any:
     """Return a label that is probably the most frequent one."""
     if not labels.size:
         return 0
-    places = np.random.default_rng(0).integers(labels.size, size=SAMPLED_LABELS)
-    picked = to_host(labels[move(places, device_of(labels))])
+    picked = to_host(labels[_sampled_places(labels.size, device_of(labels))])
     values, counts = np.unique(picked, return_counts=True)
     return values[np.argmax(counts)]
+
+
+@functools.lru_cache(maxsize=16)
+def _sampled_places(size: int, device: Device) -> Array:
+    """Return places to look at in an array of labels, always the same."""
+    return move(np.random.default_rng(0).integers(size, size=SAMPLED_LABELS), device)

@@ -20,6 +20,9 @@ from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology import Direction, Topology
 
+# Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
+NO_SPREAD = np.array(3 * [np.inf, 0.0])
+
 
 def flat(array: Any) -> Any:
     """Return an array as a kernel sees it: one axis, truth values as bytes."""
@@ -309,9 +312,8 @@ class Binder:
         return self.workspace.get(("far", which), self.n, self._index())
 
     def _spread(self) -> Any:
-        spread = self.workspace.get("spread", 6, np.float64)
-        spread[0::2] = np.inf
-        spread[1::2] = 0.0
+        spread = self.workspace.get("spread", NO_SPREAD.size, np.float64)
+        self.workspace.driver.upload(spread, NO_SPREAD)
         return spread
 
     def _reverse_queue(self, which: int) -> Any:

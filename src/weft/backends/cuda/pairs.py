@@ -6,13 +6,15 @@ words of 64 bits, the key first, which a device swaps as one or, before sm_90, u
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import c_type
+from weft.devices import module_of
 from weft.ir.ops import Step
 from weft.ir.plan import Sweep
 
@@ -71,6 +73,11 @@ def pack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:
         for half, field in enumerate(fields):
             words[:, half] = _bits(field)
         return
+    kernels = _kernels(buffer)
+    if kernels is not None and all(field.dtype.itemsize == 4 for field in fields):
+        words = [field.view(np.uint32) for field in fields]
+        kernels.pack(*words, buffer[: fields[0].size])
+        return
     halves = buffer.view(np.uint32).reshape(-1, 2)[: fields[0].size]
     for half, field in zip((1, 0), fields, strict=True):
         small = field if field.dtype.itemsize == 4 else field.astype(np.int32)
@@ -90,12 +97,42 @@ def unpack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:
             else:
                 field[:] = column.view(np.int64).astype(field.dtype)
         return
+    kernels = _kernels(buffer)
+    if kernels is not None and all(field.dtype.itemsize == 4 for field in fields):
+        words = [field.view(np.uint32) for field in fields]
+        kernels.unpack(buffer[: fields[0].size], *words)
+        return
     halves = buffer.view(np.uint32).reshape(-1, 2)[: fields[0].size]
     for half, field in zip((1, 0), fields, strict=True):
         if field.dtype.itemsize == 4:
             field.view(np.uint32)[:] = halves[:, half]
         else:
             field[:] = halves[:, half].view(np.int32).astype(field.dtype)
+
+
+class _Kernels(NamedTuple):
+    pack: Any
+    unpack: Any
+
+
+def _kernels(buffer: Any) -> _Kernels | None:
+    """Return kernels that go over key, payload and pairs at once, for arrays of CuPy."""
+    return None if isinstance(buffer, np.ndarray) else _compiled(module_of(buffer))
+
+
+@functools.cache
+def _compiled(cupy: Any) -> _Kernels | None:
+    if not hasattr(cupy, "ElementwiseKernel"):
+        return None
+    halves, pair = "uint32 key, uint32 payload", "uint64 pair"
+    return _Kernels(
+        cupy.ElementwiseKernel(
+            halves, pair, "pair = (unsigned long long)key << 32 | payload", "weft_pack"
+        ),
+        cupy.ElementwiseKernel(
+            pair, halves, "key = pair >> 32; payload = (unsigned int)pair", "weft_unpack"
+        ),
+    )
 
 
 def _bits(field: Any) -> Any:
