@@ -107,3 +107,24 @@ def test_rows_of_tigr_are_short_and_blocks_hold_their_tiles():
     windows = shards["targets"] // 32
     assert (np.diff(windows) >= 0).all()
     assert all((np.diff(shards["vertices"][windows == w]) >= 0).all() for w in range(4))
+
+
+def test_shards_of_many_vertices_are_sorted_by_several_keys(monkeypatch):
+    from weft.formats import gshard
+
+    g = weft.generators.rmat(7, seed=3, directed=True)
+    for window in ("5", "32", "500"):
+        packed = built(f"gshard({window})", g)
+        arcs = g.topology.out
+        np.testing.assert_array_equal(
+            packed.parts[0].arrays["vertices"], arcs.rows()[packed.places()]
+        )
+        np.testing.assert_array_equal(
+            packed.parts[0].arrays["targets"], arcs.targets[packed.places()]
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr(gshard, "_KEY_BITS", 0)
+            plain = built(f"gshard({window})", g)
+        np.testing.assert_array_equal(plain.places(), packed.places())
+        for name, array in plain.parts[0].arrays.items():
+            np.testing.assert_array_equal(array, packed.parts[0].arrays[name])

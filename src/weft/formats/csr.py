@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.adjacency import Adjacency
 from weft.formats.base import Array, Format, Kind, Layout, Part, register
 
 OFFSETS = Array("offsets", "int64", shared=True)
@@ -23,9 +24,7 @@ def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, An
 
 def owners_of(offsets: Any, targets: Any, xp: Any) -> Any:
     """Return the row of every slot, in the type of the targets."""
-    # A search instead of `repeat`, which CuPy has for one count alone.
-    slots = xp.arange(targets.size, dtype=xp.int64)
-    return (xp.searchsorted(offsets, slots, side="right") - 1).astype(targets.dtype)
+    return Adjacency(offsets, targets).rows()
 
 
 CSR = register(
