@@ -320,6 +320,12 @@ def _add_at(array, indices, values):
     np.add.at(unwrapped(array), unwrapped(indices), unwrapped(values))
 
 
+def _maximum_at(array, indices, values):
+    if array.dtype in (np.int64, np.bool_):
+        raise TypeError("scatter_max only supports int32, float32, float64, uint32, uint64")
+    np.maximum.at(unwrapped(array), unwrapped(indices), unwrapped(values))
+
+
 def _repeat(array, repeats):
     if isinstance(repeats, ndarray):
         raise ValueError("cupy.ndarray cannot be specified as `repeats` argument.")
@@ -360,6 +366,7 @@ CUPY.sort, CUPY.argsort, CUPY.bincount, CUPY.repeat = _sort, _argsort, _bincount
 CUPY.compress, CUPY.unique = _compress, _unique
 CUPY.asarray, CUPY.array = _asarray, _array
 CUPY.add.at = _add_at
+CUPY.maximum.at = _maximum_at
 CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.asarray(array)
 CUPY.ascontiguousarray = lambda array: (
     array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))

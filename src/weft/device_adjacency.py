@@ -119,6 +119,16 @@ def count_keys(keys: Array, num_keys: int) -> Array:
     return counts
 
 
+def greatest_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
+    """Return the greatest of the values of each key, as uint64; 0 for a key without any."""
+    xp = module_of(keys)
+    most = xp.zeros(num_keys, np.uint64)
+    for begin in range(0, keys.size, _COUNTED_KEYS):
+        part = slice(begin, begin + _COUNTED_KEYS)
+        xp.maximum.at(most, keys[part], values[part])
+    return most
+
+
 def offsets_of(counts: Array) -> Array:
     """Return where each row begins, given the row lengths."""
     xp = module_of(counts)

@@ -8,16 +8,17 @@ Weights are whole numbers in float64 and all sums exact: the order does not depe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from weft.adjacency import count_keys
-from weft.device_adjacency import offsets_of, reduce_runs, row_of_slots
+from weft.device_adjacency import greatest_of_keys, row_of_slots
 from weft.devices import module_of
 from weft.orders.community import CLASSES, FEW, SWEEPS, class_of, unfolded
 
 Array = Any
+
+_SIGN: Final = np.int64(-(2**63))
 
 
 @dataclass
@@ -132,18 +133,28 @@ def _better(
     own = others == community[rows]
     gains = sums - weight[rows] * volume[others] / total
     gains[own] = -np.inf
-    # The first of the best of each vertex: its communities rise.
-    counts = count_keys(rows, n)
-    present = xp.flatnonzero(counts)
-    firsts = offsets_of(counts)[present]
-    best = reduce_runs(
-        xp.arange(int(rows.size), dtype=np.int64),
-        firsts,
-        lambda a, b: xp.where(gains[b] > gains[a], b, a),
-    )
+    best = _first_best(rows, gains, n, xp)
+    present = rows[best]
     to_own = xp.zeros(n)
     to_own[rows[own]] = sums[own]
     mine, home = weight[present], volume[community[present]]
     staying = to_own[present] - mine * (home - mine) / total
     moves = gains[best] > staying
     return present[moves], others[best][moves]
+
+
+def _first_best(rows: Array, gains: Array, n: int, xp: Any) -> Array:
+    """Return for each row, of which there are `n` and which rise, where its best gain is first."""
+    rank = _rank_of(gains, xp)
+    most = greatest_of_keys(rows, rank, n)
+    reached = xp.flatnonzero(rank == most[rows])
+    first = xp.ones(reached.size, np.bool_)
+    first[1:] = rows[reached[1:]] != rows[reached[:-1]]
+    return reached[first]
+
+
+def _rank_of(values: Array, xp: Any) -> Array:
+    """Return numbers of 64 bits, none of them 0, that rise as floats do, which are not NaN."""
+    bits = values.view(np.int64)
+    # A negative float falls as its bits rise; others come after all of those.
+    return xp.where(bits < 0, ~bits, bits ^ _SIGN).view(np.uint64)
