@@ -206,8 +206,9 @@ __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void*
     if (arcs != 0) trap();
     if constexpr (lists) {
         for (i64 v = 0; v < numbers[COUNT]; ++v) {
-            for (i64 k = 0; k < part.num_ranges(); ++k) {
-                for (i64 row = part.range_begin(v, k); row < part.range_end(v, k); ++row) {
+            auto ranges = part.ranges(v);
+            for (i64 begin = 0, end = 0; ranges.next(begin, end);) {
+                for (i64 row = begin; row < end; ++row) {
                     if (part.vertex(row) != v) trap();
                     ++listed[row];
                 }

@@ -88,34 +88,36 @@ struct Expanded : Rows {
     const Vertex* begins;  // the first entry of each vertex, and the end after the last
     i64 wide;
 
-    WEFT_DEVICE i64 num_ranges() const { return codes; }
-    WEFT_DEVICE i64 range_begin(i64 v, i64 code) const {
-        const i64 at = first_entry(v, side + code);
-        return has(v, code, at) ? number(at) : 0;
-    }
-    WEFT_DEVICE i64 range_end(i64 v, i64 code) const {
-        const i64 at = first_entry(v, side + code);
-        if (!has(v, code, at)) return 0;
-        // Only under the widest code a vertex has several rows.
-        return number(at) + (code < codes - 1 ? 1 : first_entry(v, side + codes) - at);
+    // The entries of a vertex one after another; the rows of 32 follow each other, and are the last.
+    struct Ranges {
+        const Expanded& list;
+        i64 at;
+        i64 last;
+        WEFT_DEVICE bool next(i64& begin, i64& end) {
+            if (at >= last) return false;
+            const u64 entry = list.entry(at);
+            const i64 key = static_cast<i64>(entry >> list.number_bits());
+            if (key >= side + codes) return false;
+            begin = static_cast<i64>(entry & ((u64(1) << list.number_bits()) - 1));
+            const i64 beyond = key < side + codes - 1 ? at + 1 : list.first(at, last, side + codes);
+            end = begin + beyond - at;
+            at = beyond;
+            return true;
+        }
+    };
+    WEFT_DEVICE Ranges ranges(i64 v) const {
+        const i64 begin = static_cast<i64>(load_constant(begins + v));
+        const i64 end = static_cast<i64>(load_constant(begins + v + 1));
+        return {*this, side == 0 ? begin : first(begin, end, side), end};
     }
 
-    WEFT_DEVICE bool has(i64 v, i64 code, i64 at) const {
-        return at < static_cast<i64>(load_constant(begins + v + 1)) &&
-               static_cast<i64>(entry(at) >> number_bits()) == side + code;
-    }
-    WEFT_DEVICE i64 number(i64 at) const {
-        return static_cast<i64>(entry(at) & ((u64(1) << number_bits()) - 1));
-    }
     WEFT_DEVICE u32 number_bits() const { return wide != 0 ? 60 : 28; }
     WEFT_DEVICE u64 entry(i64 at) const {
         return wide != 0 ? load_constant(reinterpret_cast<const u64*>(entries) + at)
                          : static_cast<u64>(load_constant(entries + at));
     }
-    // The first entry of a vertex whose key is not below another one.
-    WEFT_DEVICE i64 first_entry(i64 v, i64 key) const {
-        i64 low = static_cast<i64>(load_constant(begins + v));
-        i64 high = static_cast<i64>(load_constant(begins + v + 1));
+    // The first of some entries whose key is not below another one.
+    WEFT_DEVICE i64 first(i64 low, i64 high, i64 key) const {
         while (low < high) {
             const i64 middle = (low + high) / 2;
             if (static_cast<i64>(entry(middle) >> number_bits()) < key) low = middle + 1;

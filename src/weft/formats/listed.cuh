@@ -49,9 +49,29 @@ struct Listed {
         return low;
     }
 
-    WEFT_DEVICE i64 num_ranges() const { return num_sections; }
+    // Of each section the row of the vertex, if it has one there.
+    struct Ranges {
+        const Listed& rows;
+        i64 vertex;
+        i64 section;
+        WEFT_DEVICE bool next(i64& begin, i64& end) {
+            while (section < rows.num_sections) {
+                const i64 row = rows.first_row(vertex, section);
+                const i64 last = load_constant(rows.sections + section + 1);
+                ++section;
+                if (row < last && rows.vertex(row) == vertex) {
+                    begin = row;
+                    end = row + 1;
+                    return true;
+                }
+            }
+            return false;
+        }
+    };
+    WEFT_DEVICE Ranges ranges(i64 v) const { return {*this, v, 0}; }
+
     // The first row of a section whose vertex is not before v.
-    WEFT_DEVICE i64 range_begin(i64 v, i64 section) const {
+    WEFT_DEVICE i64 first_row(i64 v, i64 section) const {
         i64 low = load_constant(sections + section), high = load_constant(sections + section + 1);
         while (low < high) {
             const i64 middle = (low + high) / 2;
@@ -59,11 +79,6 @@ struct Listed {
             else high = middle;
         }
         return low;
-    }
-    WEFT_DEVICE i64 range_end(i64 v, i64 section) const {
-        const i64 row = range_begin(v, section);
-        const bool has = row < load_constant(sections + section + 1) && vertex(row) == v;
-        return has ? row + 1 : row;
     }
 };
 

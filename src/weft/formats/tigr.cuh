@@ -66,9 +66,20 @@ struct Tigr {
     }
 
     // The rows of a vertex are consecutive.
-    WEFT_DEVICE i64 num_ranges() const { return 1; }
-    WEFT_DEVICE i64 range_begin(i64 v, i64) const { return load_constant(firsts + v); }
-    WEFT_DEVICE i64 range_end(i64 v, i64) const { return load_constant(firsts + v + 1); }
+    struct Ranges {
+        i64 first, last;
+        bool left;
+        WEFT_DEVICE bool next(i64& begin, i64& end) {
+            if (!left) return false;
+            begin = first;
+            end = last;
+            left = false;
+            return true;
+        }
+    };
+    WEFT_DEVICE Ranges ranges(i64 v) const {
+        return {load_constant(firsts + v), load_constant(firsts + v + 1), true};
+    }
 };
 
 }  // namespace weft

@@ -81,9 +81,11 @@ WEFT_DEVICE void list_rows(const Place& place, const Format& format, const Verte
     for (i64 i = first; i < size; i += stride) {
         const bool here = i + lane_id() < size;
         const i64 v = here ? static_cast<i64>(queue[i + lane_id()]) : 0;
-        for (i64 k = 0; k < format.num_ranges(); ++k) {
-            const i64 begin = here ? format.range_begin(v, k) : 0;
-            const i64 end = here ? format.range_end(v, k) : 0;
+        auto ranges = format.ranges(v);
+        for (;;) {
+            i64 begin = 0, end = 0;
+            const bool more = here && ranges.next(begin, end);
+            if (ballot(full_mask, more) == 0) break;
             const bool wide = end - begin > few;
             for (i64 row = begin; !wide && row < end; ++row) list.append(row);
             for (u32 left = ballot(full_mask, wide); left != 0; left &= left - 1) {

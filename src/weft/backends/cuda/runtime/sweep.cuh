@@ -27,7 +27,7 @@
 //
 // and, where the rows of a vertex can be listed, which are stretches of consecutive rows,
 //
-//   num_ranges(), range_begin(vertex, k), range_end(vertex, k)
+//   ranges(vertex)            with next(begin, end), false when there is no further stretch
 //
 // and tells at compile time
 //
