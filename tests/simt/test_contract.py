@@ -47,6 +47,6 @@ for _module in MODULES:
 
 @pytest.fixture(autouse=True)
 def _in_the_emulation(monkeypatch):
-    monkeypatch.setattr(choices, "FEW_FEATURES", 0)  # groups share those of small tests too
+    monkeypatch.setattr(choices, "LANE_BYTES", 1)  # groups share those of small tests too
     with on_device("emulated"):
         yield

@@ -22,6 +22,7 @@ from weft.topology import Direction, Topology
 
 # Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0])
+ACCESS = 16  # bytes that one access of a kernel moves at most
 
 
 def flat(array: Any) -> Any:
@@ -29,6 +30,14 @@ def flat(array: Any) -> Any:
     if array.ndim != 1:
         array = array.reshape(-1)
     return array.view(np.uint8) if array.dtype == bool else array
+
+
+def aligned(array: Any) -> Any:
+    """Return an array that nobody writes, whose vectors lie where one access can take them."""
+    if array.ndim == 1:
+        return array
+    start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return array.copy() if start % ACCESS else array
 
 
 def element(dtype: Any) -> np.dtype[Any]:
@@ -184,7 +193,9 @@ class Binder:
 
     def _column(self, name: str, direction: Direction, side: str = "") -> Any:
         column = self.request.column(name, direction)
-        return flat(self._ordered(side, direction).column(name, column) if side else column)
+        if side:
+            column = self._ordered(side, direction).column(name, column)
+        return flat(aligned(column))
 
     def _edge_state(self, name: str) -> Any:
         return flat(self.request.edge_fields[name])

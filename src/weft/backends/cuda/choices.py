@@ -22,7 +22,7 @@ BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
-FEW_FEATURES = 16  # of one value: a thread loads them at once, and needs no other
+LANE_BYTES = 16  # of a vector: as many as one access moves
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
@@ -102,7 +102,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         arcs=request.arcs,
         fuse=get("fuse") or "all",
         lanes=1 if deterministic else common_lanes(shape),
-        few_features=FEW_FEATURES if get("lanes") is None else 0,
+        lane_bytes=LANE_BYTES if get("lanes") is None else 1,
         feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
         large_blocks=int(get("block_size") or 0) > BLOCK,
         reuses=wants_state(request, REUSES),

@@ -62,8 +62,8 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     fuse: str = "all"
     lanes: int = 1  # threads that look for common neighbours together
-    few_features: int = 0  # of one value: no more than so many are taken by one thread
     feature_lanes: int = 32  # that share the features of one arc or vertex, at most
+    lane_bytes: int = 1  # of a vector that a lane takes at least, where there are as many
     large_blocks: bool = False  # of more than 256 threads
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class

@@ -1,14 +1,16 @@
 """How many lanes share the features of one arc or vertex.
 
 Consecutive lanes of a group take consecutive features, so that loads and atomics coalesce and an
-accumulator of k features costs each lane k / lanes registers. Scalars are computed by all lanes
-alike; whatever they could find different from each other rules groups out.
+accumulator of k features costs each lane k / lanes registers. A lane takes as much of a vector as
+one access moves: what an arc costs beside its features is then paid by few lanes. Scalars are
+computed by all lanes alike; whatever they could find different from each other rules groups out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from weft.backends.cuda.kernel import Kernel, Options
 from weft.backends.cuda.sorting import sorts_messages
@@ -18,25 +20,33 @@ from weft.ir.plan import Sweep
 
 # Messages that are chosen under a lock, or kept in memory of the row: by one thread.
 _BY_ONE = ("argmin", "argmax", "mode")
+SMALL = 16  # items of a matrix that a lane may keep alone
+
+Kind = tuple[Any, Shape]  # dtype and shape of a value
 
 
-def lanes_for(shapes: Iterable[Shape], options: Options) -> int:
-    """Return the width of a group that values of some shapes are spread over."""
-    found = [shape for shape in shapes if shape]
-    if max((math.prod(shape) for shape in found), default=1) <= options.few_features:
-        return 1
-    widest, most = max((shape[-1] for shape in found), default=1), options.feature_lanes
+def lanes_for(kinds: Iterable[Kind], options: Options) -> int:
+    """Return the width of a group that values of some kinds are spread over."""
+    wanted = max((_wanted(kind, options.lane_bytes) for kind in kinds if kind[1]), default=1)
     lanes = 1
-    while lanes < min(widest, most):
+    while lanes < min(wanted, options.feature_lanes):
         lanes *= 2
     return lanes
+
+
+def _wanted(kind: Kind, lane_bytes: int) -> int:
+    """Return how many lanes a value has work for."""
+    dtype, shape = kind
+    if len(shape) > 1 and math.prod(shape) > SMALL:  # registers are what it lacks
+        return shape[-1]
+    return min(shape[-1], -(-shape[-1] * dtype.itemsize // lane_bytes))
 
 
 def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
     """Return how many lanes share the features of an item of a sweep; 1 where they cannot."""
     if _refused(kernel, sweep):
         return 1
-    return lanes_for(_shapes(kernel, sweep), kernel.options)
+    return lanes_for(_kinds(kernel, sweep), kernel.options)
 
 
 def widest_items(kernel: Kernel, sweeps: list[Sweep]) -> int:
@@ -44,20 +54,20 @@ def widest_items(kernel: Kernel, sweeps: list[Sweep]) -> int:
     found = [
         items_of(shape, spread_lanes(kernel, sweep))
         for sweep in sweeps
-        for shape in _shapes(kernel, sweep)
+        for _, shape in _kinds(kernel, sweep)
         if shape
     ]
     return max(found, default=0)
 
 
-def _shapes(kernel: Kernel, sweep: Sweep) -> list[Shape]:
-    """Return the shapes of all that a sweep computes and writes."""
-    shapes = [kernel.types[name][1] for step in sweep.steps for name in step.into]
+def _kinds(kernel: Kernel, sweep: Sweep) -> list[Kind]:
+    """Return the kinds of all that a sweep computes and writes."""
+    kinds = [kernel.types[name] for step in sweep.steps for name in step.into]
     for step in sweep.steps:
         for block in _blocks(step):
-            shapes += [value.shape for value in block.walk()]
-            shapes += [shape for value in block.walk() for _, shape in value.results]
-    return shapes
+            kinds += [(value.dtype, value.shape) for value in block.walk()]
+            kinds += [kind for value in block.walk() for kind in value.results]
+    return kinds
 
 
 def _blocks(step: Step) -> list[Block]:

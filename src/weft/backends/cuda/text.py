@@ -55,8 +55,15 @@ def items_of(shape: Shape, lanes: int) -> int:
 
 
 def columns_of(columns: int, lanes: int) -> int:
-    """Return how many columns each lane of a group has; a single one is in every lane."""
-    return -(-columns // lanes) if columns > 1 else columns
+    """Return how many columns each lane of a group has (see `packed` in features.cuh)."""
+    if columns == 1:
+        return 1  # the same in every lane
+    pack = 1
+    if columns % 4 == 0 and columns > 2 * lanes:
+        pack = 4
+    elif columns % 2 == 0 and columns > lanes:
+        pack = 2
+    return -(-columns // (pack * lanes)) * pack
 
 
 def bytes_of_type(text: str, lanes: int = 1) -> int:

@@ -184,6 +184,9 @@ def deliver(
         return
     (dtype, shape), text, array = kinds[0], messages[0], kernel.args.use(*arrays[0])
     text = renderer.hold(text, dtype, shape)
+    if shape and reduction.name == "sum" and dtype.kind != "b":
+        out.line(f"add_features({array}, v, {text});")
+        return
     if shape:
         with visit(out, dtype, shape):
             place = f"v * {size_of(shape)} + at"
@@ -264,9 +267,8 @@ def empty(
     """Set an inbox back to what changes nothing."""
     array = kernel.args.use(*binding)
     if shape:
-        with visit(out, dtype, shape):
-            out.line("static_cast<void>(k);")
-            out.line(f"{array}[v * {size_of(shape)} + at] = {text};")
+        kind = c_type(dtype, shape)
+        out.line(f"put<{kind}>({array}, v, fill<{kind}>({text}));")
     else:
         kernel.sync(out)
         out.line(f"{kernel.alone}{array}[v] = {text};")

@@ -75,7 +75,7 @@ def take_snapshots(kernel: Kernel, sweeps: list[Sweep], k: int, then: str) -> st
 
 def _lanes_of(kernel: Kernel, copies: list[tuple[Any, Any, str]]) -> int:
     """Return how many lanes copy the fields of a vertex."""
-    return lanes_for((kernel.types[name][1] for *_, name in copies), kernel.options)
+    return lanes_for((kernel.types[name] for *_, name in copies), kernel.options)
 
 
 def _copies(kernel: Kernel, copies: list[tuple[Any, Any, str]]) -> list[str]:

@@ -1,9 +1,12 @@
 // Features of one vertex or arc as a value: a vector (one row) or a matrix, spread over a group.
 //
-// Consecutive lanes of a group have consecutive columns: lane i has the columns i, i + lanes, ...
-// of every row, and keeps them row by row in registers. A single column is the same in all lanes. Of
-// one lane (the feature-blind way) a value is simply an array. Positions beyond the last column
-// hold anything; nothing is read or written there, and no reduction looks at them.
+// Consecutive lanes of a group have consecutive packs of columns, of one, two or four: of packs of
+// one, lane i has the columns i, i + lanes, ... of every row, and keeps them row by row in registers.
+// A single column is the same in all lanes. Of one lane (the feature-blind way) a value is simply an
+// array. Positions beyond the last column hold anything; nothing is read or written there, and no
+// reduction looks at them.
+//
+// A pack is loaded and stored as one, so features lie at a multiple of its size, up to 16 bytes.
 //
 // All lanes of a group call together. Scalar results are the same in all of them.
 #ifndef WEFT_FEATURES_CUH
@@ -18,15 +21,23 @@ namespace weft {
 // Loops over registers are unrolled as a whole, or not at all.
 WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 64 ? count : 1; }
 
+// How many columns a lane has side by side: as many as an access can take, where all lanes have some.
+WEFT_DEVICE constexpr u32 packed(u32 columns, u32 lanes) {
+    const u32 each = columns > 1 ? lanes : 1;
+    return columns % 4 == 0 && columns > 2 * each ? 4 : columns % 2 == 0 && columns > each ? 2 : 1;
+}
+
 template <class T, u32 num_rows, u32 num_columns, u32 num_lanes>
 struct Vec {
     using Element = T;
     static constexpr u32 rows = num_rows, columns = num_columns, lanes = num_lanes;
     static constexpr bool spread = lanes > 1 && columns > 1;
-    static constexpr u32 width = spread ? (columns + lanes - 1) / lanes : columns;  // of a lane
-    static constexpr u32 size = rows * width;                                       // of a lane
+    static constexpr u32 pack = packed(columns, lanes);
+    static constexpr u32 turn = pack * lanes;  // columns until it is a lane's turn again
+    static constexpr u32 width = spread ? (columns + turn - 1) / turn * pack : columns;  // of a lane
+    static constexpr u32 size = rows * width;                                            // of a lane
     static constexpr u32 total = rows * columns;
-    static constexpr bool ragged = spread && columns % lanes != 0;
+    static constexpr bool ragged = spread && columns % turn != 0;
     T items[size];
 
     WEFT_DEVICE T& operator[](i64 k) { return items[k]; }
@@ -34,14 +45,22 @@ struct Vec {
     WEFT_DEVICE T& operator()(u32 row, u32 j) { return items[row * width + j]; }
     WEFT_DEVICE const T& operator()(u32 row, u32 j) const { return items[row * width + j]; }
 
-    // The column that is the j-th of this lane, and whether there is one.
+    // The column that is the j-th of this lane (or another), and whether there is one.
+    static WEFT_DEVICE u32 column_of(u32 j, u32 lane) {
+        return spread ? j / pack * turn + lane * pack + j % pack : j;
+    }
     static WEFT_DEVICE u32 column(u32 j) {
-        if constexpr (spread) return j * lanes + Group<lanes>::lane();
+        if constexpr (spread) return column_of(j, Group<lanes>::lane());
         else return j;
     }
     static WEFT_DEVICE bool has(u32 j) {
-        if constexpr (ragged) return j + 1 < width || column(j) < columns;
+        if constexpr (ragged) return j + pack < width || column(j) < columns;
         else return true;
+    }
+    // The lane that has a column, and which of its columns it is.
+    static WEFT_DEVICE u32 lane_of(u32 column) { return spread ? column / pack % lanes : 0; }
+    static WEFT_DEVICE u32 place_of(u32 column) {
+        return spread ? column / turn * pack + column % pack : column;
     }
     // The place of this lane's k-th item among all features.
     static WEFT_DEVICE u32 offset(u32 k) { return k / width * columns + column(k % width); }
@@ -49,7 +68,8 @@ struct Vec {
     // An element, for all lanes.
     WEFT_DEVICE T get(u32 row, u32 column WEFT_HERE) const {
         if constexpr (spread) {
-            return from_lane<lanes>(items[row * width + column / lanes], column % lanes WEFT_PASS);
+            return from_lane<lanes>(items[row * width + place_of(column)],
+                                    lane_of(column) WEFT_PASS);
         } else {
             return items[row * width + column];
         }
@@ -60,6 +80,17 @@ struct Vec {
         if (!spread && !is_first<lanes>()) return;
         WEFT_UNROLL(unrolled(size))
         for (u32 k = 0; k < size; ++k) {
+            if (has(k % width)) visit(k, offset(k));
+        }
+    }
+    // How many elements of an array one access moves, and the first items of such stretches.
+    template <class Stored>
+    static constexpr u32 together = pack * sizeof(Stored) <= 16 ? pack : 16 / sizeof(Stored);
+    template <u32 count, class Visit>
+    static WEFT_DEVICE void visit_packs(Visit visit) {
+        if (!spread && !is_first<lanes>()) return;
+        WEFT_UNROLL(unrolled(size))
+        for (u32 k = 0; k < size; k += count) {
             if (has(k % width)) visit(k, offset(k));
         }
     }
@@ -89,36 +120,51 @@ WEFT_DEVICE bool differs(const Vec<T, rows, columns, lanes>& a,
 }
 
 // Features of a vertex or arc in an array of them; truth values are bytes there.
-template <class V, class Read>
-WEFT_DEVICE V read_features(i64 place, Read read) {
-    return each<V>([&](u32 k) {
-        if (!V::has(k % V::width)) return typename V::Element(0);
-        return static_cast<typename V::Element>(read(place * V::total + V::offset(k)));
-    });
+template <class V, u32 count, class Load>
+WEFT_DEVICE V read_features(i64 place, Load load) {
+    using T = typename V::Element;
+    V result;
+    WEFT_UNROLL(unrolled(V::size))
+    for (u32 k = 0; k < V::size; k += count) {
+        if (V::has(k % V::width)) {
+            const auto pack = load(place * V::total + V::offset(k));
+            WEFT_UNROLL(count)
+            for (u32 i = 0; i < count; ++i) result.items[k + i] = static_cast<T>(pack.items[i]);
+        } else {
+            WEFT_UNROLL(count)
+            for (u32 i = 0; i < count; ++i) result.items[k + i] = T(0);
+        }
+    }
+    return result;
 }
 template <class V, class Stored>
 WEFT_DEVICE V features(const Stored* array, i64 place) {
-    return read_features<V>(place, [=](i64 at) { return array[at]; });
+    constexpr u32 count = V::template together<Stored>;
+    return read_features<V, count>(place, [=](i64 at) { return load_pack<count>(array + at); });
 }
 template <class V, class Stored>
 WEFT_DEVICE V features_constant(const Stored* array, i64 place) {
-    return read_features<V>(place, [=](i64 at) { return load_constant(array + at); });
+    constexpr u32 count = V::template together<Stored>;
+    return read_features<V, count>(
+        place, [=](i64 at) { return load_pack_constant<count>(array + at); });
 }
 template <class V, class Stored>
 WEFT_DEVICE V features_relaxed(const Stored* array, i64 place WEFT_HERE) {
-    return read_features<V>(place, [=](i64 at) { return load_relaxed(array + at WEFT_PASS); });
+    return read_features<V, 1>(place, [=](i64 at) {
+        return Pack<Stored, 1>{{load_relaxed(array + at WEFT_PASS)}};
+    });
 }
 
 // Taking apart and putting together. A place in registers is chosen by comparing, not by an address.
 template <class T, u32 columns, u32 lanes>
 WEFT_DEVICE T feature_of(const Vec<T, 1, columns, lanes>& x, i64 place WEFT_HERE) {
     using V = Vec<T, 1, columns, lanes>;
-    const u32 j = static_cast<u32>(V::spread ? place / lanes : place);
+    const u32 j = V::place_of(static_cast<u32>(place));
     T value = x[0];
     WEFT_UNROLL(unrolled(V::width))
     for (u32 k = 1; k < V::width; ++k) value = k == j ? x[k] : value;
     if constexpr (V::spread) {
-        return from_lane<lanes>(value, static_cast<u32>(place % lanes) WEFT_PASS);
+        return from_lane<lanes>(value, V::lane_of(static_cast<u32>(place)) WEFT_PASS);
     } else {
         return value;
     }
@@ -159,14 +205,14 @@ WEFT_DEVICE Vec<T, 1, k, lanes> take_features(const Vec<T, 1, n, lanes>& x,
     using X = Vec<T, 1, n, lanes>;
     using Y = Vec<T, 1, k, lanes>;
     return each<Y>([&](u32 j) {
-        const i64 place =
-            Y::has(j) ? checked(places[j], n, fault, function, vertex WEFT_PASS) : 0;
+        const u32 place = static_cast<u32>(
+            Y::has(j) ? checked(places[j], n, fault, function, vertex WEFT_PASS) : 0);
         T value = x[0];
         WEFT_UNROLL(unrolled(X::width))
         for (u32 q = 0; q < X::width; ++q) {
             if constexpr (X::spread) {
-                const T held = from_lane<lanes>(x[q], static_cast<u32>(place % lanes) WEFT_PASS);
-                value = q == place / lanes ? held : value;
+                const T held = from_lane<lanes>(x[q], X::lane_of(place) WEFT_PASS);
+                value = q == X::place_of(place) ? held : value;
             } else {
                 value = q == place ? x[q] : value;
             }
@@ -274,7 +320,7 @@ WEFT_DEVICE Vec<T, 1, rows, lanes> by_rows(const Vec<T, rows, columns, lanes>& a
             T parts[lanes];
             WEFT_UNROLL(32)
             for (u32 i = 0; i < lanes; ++i) {
-                const u32 row = j * lanes + i;
+                const u32 row = Y::column_of(j, i);
                 parts[i] = row < rows ? part(row) : start;
             }
             return scatter_combined<lanes>(parts, combine WEFT_PASS);
@@ -317,13 +363,14 @@ WEFT_DEVICE Vec<T, columns, rows, lanes> transpose(
                 T square[lanes];
                 WEFT_UNROLL(32)
                 for (u32 i = 0; i < lanes; ++i) {
-                    const u32 row = p * lanes + i;
+                    const u32 row = B::column_of(p, i);
                     square[i] = row < rows ? a(row, q) : T(0);
                 }
                 transpose_square<lanes>(square WEFT_PASS);
                 WEFT_UNROLL(32)
                 for (u32 i = 0; i < lanes; ++i) {
-                    if (q * lanes + i < columns) result(q * lanes + i, p) = square[i];
+                    const u32 row = A::column_of(q, i);
+                    if (row < columns) result(row, p) = square[i];
                 }
             }
         }

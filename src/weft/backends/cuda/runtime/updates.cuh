@@ -36,7 +36,12 @@ struct Field<Vec<T, rows, columns, lanes>> {
     }
     template <class Stored>
     static WEFT_DEVICE void put(Stored* array, i64 place, const V& value) {
-        V::visit([&](u32 k, u32 at) { array[place * V::total + at] = Stored(value[k]); });
+        constexpr u32 count = V::template together<Stored>;
+        V::template visit_packs<count>([&](u32 k, u32 at) {
+            Pack<Stored, count> pack;
+            for (u32 i = 0; i < count; ++i) pack.items[i] = Stored(value[k + i]);
+            store_pack<count>(array + place * V::total + at, pack);
+        });
     }
     template <class Stored>
     static WEFT_DEVICE void leave(Stored* array, i64 place, const V& value) {
@@ -64,6 +69,21 @@ WEFT_DEVICE void leave(Stored* array, i64 place, const Value<T>& value) {
 template <class T>
 WEFT_DEVICE bool changed(const Value<T>& x, const Value<T>& y) {
     return Field<T>::differs(x, y);
+}
+
+// Add features to those of a vertex, which others add to as well.
+template <class V, class Stored>
+WEFT_DEVICE void add_features(Stored* array, i64 place, const V& value) {
+    if constexpr (sizeof(Stored) < 4) {
+        V::visit([&](u32 k, u32 at) { at_add(array, place * V::total + at, value[k]); });
+    } else {
+        constexpr u32 count = V::template together<Stored>;
+        V::template visit_packs<count>([&](u32 k, u32 at) {
+            Pack<Stored, count> pack;
+            for (u32 i = 0; i < count; ++i) pack.items[i] = value[k + i];
+            add_pack(array + place * V::total + at, pack);
+        });
+    }
 }
 
 // Whether nobody stamped the vertex before in this sweep.

@@ -337,6 +337,87 @@ WEFT_DEVICE void trap() { __trap(); }
 #include "simt.h"
 #endif
 
+namespace weft {
+
+// Neighbouring elements that one instruction moves: up to 16 bytes, at a multiple of their size.
+template <class T, u32 count>
+struct alignas(sizeof(T) * count) Pack {
+    static_assert(sizeof(T) * count <= 16, "more takes another instruction");
+    T items[count];
+};
+
+#if defined(__CUDACC_RTC__) || defined(__CUDACC__)
+
+template <u32 count, class T>
+WEFT_DEVICE Pack<T, count> load_pack(const T* first) {
+    return *reinterpret_cast<const Pack<T, count>*>(first);
+}
+template <u32 count, class T>
+WEFT_DEVICE Pack<T, count> load_pack_constant(const T* first) {
+    using Found = Pack<T, count>;
+    if constexpr (sizeof(Found) == 16) {
+        return bits_as<Found>(__ldg(reinterpret_cast<const uint4*>(first)));
+    } else {
+        return bits_as<Found>(__ldg(reinterpret_cast<const WordOf<Found>*>(first)));
+    }
+}
+template <u32 count, class T>
+WEFT_DEVICE void store_pack(T* first, const Pack<T, count>& pack) {
+    *reinterpret_cast<Pack<T, count>*>(first) = pack;
+}
+
+// Each element is added atomically; several floats by one instruction, from sm_90 on.
+template <u32 count, class T>
+WEFT_DEVICE void add_pack(T* first, const Pack<T, count>& pack) {
+    for (u32 i = 0; i < count; ++i) atomic_add(first + i, pack.items[i]);
+}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+WEFT_DEVICE void add_pack(float* first, const Pack<float, 2>& pack) {
+    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(
+                     __cvta_generic_to_global(first)),
+                 "f"(pack.items[0]), "f"(pack.items[1])
+                 : "memory");
+}
+WEFT_DEVICE void add_pack(float* first, const Pack<float, 4>& pack) {
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(
+                     __cvta_generic_to_global(first)),
+                 "f"(pack.items[0]), "f"(pack.items[1]), "f"(pack.items[2]), "f"(pack.items[3])
+                 : "memory");
+}
+#endif
+
+#else
+
+template <u32 count, class T>
+void check_pack(const T* first) {
+    if (reinterpret_cast<u64>(first) % sizeof(Pack<T, count>) != 0) trap();
+}
+template <u32 count, class T>
+Pack<T, count> load_pack(const T* first) {
+    check_pack<count>(first);
+    Pack<T, count> pack;
+    for (u32 i = 0; i < count; ++i) pack.items[i] = first[i];
+    return pack;
+}
+template <u32 count, class T>
+Pack<T, count> load_pack_constant(const T* first) {
+    return load_pack<count>(first);
+}
+template <u32 count, class T>
+void store_pack(T* first, const Pack<T, count>& pack) {
+    check_pack<count>(first);
+    for (u32 i = 0; i < count; ++i) first[i] = pack.items[i];
+}
+template <u32 count, class T>
+void add_pack(T* first, const Pack<T, count>& pack WEFT_HERE) {
+    check_pack<count>(first);
+    for (u32 i = 0; i < count; ++i) atomic_add(first + i, pack.items[i], site);
+}
+
+#endif
+
+}  // namespace weft
+
 // Shared memory, and the only way to declare it:
 //   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and
 //   instantiation WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked
