@@ -1,17 +1,26 @@
 """Learning on graphs: ``python benchmarks/learning.py``.
 
 Label propagation (LP), alternating least squares (ALS), belief propagation (BP), manifold ranking
-(MMR) and multimodal learning (MML) on four kinds of generated graphs, with k = 4 and with other
-widths on the first: the time of one iteration of weft, feature-aware and feature-blind
-(``Config(lanes=1)``), folded and step by step, beside the same update in CuPy with cuSPARSE and in
-PyTorch; and the time to reach a tolerance, with all of it passed on or the differences alone
-(``Config(change_driven=True)``). The time of an iteration is that of a long run less that of a
-short one, divided by the difference of their lengths; every result is compared with the rivals'.
-Bytes are those that an update must touch: neighbour, weight and features of each arc, features of
-each vertex twice.
+(MMR), multimodal learning (MML) and the plain sparse product (SUM) on four kinds of generated
+graphs. The sections, in the order in which they are measured:
 
-Prints a table, then one line of JSON. Stops asking for more when ``--budget`` seconds have passed.
-Without a GPU, ``--device cpu --scale 8`` runs the same logic with SciPy as the rival.
+- *k = 4* and *widths* (k from 1 to 128): one iteration of weft, feature-aware ("weft") and
+  feature-blind (``Config(lanes=1)``), beside the same update in CuPy with cuSPARSE and in PyTorch.
+- *to a tolerance*: whole runs, aware or blind, with all of it passed on or the differences alone
+  (``Config(change_driven=True)``).
+- *folding*: LP and BP folded, in steps, and by hand-written folded kernels; with the memory held.
+- *modes* of other frameworks as configurations, whole runs of LP: push driven by changes, feature
+  by feature and in steps; push over Tigr's split vertices; pull over all. Beside each ratio to weft
+  stands what the Onyx thesis reports against the framework of that mode.
+
+The time of an iteration is that of a long run less that of a short one, divided by the difference
+of their lengths; every result is compared with a rival's. Bytes are those that an update must
+touch: neighbour, weight and features of each arc, features of each vertex twice. Belief propagation
+runs on logarithms where a product of messages would leave float32.
+
+Prints as it goes; stops asking for more when ``--budget`` seconds have passed. ``--json`` and
+``--plot`` write files. Without a GPU, ``--device cpu --scale 8`` runs the same logic with SciPy as
+the rival.
 """
 
 from __future__ import annotations
@@ -34,153 +43,164 @@ os.environ.setdefault("WEFT_TUNINGS", "off")  # the engine's own choices
 import numpy as np
 
 import weft
+from benchmarks import learning_report as reporting
 from benchmarks import learning_rivals as rivals
 from benchmarks.gpu_timing import Clock
-from weft.learning import beliefs
+from benchmarks.learning_ahead import Ahead
+from benchmarks.learning_hand import ByHand
+from benchmarks.learning_report import Report, Row
+from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
 
-PEAK = 4.2e12  # bytes per second of the GPU's memory
 SHORT, LONG = 2, 12  # iterations of the two runs that are compared
-TASKS = ("LP", "BP", "MMR", "MML", "ALS")
-GRAPHS = ("kron", "citation", "road", "social")
-WIDTHS = (1, 2, 8, 16, 32, 64, 128)
-ALPHA, RIDGE, MODES = 0.8, 0.1, 3
+WIDTHS = (16, 128, 32, 8, 64, 2, 1)
+NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
 DRIVEN = ("LP", "MMR", "MML")  # whose sums can be kept up by differences
-ENDING = "to 1e-4"  # rows that hold the time of a whole run
 TOLERANCE, MOST = 1e-4, 200
+WIDEST = {"ALS": 32}
+SMALL = 12  # scale of the graphs on which programs are found ahead
+# Frameworks that the thesis compares with, as configurations, and the speed-up that it reports.
+MODES = {
+    "push, changes": (51.2, {"direction": "push", "change_driven": True}),
+    "push over tigr": (17.0, {"direction": "push", "format": "tigr"}),
+    "pull over all": (6.8, {"direction": "pull"}),
+}
+
+Call = Callable[[int], Any]
 
 
-@dataclass
-class Row:
-    """One measurement."""
+@dataclass(frozen=True)
+class Group:
+    """Measurements of one task on one graph that belong together."""
 
+    section: str
     graph: str
     task: str
     k: int
-    variant: str
-    ms: float | None = None  # of one iteration
-    gbytes_per_s: float | None = None
-    agrees: bool | None = None
-    error: str | None = None
+    narrower: int = 0
 
 
 @dataclass
-class Report:
-    """All measurements, and what there was no time for."""
+class Bench:
+    """What all measurements use."""
 
     device: str
-    rows: list[Row] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
+    scale: int
+    left: Callable[[], float]
+    clock: Clock
+    with_torch: bool
+    report: Report
+    driver: Any = None  # for hand-written kernels
+    graphs: dict[Any, Any] = field(default_factory=dict)
+
+    def graph(self, name: str, narrower: int) -> Any:
+        """Return a graph; the last two are kept."""
+        key = name, max(self.scale - narrower, 4)
+        if key not in self.graphs:
+            while len(self.graphs) > 1:
+                del self.graphs[next(iter(self.graphs))]
+            self.free_memory()
+            self.graphs[key] = make_graph(*key, self.device)
+            print(f"{name}{key[1]}: {self.graphs[key]}", flush=True)
+        return self.graphs[key]
+
+    def free_memory(self) -> None:
+        """Give memory back that libraries keep for themselves."""
+        gc.collect()
+        if self.clock.cupy is not None:
+            self.clock.cupy.get_default_memory_pool().free_all_blocks()
+            if "torch" in sys.modules:
+                sys.modules["torch"].cuda.empty_cache()
 
 
-def make_graph(name: str, scale: int, device: str) -> Any:
-    """Return a graph with weights, float32."""
-    make = weft.generators
-    if name == "kron":
-        g = make.rmat(scale, 16, device=device, seed=1)
-    elif name == "citation":  # sparse, skewed
-        g = make.rmat(scale, 4, device=device, seed=2)
-    elif name == "road":
-        g = make.road(int(2 ** (scale / 2)), seed=1).to(device)
-    else:  # communities of friends
-        g = make.planted(2**scale, max(2 ** (scale - 10), 8), 24, seed=3, device=device)
-    g = weft.Graph.from_edges(*g.to_edges()[:2], num_vertices=g.num_vertices, directed=False,
-                              duplicates="first", self_loops="drop", device=device)  # fmt: skip
-    draw = np.random.default_rng(0).random(g.num_edges, np.float32) + np.float32(0.5)
-    g.edge["weight"] = draw
-    return g
+def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
+    """Return all groups, the most telling first."""
+    first = graphs[0]
+    fast = [task for task in ("LP", "SUM", "MMR") if task in tasks]
+    slow = [task for task in ("MML", "BP", "ALS") if task in tasks]
+    groups = [Group("k = 4", first, task, 4) for task in (*fast, *slow)]
+    groups += [Group("widths", first, task, k, NARROWER) for k in widths for task in fast]
+    groups += [
+        Group("folding", graph, task, 4)
+        for graph in graphs if graph in (first, "road")
+        for task in ("LP", "BP") if task in tasks
+    ]  # fmt: skip
+    groups += [Group("modes", first, "LP", 4, NARROWER)] if "LP" in tasks else []
+    groups += [Group("k = 4", graph, task, 4) for graph in graphs[1:] for task in (*fast, *slow)]
+    groups += [
+        Group("widths", first, task, k, NARROWER)
+        for k in widths for task in slow if k <= WIDEST.get(task, max(widths))
+    ]  # fmt: skip
+    return groups
 
 
-def bipartite(g: Any) -> Any:
-    """Return the graph of ratings: an edge (u, v) becomes one from user u to item v."""
-    n = g.num_vertices
-    src, dst, weight = g.to_edges()
-    return weft.Graph.from_edges(
-        src, dst + n, weight, num_vertices=2 * n, directed=False, device=g.device
-    )
+# -- what a group measures
 
 
-class Task:
-    """One algorithm on one graph with k features: weft's variants, and the rivals."""
-
-    def __init__(self, name: str, g: Any, k: int) -> None:
-        self.name, self.k = name, k
-        self.g = bipartite(g) if name == "ALS" else g
-        self.data = rivals.Data(self.g, k)
-        self.xp = self.data.xp
-        rng = np.random.default_rng(5)
-        if name == "MMR":
-            self.g.edge["near"] = rng.random((self.g.num_edges, k), np.float32) + np.float32(0.5)
-        if name == "MML":
-            by = rng.random((self.g.num_edges, MODES), np.float32)
-            self.g.edge["by"] = by / np.float32(2 * int(self.g.in_degree.max()))
-        if name == "ALS":
-            self.users = self.xp.arange(self.data.n) < g.num_vertices
-        self.psi = np.full((k, k), 0.5) + 0.5 * np.eye(k)
-        self.mixture = [0.3, 0.3, 0.2]
-
-    def weft(self, iterations: int, config: Any, tol: float = 0.0) -> Any:
-        """Run weft's algorithm for a number of iterations, or to a tolerance."""
-        learning, g, x = weft.learning, self.g, self.data.x
-        options = {"max_iter": iterations, "tol": tol, "config": config}
-        if self.name == "LP":
-            return learning.label_propagation_features(
-                g, x, ALPHA, on_unconverged="return", **options
-            )
-        if self.name == "MMR":
-            return learning.manifold_ranking(
-                g, x, ALPHA, weight="near", on_unconverged="return", **options
-            )
-        if self.name == "MML":
-            return learning.multimodal(
-                g, x, self.mixture, weight="by", on_unconverged="return", **options
-            )
-        if self.name == "BP":
-            return learning.belief_propagation(g, x, self.psi, **options).beliefs
-        found = learning.als(
-            g, self.k, RIDGE, iterations, users=self.users, start=x, track=False, dtype=np.float32,
-            config=config,
-        )  # fmt: skip
-        return found.factors
-
-    def stepwise(self, iterations: int, config: Any) -> Any:
-        """Run belief propagation with a barrier between messages and beliefs."""
-        g, k = self.g, self.k
-        prior = rivals.normalized(self.data.x)
-        state = g.state(
-            prior=prior, belief=prior, product=weft.full(1, np.float32, k),
-            potential=weft.parameter(self.psi, np.float32), error=weft.scalar(np.inf),
-        )  # fmt: skip
-        messages = g.edge_state(message=weft.full(1, np.float32, k))
-        parts = list(beliefs.passing(None, False, "sum", 0.0, False).parts)
-        g.iterate(parts, state, edge_state=messages, max_iter=iterations, direction="pull",
-                  config=config)  # fmt: skip
-        return state.belief
-
-    def rival(self, library: str) -> Callable[[int], Any]:
-        """Return the same update in another library."""
-        arrays = library == "arrays"
-        first = () if arrays else (__import__("torch"),)
-        d, name = self.data, self.name
-        make = getattr(rivals, f"{name.lower()}_{library}")
-        if name == "LP":
-            return make(*first, d, ALPHA)
-        if name == "MMR":
-            return make(*first, d, ALPHA, self.g.edge.in_slots("near", "in"))
-        if name == "MML":
-            return make(*first, d, self.mixture, self.g.edge.in_slots("by", "in"))
-        if name == "ALS":
-            return make(*first, d, self.users, RIDGE)
-        return make(*first, d, self.psi, self.g.topology.reverse_arcs())
-
-    def bytes_per_iteration(self) -> float:
-        """Return the bytes that an update must touch."""
-        arcs, n, k = self.data.src.size, self.data.n, self.k
-        per_arc = {"LP": 4 + 4 * k, "MMR": 4 * k + 4 * k, "MML": 4 * MODES + 4 * k,
-                   "ALS": 4 + 4 * k, "BP": 4 + 4 * k + 2 * 4 * k}[self.name]  # fmt: skip
-        return float(arcs * (4 + per_arc) + n * (8 + 2 * 4 * k))
+def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
+    """Return what is measured by the iteration, by name; the first one is weft as it comes."""
+    if group.section == "modes":
+        return {}
+    calls: dict[str, Call] = {"weft": lambda i: task.weft(i, None)}
+    if group.section == "folding":
+        steps = weft.Config(fold=False)
+        calls["weft in steps"] = lambda i: task.unfolded(i, steps)
+        if bench.driver is not None:
+            calls["by hand"] = _made(lambda: ByHand(task, bench.driver))
+        return calls
+    blind = weft.Config(lanes=1)
+    if task.k > 1:
+        calls["weft blind"] = lambda i: task.weft(i, blind)
+    calls["SciPy" if task.xp is np else "CuPy"] = _made(lambda: task.rival("arrays"))
+    if bench.with_torch and (group.section == "k = 4" or task.k in (16, 128)):
+        calls["PyTorch"] = _made(lambda: task.rival("tensors"))
+    return calls
 
 
-def per_iteration(call: Callable[[int], Any], clock: Clock, seconds: float) -> tuple[float, Any]:
+def endings(group: Group, task: Task) -> dict[str, Call]:
+    """Return whole runs to a tolerance, by name; the argument bounds the number of iterations."""
+    if group.section == "modes":
+        found: dict[str, Call] = {
+            "weft": lambda i: task.weft(i, weft.Config(change_driven="auto"), TOLERANCE)
+        }
+        for name, (_, choices) in MODES.items():
+            # Feature by feature, and in steps that meet in memory.
+            config = weft.Config(lanes=1, fold=False, **choices)
+            run = task.weft if config.change_driven else task.unfolded
+            found[name] = lambda i, run=run, config=config: run(i, config, TOLERANCE)
+        return found
+    if group.section == "k = 4" and task.name == "SUM":  # one product, as a user calls for it
+        arrays = _made(lambda: rivals.sum_arrays(task.data, 1.0))
+        return {
+            "weft": lambda i: task.one_call(),
+            "SciPy" if task.xp is np else "CuPy": lambda i: arrays(1),
+        }
+    if group.section != "k = 4" or task.name not in DRIVEN:
+        return {}
+    found = {}
+    for lanes in (None, 1):
+        for driven in (False, True):
+            name = f"weft{' blind' if lanes else ''}{' changes' if driven else ''}"
+            config = weft.Config(lanes=lanes, change_driven=driven)
+            found[name] = lambda i, config=config: task.weft(i, config, TOLERANCE)
+    return found
+
+
+def _made(make: Callable[[], Call]) -> Call:
+    """Return a call whose preparations are made the first time."""
+    kept: list[Call] = []
+
+    def call(count: int) -> Any:
+        if not kept:
+            kept.append(make())
+        return kept[0](count)
+
+    return call
+
+
+# -- measuring
+
+
+def per_iteration(call: Call, clock: Clock, seconds: float) -> tuple[float, Any]:
     """Return milliseconds of one iteration, and the result of the short run."""
     result = call(SHORT)  # compiles
     times = {}
@@ -190,193 +210,159 @@ def per_iteration(call: Callable[[int], Any], clock: Clock, seconds: float) -> t
     return max(times[LONG] - times[SHORT], 0.0) / (LONG - SHORT), result
 
 
-def variants_of(task: Task) -> dict[str, Callable[[int], Any]]:
-    """Return what is measured, by name; the first one is weft as it comes."""
-    blind = weft.Config(lanes=1)
-    found: dict[str, Callable[[int], Any]] = {
-        "weft": lambda i: task.weft(i, None),
-        "weft blind": lambda i: task.weft(i, blind),
-    }
-    if task.name == "BP":
-        found["weft stepwise"] = lambda i: task.stepwise(i, None)
+def whole_run(call: Call, clock: Clock, seconds: float) -> tuple[float, Any]:
+    """Return milliseconds of a run to the tolerance, and its result."""
+    result = call(MOST)
+    measured, _ = clock.repeat(lambda: call(MOST), 3, seconds)
+    return measured.median_ms, result
+
+
+def measure(group: Group, bench: Bench) -> None:
+    """Measure all variants of one task, compare their results, and print them."""
+    report, clock = bench.report, bench.clock
+    try:
+        task = Task(group.task, bench.graph(group.graph, group.narrower), group.k)
+    except Exception as error:
+        report.rows.append(Row(*_head(group), "setup", error=told(error)))
+        return
+    for unit, calls, time_of in (
+        ("iteration", iterations(group, task, bench), per_iteration),
+        ("run", endings(group, task), whole_run),
+    ):
+        results: dict[str, Any] = {}
+        rows = [Row(*_head(group), name, unit=unit) for name in calls]
+        for row, call in zip(rows, calls.values(), strict=True):
+            if bench.left() < 5:
+                row.error = "no time left"
+                continue
+            bench.free_memory()
+            try:
+                row.ms, result = time_of(call, clock, min(2.0, bench.left() / 10))
+                results[row.variant] = rivals.as_array(result)
+                if row.ms > 0 and unit == "iteration":
+                    row.gbytes_per_s = task.bytes_per_iteration() / row.ms / 1e6
+                if group.section == "folding":
+                    row.held_mb = _held_mb(call, bench)
+            except Exception as error:  # one that fails must not end the others
+                row.error = told(error)
+        _compare(rows, results, loose=unit == "run")
+        report.rows += rows
+        for row in rows:
+            print(reporting.line(row, report), flush=True)
+
+
+def _head(group: Group) -> tuple[str, str, str, int]:
+    return group.section, group.graph, group.task, group.k
+
+
+def _held_mb(call: Call, bench: Bench) -> float | None:
+    """Return what a run adds to the memory that is held, at most."""
+    bench.free_memory()
+    before = bench.clock.held_bytes()
+    if before is None:
+        return None
+    call(SHORT)
+    return ((bench.clock.held_bytes() or 0) - before) / 1e6
+
+
+def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
+    """Say of every result whether it is near to that of a rival, or to the first."""
+    others = [name for name in results if not name.startswith("weft")]
+    if not results:
+        return
+    want = results[(others or list(results))[0]]
+    for row in rows:
+        if row.variant in results:
+            bounds = {"rtol": 0, "atol": 1e-2} if loose else {"rtol": 2e-2, "atol": 2e-3}
+            row.agrees = bool(np.allclose(results[row.variant], want, **bounds))
+
+
+def told(error: Exception) -> str:
+    first = str(error).splitlines()[0][:120] if str(error) else repr(error)
+    return f"{type(error).__name__}: {first}"
+
+
+def compile_all(groups: list[Group], bench: Bench, ahead: Ahead) -> dict[Group, list[Any]]:
+    """Begin to compile what the groups will run, found on small graphs of the same kinds."""
+    found: dict[Group, list[Any]] = {}
+    if ahead.driver is None:
+        return found
+    small: dict[str, Any] = {}
+    for _ in range(2):  # an algorithm's second program is seen once the first one is there
+        for group in groups:
+            if group.graph not in small:
+                small[group.graph] = make_graph(group.graph, SMALL, bench.device)
+            task = Task(group.task, small[group.graph], group.k)
+            calls = [*iterations(group, task, bench).items(), *endings(group, task).items()]
+            own = [call for name, call in calls if name.startswith("weft") or name in MODES]
+            begun = ahead.begin([lambda call=call: call(1) for call in own])
+            found.setdefault(group, []).extend(begun)
     return found
 
 
-def measure(report: Report, name: str, g: Any, task_name: str, k: int, left: Any, on: Any) -> None:
-    """Measure all variants of one task, and compare their results."""
-    clock, with_torch = on
-    free_memory(clock)
-    try:
-        task = Task(task_name, g, k)
-    except Exception as error:
-        report.rows.append(Row(name, task_name, k, "setup", error=_told(error)))
-        return
-    calls = variants_of(task)
-    for library in ("arrays", *(("tensors",) if with_torch else ())):
-        label = {"arrays": "CuPy" if task.xp is not np else "SciPy", "tensors": "PyTorch"}[library]
-        made: dict[str, Any] = {}
-
-        def prepared(i: int, library: str = library, made: dict[str, Any] = made) -> Any:
-            if not made:
-                made["run"] = task.rival(library)
-            return made["run"](i)
-
-        calls[label] = prepared
-    results: dict[str, Any] = {}
-    for label, call in calls.items():
-        row = Row(name, task_name, k, label)
-        report.rows.append(row)
-        if left() < 5:
-            row.error = "no time left"
-            continue
-        try:
-            free_memory(clock)
-            row.ms, result = per_iteration(call, clock, min(2.0, left() / 10))
-            results[label] = rivals.as_array(result)
-            if row.ms > 0:
-                row.gbytes_per_s = task.bytes_per_iteration() / row.ms / 1e6
-        except Exception as error:  # one that fails must not end the others
-            row.error = _told(error)
-    _compare(report, name, task_name, k, results)
-    if task_name in DRIVEN:
-        measure_endings(report, name, task, clock, left)
-
-
-def measure_endings(report: Report, name: str, task: Task, clock: Clock, left: Any) -> None:
-    """Measure whole runs to a tolerance: aware of features or not, driven by changes or not."""
-    results = {}
-    for lanes in (None, 1):
-        for driven in (False, True):
-            label = f"{ENDING}{' blind' if lanes else ''}{' changes' if driven else ''}"
-            row = Row(name, task.name, task.k, label)
-            report.rows.append(row)
-            config = weft.Config(lanes=lanes, change_driven=driven)
-            if left() < 5:
-                row.error = "no time left"
-                continue
-            try:
-                found = task.weft(MOST, config, TOLERANCE)
-                results[label] = rivals.as_array(found)
-                times, _ = clock.repeat(
-                    lambda config=config: task.weft(MOST, config, TOLERANCE), 3, left() / 20
-                )
-                row.ms = times.median_ms
-            except Exception as error:
-                row.error = _told(error)
-    first = results.get(ENDING)
-    for row in report.rows:
-        if (row.graph, row.task, row.k) == (name, task.name, task.k) and row.variant in results:
-            same = first is not None and np.allclose(results[row.variant], first, atol=1e-2)
-            row.agrees = bool(same)
-
-
-def free_memory(clock: Clock) -> None:
-    """Give memory back that libraries keep for themselves."""
-    gc.collect()
-    if clock.cupy is not None:
-        clock.cupy.get_default_memory_pool().free_all_blocks()
-    if "torch" in sys.modules and clock.cupy is not None:
-        sys.modules["torch"].cuda.empty_cache()
-
-
-def _told(error: Exception) -> str:
-    return (
-        f"{type(error).__name__}: {str(error).splitlines()[0][:120]}" if str(error) else repr(error)
-    )
-
-
-def _compare(report: Report, name: str, task: str, k: int, results: dict[str, Any]) -> None:
-    """Say of every result whether it is near to that of a rival."""
-    libraries = [label for label in results if not label.startswith("weft")]
-    if not libraries:
-        return
-    want = results[libraries[0]]
-    for row in report.rows:
-        if (row.graph, row.task, row.k) == (name, task, k) and row.variant in results:
-            got = results[row.variant]
-            row.agrees = bool(np.allclose(got, want, rtol=2e-2, atol=2e-3))
-
-
-def table(report: Report) -> str:
-    """Return the rows as text, with the speed of weft over each."""
-    lines = [f"{'graph':9} {'task':5} {'k':>4} {'variant':22} {'ms/iter':>9} {'GB/s':>8} "
-             f"{'of peak':>8} {'weft is':>8}  agrees"]  # fmt: skip
-    base: dict[tuple[str, str, int], float] = {
-        (r.graph, r.task, r.k): r.ms for r in report.rows if r.variant == "weft" and r.ms
-    }
-    for r in report.rows:
-        head = f"{r.graph:9} {r.task:5} {r.k:4} {r.variant:22} "
-        if r.ms is None:
-            lines.append(head + f"-- {r.error}")
-            continue
-        own = base.get((r.graph, r.task, r.k))
-        if r.variant.startswith(ENDING):  # a whole run: compared with the plain one
-            own = next((x.ms for x in report.rows if x.variant == ENDING
-                        and (x.graph, x.task, x.k) == (r.graph, r.task, r.k)), None)  # fmt: skip
-        ratio = f"{r.ms / own:7.2f}x" if own else "      --"
-        speed = (
-            f"{r.gbytes_per_s:8.0f} {1e9 * r.gbytes_per_s / PEAK:8.1%}" if r.gbytes_per_s else ""
-        )
-        lines.append(head + f"{r.ms:9.3f} {speed:17} {ratio}  {r.agrees}")
-    return "\n".join(lines)
-
-
-def means(report: Report) -> dict[str, float]:
-    """Return the geometric mean of the speed of weft over each other variant."""
-    found: dict[str, list[float]] = {}
-    base = {(r.graph, r.task, r.k): r.ms for r in report.rows if r.variant == "weft" and r.ms}
-    for r in report.rows:
-        own = base.get((r.graph, r.task, r.k))
-        if r.variant != "weft" and not r.variant.startswith(ENDING) and r.ms and own:
-            found.setdefault(r.variant, []).append(np.log(r.ms / own))
-    return {variant: float(np.exp(np.mean(logs))) for variant, logs in found.items()}
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=inspect.getdoc(sys.modules[__name__]))
+    parser = argparse.ArgumentParser(
+        description=inspect.getdoc(sys.modules[__name__]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", type=int, default=20, help="2**scale vertices")
     parser.add_argument("--budget", type=float, default=240.0, help="seconds")
     parser.add_argument("--graphs", nargs="*", default=list(GRAPHS), choices=GRAPHS)
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=TASKS)
     parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
+    parser.add_argument("--sections", nargs="*", default=None, help="of those above")
     parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--json", metavar="FILE", help="where to write all rows")
+    parser.add_argument("--plot", metavar="FILE", help="where to draw them (needs matplotlib)")
     args = parser.parse_args()
     began = time.perf_counter()
 
     def left() -> float:
-        return args.budget - (time.perf_counter() - began)
+        return float(args.budget - (time.perf_counter() - began))
 
-    with_torch = False
-    if not args.no_torch:
-        try:
-            import torch
-
-            with_torch = args.device == "cpu" or torch.cuda.is_available()
-        except ImportError:
-            print("PyTorch is not here: it is left out.")
     report = Report(args.device)
-    on = (Clock(args.device), with_torch)
-    wanted = [(name, task, 4) for name in args.graphs for task in args.tasks]
-    sweeps = [(args.graphs[0], task, k) for k in args.widths for task in args.tasks]
-    wanted += [w for w in sweeps if not (w[1] == "ALS" and w[2] > 64)]
-    graphs: dict[str, Any] = {}
-    for name, task, k in wanted:
+    bench = Bench(args.device, args.scale, left, Clock(args.device), _has_torch(args), report)
+    if args.device != "cpu":
+        from weft.backends.cuda.drivers import driver_of
+
+        bench.driver = driver_of(args.device, 0)
+    groups = plan(args.graphs, args.tasks, args.widths)
+    groups = [g for g in groups if not args.sections or g.section in args.sections]
+    ahead = Ahead(args.device)
+    begun = compile_all(groups, bench, ahead)
+    print(f"[{time.perf_counter() - began:5.1f} s] programs found", flush=True)
+    section = ""
+    for group in groups:
         if left() < 10:
-            report.skipped.append(f"{name} {task} k={k}")
+            report.skipped.append(f"{group.section}: {group.graph} {group.task} k={group.k}")
             continue
-        if name not in graphs:
-            graphs.clear()
-            graphs[name] = make_graph(name, args.scale, args.device)
-            print(f"[{time.perf_counter() - began:6.1f} s] {name}: {graphs[name]}", flush=True)
-        measure(report, name, graphs[name], task, k, left, on)
-        print(f"[{time.perf_counter() - began:6.1f} s] {name} {task} k={k}", flush=True)
-    print(table(report))
-    print("weft is faster, geometric mean:", {k: round(v, 2) for k, v in means(report).items()})
+        for future in begun.get(group, []):
+            future.exception()  # waits; what failed fails again where it is told
+        if group.section != section:
+            section = group.section
+            print(f"[{time.perf_counter() - began:5.1f} s] {section}\n{reporting.HEAD}", flush=True)
+        measure(group, bench)
+    ahead.close()
+    print(f"[{time.perf_counter() - began:5.1f} s] {reporting.summary(report)}")
     if report.skipped:
-        print("no time for:", ", ".join(report.skipped))
-    print(json.dumps(asdict(report)))
+        print("no time for:", "; ".join(report.skipped))
+    if args.json:
+        Path(args.json).write_text(json.dumps(asdict(report), indent=1), encoding="utf-8")
+    if args.plot:
+        reporting.plot(report, args.plot)
     return 1 if any(r.agrees is False for r in report.rows) else 0
+
+
+def _has_torch(args: Any) -> bool:
+    if args.no_torch:
+        return False
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not here: it is left out.")
+        return False
+    return args.device == "cpu" or bool(torch.cuda.is_available())
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ class Data:
         self.offsets, self.src = rows.offsets, rows.targets
         self.dst = rows.rows()
         self.weight = g.edge.in_slots("weight", "in")
-        draw = np.random.default_rng(seed).random((self.n, k), np.float32) + np.float32(0.05)
-        self.x = self.xp.asarray(draw)
+        self.x = draw(self.xp, (self.n, k), seed) + np.float32(0.05)
 
     def matrix(self, values: Any) -> Any:
         """Return the sparse matrix whose row v holds the values of the arcs into v."""
@@ -39,6 +38,11 @@ class Data:
         kind = np.int32 if self.src.size < 2**31 else np.int64
         columns, ends = self.src.astype(kind), self.offsets.astype(kind)
         return csr_matrix((values, columns, ends), shape=(self.n, self.n))
+
+
+def draw(xp: Any, shape: Any, seed: int) -> Any:
+    """Return random numbers from 0 to 1, float32, made where they are used."""
+    return xp.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
 def normalized(x: Any, axis: int = 1) -> Any:
@@ -93,6 +97,34 @@ def sparse_tensor(torch: Any, data: Data, values: Any) -> Any:
     parts = (data.offsets.astype(np.int64), data.src.astype(np.int64), values)
     ends, columns, numbers = (torch.from_dlpack(data.xp.ascontiguousarray(p)) for p in parts)
     return torch.sparse_csr_tensor(ends, columns, numbers, size=(data.n, data.n))
+
+
+# -- the plain sparse product
+
+
+def sum_arrays(data: Data, scale: float) -> Rival:
+    a = data.matrix(np.float32(scale) * data.weight.astype(np.float32))
+
+    def run(iterations: int) -> Any:
+        x = data.x
+        for _ in range(iterations):
+            x = a @ x
+        return x
+
+    return run
+
+
+def sum_tensors(torch: Any, data: Data, scale: float) -> Rival:
+    a = sparse_tensor(torch, data, np.float32(scale) * data.weight.astype(np.float32))
+    start = torch.from_dlpack(data.x)
+
+    def run(iterations: int) -> Any:
+        x = start
+        for _ in range(iterations):
+            x = a @ x
+        return x
+
+    return run
 
 
 # -- manifold ranking: a weight per feature on every arc

@@ -1,7 +1,8 @@
 """Hand-written CUDA of one fixed configuration per task, to measure what generating it costs.
 
-All are persistent cooperative kernels over CSR in which a warp takes 32 rows and its lanes their
-slots evenly (weft's schedule `warp`). `source(name)` is the text of one, with what they share.
+Those of graph algorithms are persistent cooperative kernels over CSR in which a warp takes 32 rows
+and its lanes their slots evenly (weft's schedule `warp`); those of learning (`lp`, `bp`) make one
+iteration, with rows by degree. `source(name)` is the text of one, with what they share.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ KERNELS = ("pagerank", "bfs", "sssp", "components")
 # Plain CUDA in terms of weft's host emulation, to run the kernels without a GPU.
 EMULATION = """
 #include "device.cuh"
+#include <cmath>
 #define EMULATED
 #define __device__
 #define __forceinline__ inline
@@ -39,6 +41,8 @@ static struct { plain::Number<plain::blocks> x; } gridDim;
 #define __shfl_xor_sync(mask, value, bits) weft::shuffle_xor(mask, value, bits)
 #define __ballot_sync(mask, predicate) weft::ballot(mask, predicate)
 #define __reduce_or_sync(mask, value) weft::reduce_or(mask, value)
+#define __syncthreads() weft::sync_block()
+#define __float_as_uint(value) __builtin_bit_cast(unsigned, value)
 #define __syncwarp() weft::sync_warp(0xffffffffu)
 #define __popc(word) weft::popcount(static_cast<unsigned>(word))
 #define __clz(word) static_cast<int>(weft::clz(static_cast<unsigned>(word)))
@@ -46,13 +50,22 @@ static struct { plain::Number<plain::blocks> x; } gridDim;
 #define __stcg(address, value) weft::store_relaxed(address, value)
 #define atomicAdd(address, value) weft::atomic_add(address, value)
 #define atomicMin(address, value) weft::atomic_min(address, value)
+#define atomicMax(address, value) weft::atomic_max(address, value)
 #define atomicExch(address, value) weft::atomic_exch(address, value)
 #define atomicCAS(address, expected, value) weft::atomic_cas(address, expected, value)
 """
 
 
-def source(name: str, threads: int, blocks: int, *, emulated: bool = False) -> str:
+def source(
+    name: str, threads: int, blocks: int, *, emulated: bool = False, features: int = 0,
+    defined: tuple[str, ...] = (),
+) -> str:  # fmt: skip
     """Return the text of a kernel for blocks of so many threads, so many on a multiprocessor."""
     head = f"#define THREADS {threads}\n#define BLOCKS {blocks}\n"
-    texts = [(HERE / file).read_text(encoding="utf-8") for file in ("common.cuh", f"{name}.cu")]
+    head += "".join(f"#define {word}\n" for word in defined)
+    files = ["common.cuh", f"{name}.cu"]
+    if features:
+        head += f"#define K {features}\n"
+        files.insert(1, "features.cuh")
+    texts = [(HERE / file).read_text(encoding="utf-8") for file in files]
     return "\n".join([EMULATION if emulated else "", head, *texts])

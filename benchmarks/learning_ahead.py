@@ -1,0 +1,65 @@
+"""Compiles the programs of planned measurements in other processes, while others are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+WORKERS = 12
+
+
+class NotCompiled(Exception):
+    """A run came to a program that is not compiled yet."""
+
+
+class Ahead:
+    """Compilations for one device; it does nothing without a GPU."""
+
+    def __init__(self, device: str) -> None:
+        self.driver: Any = None
+        if device.startswith("cuda"):
+            from weft.backends.cuda.drivers import driver_of
+
+            self.driver = driver_of("cuda", 0)
+            self._compiler = self.driver.compiler()
+            self._threads = ThreadPoolExecutor(WORKERS)
+            self._begun: dict[str, Future[None]] = {}
+
+    def begin(self, calls: Iterable[Callable[[], Any]]) -> list[Future[None]]:
+        """Begin to compile the program that each call comes to first."""
+        if self.driver is None:
+            return []
+        found: list[Future[None]] = []
+        plain = self.driver.compile
+
+        def note(source: str, kernels: Any, headers: Any) -> Any:
+            if source not in self._begun:
+                self._begun[source] = self._threads.submit(
+                    self._compiler.compile, source, kernels, headers
+                )
+            future = self._begun[source]
+            found.append(future)
+            if future.done() and future.exception() is None:
+                return plain(source, kernels, headers)
+            raise NotCompiled
+
+        self.driver.compile = note
+        try:
+            for call in calls:
+                try:
+                    call()
+                except NotCompiled:
+                    continue
+                except Exception:  # it is told when the measurement comes to it
+                    continue
+        finally:
+            del self.driver.compile
+        return found
+
+    def close(self) -> None:
+        """Give up what is not compiled yet."""
+        if self.driver is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._compiler.close()
+            self._threads.shutdown(wait=True)

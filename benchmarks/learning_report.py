@@ -1,0 +1,130 @@
+"""What the learning benchmark prints and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+PEAK = 4.2e12  # bytes per second of the GPU's memory
+THESIS = {"push, changes": 51.2, "push over tigr": 17.0, "pull over all": 6.8}
+HEAD = (f"{'graph':9} {'task':4} {'k':>4} {'variant':18} {'ms':>9} {'of one':9} {'GB/s':>6} "
+        f"{'of peak':>7} {'weft is':>8}  agrees")  # fmt: skip
+
+
+@dataclass
+class Row:
+    """One measurement."""
+
+    section: str
+    graph: str
+    task: str
+    k: int
+    variant: str
+    ms: float | None = None
+    unit: str = "iteration"  # or "run": the time of a whole run to a tolerance
+    gbytes_per_s: float | None = None
+    held_mb: float | None = None  # memory that a run adds, at most
+    agrees: bool | None = None
+    error: str | None = None
+
+    @property
+    def case(self) -> tuple[str, str, str, int, str]:
+        return self.section, self.graph, self.task, self.k, self.unit
+
+
+@dataclass
+class Report:
+    """All measurements, and what there was no time for."""
+
+    device: str
+    rows: list[Row] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def ratio(self, row: Row, base: str = "weft") -> float | None:
+        """Return how many times as long as another variant of its case a row took."""
+        for other in self.rows:
+            if other.case == row.case and other.variant == base and other.ms and row.ms:
+                return row.ms / other.ms
+        return None
+
+
+def line(row: Row, report: Report) -> str:
+    """Return a row as text, with the speed of weft over it."""
+    head = f"{row.graph:9} {row.task:4} {row.k:4} {row.variant:18} "
+    if row.ms is None:
+        return head + f"-- {row.error}"
+    speed = " " * 14
+    if row.gbytes_per_s:
+        speed = f"{row.gbytes_per_s:6.0f} {1e9 * row.gbytes_per_s / PEAK:7.1%}"
+    ratio = report.ratio(row)
+    text = head + f"{row.ms:9.3f} {row.unit:9} {speed} "
+    text += f"{ratio:7.2f}x" if ratio else "      --"
+    text += f"  {row.agrees}"
+    if row.held_mb is not None:
+        text += f"  {row.held_mb:.0f} MB held"
+    if row.variant in THESIS:
+        text += f"  (thesis: {THESIS[row.variant]}x)"
+    return text
+
+
+def means(report: Report, kept: Callable[[Row], bool], base: str = "weft") -> dict[str, float]:
+    """Return the geometric mean of the ratios to a variant, over the rows that are kept."""
+    found: dict[str, list[float]] = {}
+    for row in report.rows:
+        ratio = report.ratio(row, base)
+        if ratio and row.variant != base and kept(row):
+            found.setdefault(row.variant, []).append(float(np.log(ratio)))
+    return {variant: round(float(np.exp(np.mean(logs))), 2) for variant, logs in found.items()}
+
+
+def summary(report: Report) -> str:
+    """Return the geometric means that tell most."""
+
+    def told(what: str, found: dict[str, float]) -> str:
+        return f"{what}: " + (", ".join(f"{n} {r}x" for n, r in found.items()) or "--")
+
+    lines = ["in place of weft, geometric means of the time:"]
+    for section in ("k = 4", "widths", "folding"):
+        kept = means(report, lambda r, s=section: r.section == s and r.unit == "iteration")
+        lines.append(told(f"  {section}, an iteration", kept))
+    for task in ("SUM",):
+        kept = means(report, lambda r, t=task: r.task == t and r.unit == "iteration")
+        lines.append(told("  the plain sparse product", kept))
+    others = means(report, lambda r: r.task != "SUM" and r.unit == "iteration")
+    lines.append(told("  all others", others))
+    widths = sorted({row.k for row in report.rows})
+    blind = {k: means(report, lambda r, k=k: r.k == k and r.unit == "iteration") for k in widths}
+    aware = {f"k={k}": found["weft blind"] for k, found in blind.items() if "weft blind" in found}
+    lines.append(told("  blind to features", aware))
+    runs = means(report, lambda r: r.section == "k = 4" and r.unit == "run", "weft changes")
+    lines.append(told("  in place of weft driven by changes, a run", runs))
+    return "\n".join(lines)
+
+
+def plot(report: Report, path: str) -> None:
+    """Draw times by width, and ratios at k = 4."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    tasks = list(dict.fromkeys(row.task for row in report.rows))
+    figure, axes = plt.subplots(2, 3, figsize=(13, 8), squeeze=False)
+    for axis, task in zip(axes.flat, tasks, strict=False):
+        _by_width(axis, report, task)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def _by_width(axis: Any, report: Report, task: str) -> None:
+    rows = [r for r in report.rows if r.section == "widths" and r.task == task and r.ms]
+    for variant in dict.fromkeys(row.variant for row in rows):
+        points = sorted((row.k, row.ms) for row in rows if row.variant == variant)
+        axis.plot(*zip(*points, strict=True), marker="o", label=variant)
+    axis.set(title=task, xlabel="features", ylabel="ms of an iteration", xscale="log",
+             yscale="log")  # fmt: skip
+    if rows:
+        axis.legend()
