@@ -4,6 +4,7 @@ Its arrays are not NumPy's, turn into NumPy's only when asked (`asnumpy`, `get`,
 meet NumPy's arrays in an operation, cannot be made read-only and cannot be looped over. The module
 has the functions that weft uses, with the limits that CuPy's have: `repeat` takes no array,
 `bincount` no empty one, `argsort` and `sort` no kind but "stable", ufuncs have no `reduceat`.
+Reductions that CuPy compiles when they are first asked for, which takes seconds, are refused.
 
 Its memory is metered as CuPy's is: every new array asks the present allocator (`using_allocator`)
 for its bytes, and gives them back when the last view of it is gone. Functions that need room for
@@ -227,8 +228,25 @@ def _in_place(name):
     return operate
 
 
-for _name in ("sum", "min", "max", "any", "all", "argmin", "argmax", "mean", "ravel", "reshape"):
+for _name in ("min", "max", "argmin", "argmax", "mean", "ravel", "reshape"):
     setattr(ndarray, _name, _method(_name))
+
+
+def _compiled(name):
+    def method(self, *args, **kwargs):
+        raise AssertionError(f"CuPy would compile {name} for seconds; see weft.reductions")
+
+    return method
+
+
+def _sum(self, axis=None, dtype=None, keepdims=False):
+    widened = self.dtype in (np.dtype(bool), np.dtype(np.int32), np.dtype(np.uint32))
+    if axis is None and (widened or dtype not in (None, self.dtype)):
+        _compiled(f"a sum of {self.dtype}")(self)
+    return ndarray(self._values.sum(axis=axis, dtype=dtype, keepdims=keepdims))
+
+
+ndarray.sum, ndarray.any, ndarray.all = _sum, _compiled("any"), _compiled("all")
 for _name in (
     "add",
     "sub",
@@ -270,7 +288,7 @@ def _function(name):
 
 
 for _name in (
-    "arange", "array_equal", "atleast_1d", "concatenate", "count_nonzero", "cumsum",
+    "arange", "atleast_1d", "concatenate", "cumsum",
     "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isnan", "maximum",
     "minimum", "ones", "searchsorted", "stack", "unpackbits", "where", "zeros", "add", "subtract",
     "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
@@ -305,7 +323,7 @@ def _unique(array):
 def _bincount(x, weights=None, minlength=0):
     if not x.size:
         raise ValueError("zero-size array to reduction operation max which has no identity")
-    assert not (x < 0).any()
+    assert not (unwrapped(x) < 0).any()
     weights = None if weights is None else unwrapped(weights)
     counts = ndarray(np.bincount(unwrapped(x), weights, minlength))
     # Measured on an H200, which runs more blocks at once than any test here has.

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from weft import device_adjacency
 from weft.devices import is_device_array, module_of
 from weft.errors import GraphError
+from weft.reductions import equal_arrays
 
 Array: TypeAlias = NDArray[Any]
 
@@ -254,9 +255,7 @@ def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
     `right` is `left` transposed.
     """
     xp = module_of(left.targets)
-    if bool(xp.array_equal(left.offsets, right.offsets)) and bool(
-        xp.array_equal(left.targets, right.targets)
-    ):
+    if equal_arrays(left.offsets, right.offsets) and equal_arrays(left.targets, right.targets):
         return None
     rows, other_rows = left.rows(), right.rows()
     differs = (rows != other_rows) | (left.targets != right.targets)

@@ -14,6 +14,7 @@ from weft.devices import to_host
 from weft.edgelist import native
 from weft.errors import GraphError
 from weft.labels import Labels, label_array, numbered_from_zero
+from weft.reductions import any_true
 from weft.tables import optional
 
 
@@ -141,4 +142,4 @@ def _attributes(columns: Columns, count: int) -> Iterable[dict[str, Any]]:
 
 def _has_parallel(src: Array, dst: Array, num_vertices: int) -> bool:
     pairs = np.sort(src.astype(np.int64) * num_vertices + dst)
-    return bool((pairs[1:] == pairs[:-1]).any())
+    return any_true(pairs[1:] == pairs[:-1])

@@ -13,6 +13,7 @@ from weft.edgelist import check_count, check_pairs
 from weft.editing import insert_edges, remove_edges
 from weft.errors import GraphError, listed
 from weft.labels import Labels, encode, end_array, label_array
+from weft.reductions import all_true
 from weft.topology import Topology
 
 _SHOWN: Final = 3
@@ -46,7 +47,7 @@ class Parts:
             None if values is None else values[known],
         )  # fmt: skip
         there[known] = found
-        if missing == "raise" and not bool(there.all()):
+        if missing == "raise" and not all_true(there):
             absent = to_host(topology.xp.flatnonzero(~there))
             raise GraphError(_missing_text(absent, rows.size, src, dst, values))
         return gone
@@ -127,7 +128,7 @@ class Parts:
         fits = values.dtype.kind in _HELD_BY[column.dtype.kind]
         cast = values.astype(column.dtype) if fits else values
         if fits and column.dtype.kind in "iu":
-            fits = bool((cast == values).all())
+            fits = all_true(cast == values)
         if not fits:
             raise GraphError(
                 f"edge column {name!r} is {column.dtype}, but was given values of "

@@ -13,6 +13,7 @@ from weft.adjacency import Array
 from weft.devices import CPU, Device, as_array, move, read_only
 from weft.edgelist import check_weight, native
 from weft.errors import FieldError, GraphError, listed, nearest
+from weft.reductions import any_true
 from weft.topology import Direction, Topology
 
 
@@ -111,7 +112,7 @@ class Columns(MutableMapping[str, Array]):
         if known is None or known[0]() is not column:
             with self._device.current():
                 ends = (column.min().item(), column.max().item())
-                if column.dtype.kind == "f" and bool((column != column).any()):
+                if column.dtype.kind == "f" and any_true(column != column):
                     ends = (float("nan"), float("nan"))
             known = self._extents[name] = (weakref.ref(column), ends)
         return known[1]

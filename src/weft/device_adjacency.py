@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft.devices import module_of
+from weft.reductions import all_true
 
 Array = Any
 
@@ -33,7 +34,7 @@ def sort_arcs(
         order = order[xp.argsort(row[order], kind="stable")]
     else:
         keys = _pack(row, column, num_vertices)
-        if bool((keys[1:] >= keys[:-1]).all()):
+        if all_true(keys[1:] >= keys[:-1]):
             return _row_starts(keys, num_vertices), column.copy(), _copied(payload)
         if payload is None:
             keys.sort()

@@ -13,6 +13,7 @@ from weft.adjacency import Adjacency, Array, fitting_dtype, index_dtype_for, sor
 from weft.device_adjacency import reduce_runs
 from weft.devices import CPU, Device, as_array, is_device_array, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
+from weft.reductions import all_true
 from weft.topology import KEEPS, Keep, Topology
 
 Duplicates: TypeAlias = Literal["keep", "first", "sum", "min", "max"]
@@ -142,7 +143,7 @@ def assemble(
     dtype = index_dtype_for(num_vertices, index_dtype)
     xp = module_of(src)
     columns = dict(columns)
-    if self_loops == "drop" and int((proper := src != dst).sum()) < src.size:
+    if self_loops == "drop" and not all_true(proper := src != dst):
         src, dst = src[proper], dst[proper]
         columns = {name: values[proper] for name, values in columns.items()}
     if duplicates == "sum" and "weight" not in columns:
@@ -203,7 +204,7 @@ def _run_starts(offsets: Array, targets: Array) -> Array | None:
     first[1:] = targets[1:] != targets[:-1]
     row_starts = offsets[:-1]
     first[row_starts[row_starts < targets.size]] = True
-    return None if bool(first.all()) else xp.flatnonzero(first)
+    return None if all_true(first) else xp.flatnonzero(first)
 
 
 def _combine(values: Array, starts: Array, how: Duplicates) -> Array:

@@ -41,6 +41,7 @@ from weft.devices import Device, device_of, module_of, move
 from weft.errors import ConfigError, GraphError, unknown
 from weft.merging import grown, insert_arcs, remove_arcs
 from weft.numbering import Numbering
+from weft.reductions import count_true
 
 Direction: TypeAlias = Literal["out", "in"]
 Keep: TypeAlias = Literal["both", "out", "in"]
@@ -472,7 +473,7 @@ class Topology:
     def num_sinks(self) -> int:
         """The number of vertices that no arc leaves."""
         with self.device.current():
-            return int((self.out_degree == 0).sum())
+            return count_true(self.out_degree == 0)
 
     def _degree(self, direction: Direction) -> Array:
         """Return the degrees; counts the targets rather than build a direction for them."""

@@ -20,6 +20,7 @@ LAYERS = (
         "showing",
         "charts",
         "pages",
+        "reductions",
         "device_adjacency",
         "adjacency",
         "numbering",

@@ -26,6 +26,7 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.program import vertex
+from weft.reductions import all_true
 
 Array = np.ndarray[Any, Any]
 
@@ -84,7 +85,7 @@ def _homes(personalization: Any, n: int) -> Array:
             f"rankings."
         )
     total = homes.sum(axis=0)
-    if n and not (bool((homes >= 0).all()) and bool(((total > 0) & (total < np.inf)).all())):
+    if n and not (all_true(homes >= 0) and all_true((total > 0) & (total < np.inf))):
         raise GraphError(
             "every column of the personalization must be finite, non-negative and somewhere "
             f"positive, but the smallest value is {homes.min()} and the sums are {total}."

@@ -31,6 +31,7 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.program import vertex
+from weft.reductions import all_true, count_true
 
 Array = np.ndarray[Any, Any]
 
@@ -151,7 +152,7 @@ def pagerank(
         strength = fields["strength"] = _strength(g).astype(dtype)
     if personalization is not None:
         fields["home"] = _home(personalization, n)
-    count = int((strength <= 0).sum()) if weighted else g.topology.num_sinks
+    count = count_true(strength <= 0) if weighted else g.topology.num_sinks
     sinks = count / max(n, 1)
     if warm_start is not None:
         start = _start(warm_start, g)
@@ -210,7 +211,7 @@ def _strength(g: Graph) -> Array:
     src, dst = g.topology.edge_endpoints()
     weight = g.edge.storage("weight")
     usable = (weight >= 0) & (weight < np.inf)
-    if not bool(usable.all()):
+    if not all_true(usable):
         bad = int(usable.argmin())
         raise GraphError(
             f"the weight of edge {bad} ({src[bad]} -> {dst[bad]}) is {weight[bad]}. Expected "
@@ -243,7 +244,7 @@ def _start(warm_start: Any, g: Graph) -> Array:
     rank = xp.full(n, 1 / max(n, 1))
     rank[: given.size] = move(given, g.topology.device)
     total = float(rank.sum())
-    if n and not (0 < total < np.inf and bool((rank >= 0).all())):
+    if n and not (0 < total < np.inf and all_true(rank >= 0)):
         raise GraphError(
             "warm_start has ranks that are negative or not finite, or are all 0. Expected an "
             "earlier result of pagerank."
@@ -268,7 +269,7 @@ def _home(personalization: Any, n: int) -> Array:
             f"personalization has shape {values.shape}. Expected ({n},): one value per vertex, or "
             f"a dictionary from vertices to values."
         )
-    if n and not (bool((values >= 0).all()) and 0 < float(values.sum()) < np.inf):
+    if n and not (all_true(values >= 0) and 0 < float(values.sum()) < np.inf):
         raise GraphError(
             "personalization must be finite, non-negative and somewhere positive, but its smallest "
             f"value is {values.min()} and its sum {values.sum()}."

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.graph import Graph
+from weft.reductions import any_true
 from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
@@ -50,7 +51,7 @@ def _has_loops(topology: Topology) -> bool:
     if not topology.directed:  # a self-loop is one arc, any other edge two
         return topology.num_arcs != 2 * topology.num_edges
     rows = topology.adjacency(topology.primary_direction)
-    return bool((rows.targets == rows.rows()).any())
+    return any_true(rows.targets == rows.rows())
 
 
 def _has_parallel_arcs(topology: Topology) -> bool:
@@ -62,7 +63,7 @@ def _has_parallel_arcs(topology: Topology) -> bool:
         end = min(begin + length, targets.size)
         same = targets[begin:end] == targets[begin - 1 : end - 1]
         slots = xp.flatnonzero(same) + begin  # fine where a row begins there
-        if slots.size and bool((offsets[xp.searchsorted(offsets, slots)] != slots).any()):
+        if slots.size and any_true(offsets[xp.searchsorted(offsets, slots)] != slots):
             return True
     return False
 

@@ -28,6 +28,7 @@ from weft.graph import Graph
 from weft.ir.functions import cast
 from weft.ir.types import vertex_id
 from weft.program import edge
+from weft.reductions import count_true
 from weft.showing import result_html
 
 Array = np.ndarray[Any, Any]
@@ -147,7 +148,7 @@ def _weight_range(g: Graph) -> tuple[float, float]:
     low, high = g.edge.extent("weight")
     if low != low:
         weight = g.edge.storage("weight")
-        count = int((weight != weight).sum())
+        count = count_true(weight != weight)
         raise GraphError(
             f"{count} weight(s) are NaN. Shortest paths need numbers: remove those edges or give "
             f"them a weight."

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.devices import CPU, Device, as_array, device_of, is_device_array, module_of, move, to_host
 from weft.errors import GraphError
+from weft.reductions import any_true
 
 Array = np.ndarray[Any, Any]
 
@@ -116,7 +117,7 @@ class Frontier:
         if self._items is None:
             return 0 <= item < self.length
         if is_device_array(self._items) or not self._sorted:
-            return bool((self._items == item).any())
+            return any_true(self._items == item)
         place = int(np.searchsorted(self._items, item))
         return place < len(self._items) and int(self._items[place]) == item
 

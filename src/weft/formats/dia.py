@@ -63,7 +63,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, most: int, fil
         return result
 
     facts = {
-        "diagonals": width, "padding": n * width - int(fits.sum()),
+        "diagonals": width, "padding": n * width - int(places.size),
         "rest": int(over.size),
     }  # fmt: skip
     return Layout(DIA, [main, rest], slots, facts)

@@ -63,7 +63,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, width: int) ->
         found[n * width :] = over
         return found
 
-    padding = n * width - int(fits.sum())
+    padding = n * width - int(places.size)
     facts = {"width": width, "padding": padding, "rest": int(over.size)}
     return Layout(ELL, [main, rest], slots, facts)
 

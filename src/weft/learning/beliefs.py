@@ -38,6 +38,7 @@ from weft.learning.inputs import (
     vertex_features,
 )
 from weft.program import edge, fold, vertex
+from weft.reductions import all_true, any_true
 
 Array = np.ndarray[Any, Any]
 
@@ -213,7 +214,7 @@ def _check_options(g: Graph, mode: str, damping: float) -> None:
         )
     src, dst = g.topology.edge_endpoints()
     loops = src == dst
-    if bool(loops.any()):
+    if any_true(loops):
         raise GraphError(
             f"vertex {int(src[loops.argmax()])} has an edge to itself. Expected a graph without "
             f"self-loops; put what it says into the prior."
@@ -225,7 +226,7 @@ def _priors(g: Graph, priors: Any) -> Array:
     prior = vertex_features(g, priors, "priors", vectors=True)
     check_finite(prior, "priors", negative=False)
     total = prior.sum(axis=1, keepdims=True)
-    if not bool((total > 0).all()):
+    if not all_true(total > 0):
         raise GraphError(
             f"the priors of vertex {int(total.argmin())} are all 0. Expected one possible state at "
             f"least."
@@ -250,10 +251,10 @@ def _potentials(g: Graph, potential: Any, k: int) -> tuple[str | None, Array, bo
             f"{what} has shape {shape}. Expected ({k}, {k}): the priors have {k} states."
         )
     check_finite(values, what)
-    if not bool((values > 0).all()):
+    if not all_true(values > 0):
         raise GraphError(
             f"{what} holds {values.min()}. Expected positive numbers: messages are divided. Use a "
             f"very small one where two states exclude each other."
         )
-    turned = bool((values != values.swapaxes(-1, -2)).any())
+    turned = any_true(values != values.swapaxes(-1, -2))
     return column, np.ones((1, 1)) if column is not None else values, turned

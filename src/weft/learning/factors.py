@@ -42,6 +42,7 @@ from weft.learning.inputs import (
     weight_of,
 )
 from weft.program import edge, vertex
+from weft.reductions import any_true
 
 Array = np.ndarray[Any, Any]
 
@@ -246,7 +247,7 @@ def _sides(g: Graph, users: Any) -> tuple[Any, Any]:
         mask = g.frontier(as_array(users)).mask()
     src, dst = g.topology.edge_endpoints()
     bad = mask[src] == mask[dst]
-    if bool(bad.any()):
+    if any_true(bad):
         i = int(bad.argmax())
         both = "users" if bool(mask[src[i]]) else "items"
         raise GraphError(

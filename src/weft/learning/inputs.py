@@ -12,6 +12,7 @@ from weft.engine.run import Run
 from weft.errors import ConfigError, ConvergenceError, FieldError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir import functions as fn
+from weft.reductions import all_true
 
 Array = np.ndarray[Any, Any]
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
@@ -56,7 +57,7 @@ def check_finite(array: Array, what: str, *, negative: bool = True) -> None:
     """Raise unless all numbers are finite, and none negative where that has no meaning."""
     xp = module_of(array)
     usable = xp.isfinite(array) if negative else xp.isfinite(array) & (array >= 0)
-    if bool(usable.all()):
+    if all_true(usable):
         return
     place = tuple(int(i) for i in xp.argwhere(~usable)[0])
     raise GraphError(

@@ -19,6 +19,7 @@ from weft.devices import as_array, move, to_host
 from weft.editing import EdgeChange, carriers
 from weft.errors import ConfigError, GraphError, unknown
 from weft.numbering import Numbering
+from weft.reductions import total
 from weft.stored import content_hash, stored
 from weft.topology import Topology
 
@@ -211,7 +212,7 @@ def _hubs_first(topology: Topology) -> Array:
     xp, degree = topology.xp, total_degree(topology)
     n = topology.num_vertices
     # A comparison of integers, since a mean would have to be rounded.
-    hub = degree.astype(np.int64) * n > int(degree.sum(dtype=np.int64))
+    hub = degree.astype(np.int64) * n > total(degree)
     return xp.concatenate((xp.flatnonzero(hub), xp.flatnonzero(~hub)))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.devices import is_device_array, module_of
+from weft.reductions import count_true
 
 CHOSEN = frozenset({"parent"})  # names of results that are one of several right ones
 TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-6}
@@ -84,8 +85,8 @@ def _other_shape(right: Any, found: Any) -> str:
     right, found = xp.asarray(right), xp.asarray(found)
     if right.shape != found.shape:
         return f"its shape is {found.shape}, not {right.shape}"
-    if right.dtype.kind == "i" and bool(((right < 0) != (found < 0)).any()):
-        return f"{int(((right < 0) != (found < 0)).sum())} entries are -1 in one result only"
+    if right.dtype.kind == "i" and (count := count_true((right < 0) != (found < 0))):
+        return f"{count} entries are -1 in one result only"
     return ""
 
 
@@ -115,7 +116,7 @@ def _difference(right: Any, found: Any) -> str:
         wrong = right != found
     else:
         wrong = ~(_near(right, found, xp) | (xp.isnan(right) & xp.isnan(found)))
-    count = int(wrong.sum())
+    count = count_true(wrong)
     if not count:
         return ""
     if not right.ndim:

@@ -295,7 +295,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
     if g.topology.keep != "both":
         missing = "pull" if g.topology.keep == "out" else "push"
         refused[missing] = f"the graph keeps only its {g.topology.keep}-edges"
-    weight = float(g.edge.storage("weight").mean()) if g.weighted and g.num_edges else None
+    weight = _average(g.edge.storage("weight")) if g.weighted and g.num_edges else None
     threads = 1
     if g.topology.device.kind == "cpu":
         from weft.backends.cpu.threads import num_threads
@@ -312,6 +312,11 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         g.topology.num_arcs,
         features,
     )
+
+
+def _average(weights: Any) -> float:
+    # As floats: sums of other numbers are compiled by CuPy, for seconds.
+    return float(weights.astype(np.float64).sum()) / int(weights.size)
 
 
 def sampled_diameter(g: Graph) -> int:
