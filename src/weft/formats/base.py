@@ -147,9 +147,9 @@ class Parameter:
         return int(text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Format:
-    """One way to hold the arcs of a graph.
+    """One way to hold the arcs of a graph; equal to itself alone, so that it is a cheap key.
 
     Parameters
     ----------
@@ -291,11 +291,17 @@ def choose(text: str) -> Chosen:
     ConfigError
         If there is none, or a parameter is not one of its.
     """
-    known = formats()
+    _load_folder()
+    name = text.partition("(")[0]
+    if name not in _formats:
+        raise ConfigError(unknown("format", name, formats()))
+    return _chosen(_formats[name], text)
+
+
+@functools.lru_cache(maxsize=256)
+def _chosen(found: Format, text: str) -> Chosen:
+    """Return a format with the parameters of a text; runs ask for the same ones again and again."""
     name, opened, inside = text.partition("(")
-    if name not in known:
-        raise ConfigError(unknown("format", name, known))
-    found = known[name]
     if not opened:
         return Chosen(found, tuple((p.name, p.default) for p in found.parameters))
     if not inside.endswith(")"):

@@ -106,6 +106,7 @@ class Binder:
         self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
         self.trail_room = max(self.n, 1)
         self.trail_steps = 1024
+        self._layouts: dict[tuple[str, str], Ordered] = {}
 
     def arguments(self) -> list[Any]:
         """Return the arguments that the code asked for, in order."""
@@ -224,9 +225,12 @@ class Binder:
 
     def _ordered(self, side: str, direction: Direction) -> Ordered:
         """Return the format of a side, built for a direction."""
-        registries: Any = self.request.options["registries"]
-        chosen = registries.chosen(of_side(self.request.options.get("format"), side))
-        return ordered(self.topology, chosen, direction)
+        found = self._layouts.get((side, direction))
+        if found is None:
+            registries: Any = self.request.options["registries"]
+            chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+            found = self._layouts[side, direction] = ordered(self.topology, chosen, direction)
+        return found
 
     def _part(self, side: str, direction: Direction, position: int, name: str) -> Any:
         return self._ordered(side, direction).layout.parts[position].arrays[name]
