@@ -69,6 +69,9 @@ class Schedule:
         pointers of ``Memory``: ``workspace(n, slots)`` for `n` rows and their slots.
     takes_classes
         Whether its last phase can do without the others, given rows by degree class.
+    keeps_rows
+        Whether who loads a row takes it whole or a good part of it. Then what closing a row needs
+        is loaded with it, ahead of its arcs.
     refuse
         Why it cannot serve a format with groups of this width, or "": ``refuse(format, lanes)``.
     """
@@ -83,6 +86,7 @@ class Schedule:
     workspace: Callable[[int, int], Workspace] = _no_workspace
     refuse: Callable[[Format, int], str] = _never_refuses
     takes_classes: bool = False
+    keeps_rows: bool = False
 
     @property
     def source(self) -> str:

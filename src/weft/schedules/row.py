@@ -14,5 +14,6 @@ register(
         title="a virtual warp of row_lanes threads, or a block, takes one row",
         struct="RowSchedule",
         shared_bytes=shared_bytes,
+        keeps_rows=True,
     )
 )

@@ -137,20 +137,26 @@ struct TurnFlag {
 // Slots that a group takes one after another have their loads under way together.
 constexpr u32 batch = 4;
 
-// A group takes every `step`-th slot, without a way to leave the row early. What is fetched beyond
-// the end is the first slot again, and is not delivered.
+// A group takes every `step`-th slot, without a way to leave the row early.
 template <class Format, class Visitor>
 WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                               typename Visitor::Partial& partial,
                               const typename Visitor::Row& held, i64 row, i64 slot, i64 end,
                               i64 step) {
     if constexpr (Visitor::batches && Format::full_rows) {
+        WEFT_UNROLL(1)
         for (; slot < end; slot += batch * step) {
+            i64 targets[batch];
             typename Visitor::Message messages[batch];
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
                 const i64 at = slot + k * step;
-                messages[k] = visitor.message_of(held, row, at < end ? at : slot);
+                if (at < end) targets[k] = format.target(at, row);
+            }
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                const i64 at = slot + k * step;
+                if (at < end) messages[k] = visitor.message_of(held, row, at, targets[k]);
             }
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
@@ -230,6 +236,28 @@ WEFT_DEVICE void walk_alone(const Format& format, i64 row, i64 begin, i64 end, V
     typename Visitor::Partial partial = visitor.empty(held);
     take_alone(format, visitor, partial, held, row, begin, end);
     if constexpr (Visitor::collects) visitor.close(held, row, partial, true);
+}
+
+// The rows at places from `first` on, `stride` apart, walked one after another; all of them are
+// open. While one is walked the ends of the next are under way, and the number of the one after it:
+// a row would else begin with two loads that wait for each other, before those of its first arc.
+template <class Format, class RowAt, class Walk>
+WEFT_DEVICE void walk_ahead(const Format& format, i64 first, i64 count, i64 stride,
+                            const RowAt& row_at, const Walk& walk) {
+    const auto number = [&](i64 i) { return i < count ? row_at(i) : i64(-1); };
+    i64 row = number(first), next = number(first + stride);
+    i64 begin = row < 0 ? 0 : format.begin(row), end = row < 0 ? 0 : format.end(row);
+    WEFT_UNROLL(1)
+    for (i64 i = first; i < count; i += stride) {
+        const i64 later = number(i + 2 * stride);
+        const i64 next_begin = next < 0 ? 0 : format.begin(next);
+        const i64 next_end = next < 0 ? 0 : format.end(next);
+        if (row >= 0) walk(row, begin, end);
+        row = next;
+        begin = next_begin;
+        end = next_end;
+        next = later;
+    }
 }
 
 // A team of `width` neighbouring threads of a warp, a power of two of groups, walks a whole row.

@@ -26,5 +26,6 @@ register(
         shared_bytes=shared_bytes,
         workspace=workspace,
         takes_classes=True,
+        keeps_rows=True,
     )
 )

@@ -2,4 +2,11 @@
 
 from weft.schedules.base import Schedule, register
 
-register(Schedule(name="vertex", title="a group takes one row", struct="VertexSchedule"))
+register(
+    Schedule(
+        name="vertex",
+        title="a group takes one row",
+        struct="VertexSchedule",
+        keeps_rows=True,
+    )
+)

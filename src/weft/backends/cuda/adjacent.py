@@ -44,9 +44,13 @@ class Accumulator:
             if neutral:
                 identity = literal(neutral_of(reduction, dtype), dtype)
             self._starts.append(filled(identity, dtype, shape))
-        # Sums of whole chunks: a long row keeps its precision.
-        chunked = reduction.name == "sum" and self.kinds[0][0] == FLOAT32
-        self._chunks = f"{self._names[0]}_chunks" if chunked else ""
+        # A long row of float32 keeps its precision: numbers are added as float64, which costs no
+        # test per arc, features in chunks, which costs no conversions.
+        dtype, shape = self.kinds[0]
+        long_sum = reduction.name == "sum" and dtype == FLOAT32
+        self._wide = long_sum and not shape
+        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape else ""
+        self._ended = False
         # Whether `any` has a message: only who merges partial results has to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""
         if not prefix:
@@ -59,7 +63,7 @@ class Accumulator:
     def members(self) -> list[tuple[str, str, str]]:
         """Return C++ type, name and initial value of every variable."""
         result = [
-            (c_type(dtype, shape), name, start)
+            ("double" if self._wide else c_type(dtype, shape), name, start)
             for (dtype, shape), name, start in zip(
                 self.kinds, self._names, self._starts, strict=True
             )
@@ -74,8 +78,9 @@ class Accumulator:
 
     @property
     def parts(self) -> list[Operand]:
-        """The variables of the messages."""
-        return [self.prefix + name for name in self._names]
+        """The variables of the messages; when the row has ended, what they hold."""
+        places = [self.prefix + name for name in self._names]
+        return [f"float({places[0]})"] if self._wide and self._ended else places
 
     @property
     def edge(self) -> str:
@@ -103,6 +108,7 @@ class Accumulator:
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
+        self._ended = True
         if self._chunks:
             self._combine(self.parts[0], self.prefix + self._chunks)
 
@@ -327,6 +333,7 @@ def render_common(renderer: BlockRenderer, value: Value) -> Operand:
         accumulator.take(nested.block(value.blocks[0]))
     if lanes > 1:
         _meet(renderer, value, accumulator.parts[0], lanes)
+    accumulator.end_row()
     return accumulator.parts[0]
 
 

@@ -26,14 +26,20 @@ def buffers_of(kernel: Kernel, sweep: Sweep) -> list[tuple[str, Any, Any]]:
 
 
 def functions(
-    kernel: Kernel, out: Emitter, sweep: Sweep, gathered: dict[int, list[str]] | None = None
-) -> None:
-    """Render the functions of a sweep at one vertex, each only where the one before said true."""
+    kernel: Kernel, out: Emitter, sweep: Sweep, gathered: dict[int, list[str]] | None = None,
+    known: dict[tuple[Any, ...], str] | None = None,
+) -> None:  # fmt: skip
+    """Render the functions of a sweep at one vertex, each only where the one before said true.
+
+    `gathered` has the results of gathers that were made before, `known` what has been loaded.
+    """
     site = kernel.site()
     site.racy = frozenset(sweep.facts.live)
     site.snapshots = frozenset(sweep.snapshots)
     site.old_snapshots = frozenset(sweep.old_snapshots)
     overlay_pairs(kernel, site)
+    site.known = {**(known or {}), **site.known}
+    now: dict[tuple[Any, ...], str] = {}  # what is known of v when all is stored
     out.line("bool output = false;")
     # What is not assigned, since a function of a fold does not run or nothing changed, stays.
     for name, buffer, target in buffers_of(kernel, sweep):
@@ -57,6 +63,8 @@ def functions(
                 when = renderer.hold(renderer.operand(step.body.results[-1]), "bool")
             kernel.sync(out)
             _store(kernel, out, sweep, renderer, site, step)
+            if len(sweep.steps) == 1:
+                now = {**site.known, **_stored(sweep, renderer)}
             if last:
                 out.line(f"output = {output};")
             elif sweep.steps[number + 1].joined:
@@ -67,7 +75,7 @@ def functions(
         emit(kernel, out)
     if kernel.carries_hoisted:
         kernel.sync(out)
-        write_hoisted(kernel, out, sweep, "next")
+        write_hoisted(kernel, out, sweep, "next", known=now)
 
 
 def keys_base(kernel: Kernel) -> str:
@@ -134,6 +142,15 @@ def _store(
             site.known[("field", "v", name)] = operand
 
 
+def _stored(sweep: Sweep, renderer: BlockRenderer) -> dict[tuple[Any, ...], str]:
+    """Return the fields of v that a function has assigned and nobody else changes."""
+    return {
+        ("field", "v", name): operand
+        for name, (_, operand) in renderer.stores.items()
+        if name not in sweep.facts.live
+    }
+
+
 def _keep_old(
     kernel: Kernel, out: Emitter, sweep: Sweep, name: str, operand: str, site: Site
 ) -> None:
@@ -149,13 +166,22 @@ def _keep_old(
     site.known[("old", "v", name)] = held
 
 
-def write_hoisted(kernel: Kernel, out: Emitter, sweep: Sweep, *which: str) -> None:
-    """Compute the hoisted expressions of one vertex from its present fields."""
+def write_hoisted(
+    kernel: Kernel, out: Emitter, sweep: Sweep, *which: str,
+    known: dict[tuple[Any, ...], str] | None = None,
+) -> None:  # fmt: skip
+    """Compute the hoisted expressions of one vertex from its present fields.
+
+    `known` are loads at v whose values are at hand.
+    """
     site = kernel.site(u="v")
     site.snapshots = frozenset(sweep.snapshots)
     site.old_snapshots = frozenset(sweep.old_snapshots)
     for name in sweep.buffered if which else ():
         site.known["field", "u", name] = at_v(kernel, ("next", name), name)
+    for (kind, who, *which_of), operand in (known or {}).items():
+        if who == "v":
+            site.known[(kind, "u", *which_of)] = operand
     for step in sweep.steps:
         for name, block in step.hoisted:
             renderer = kernel.renderer(out, site, step, set(), vertex="v")

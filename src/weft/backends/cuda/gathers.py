@@ -124,9 +124,9 @@ def gather_phases(
         old_snapshots=frozenset(sweep.old_snapshots), turned=way == "out",
     )  # fmt: skip
     known = _row_of_gather(kernel, visitor, step, gather, site)
+    ending = _row_at_end(kernel, visitor, sweep, site)
     accumulators = _take_lines(kernel, visitor, gather, site, step, known)
     ahead = _messages_ahead(kernel, visitor, k, way, gather) if side.format.gathers else []
-    parts = [part for accumulator in accumulators for part in accumulator.parts]
     merge = kernel.emitter()
     for accumulator in accumulators:
         accumulator.renderer = kernel.renderer(merge, site, step, set(), vertex=NOWHERE)
@@ -137,13 +137,14 @@ def gather_phases(
     for accumulator in accumulators:
         accumulator.renderer = kernel.renderer(close, site, step, set())
         accumulator.end_row()
+    parts = [part for accumulator in accumulators for part in accumulator.parts]
     inboxes = _inboxes(gather, k)
     if rows != "whole":
         with close.block("if (!whole)"):
             _deliver(kernel, close, gather, site, step, inboxes, accumulators)
             close.line("return;")
     if rows != "split":
-        functions(kernel, close, sweep, {id(gather): parts})
+        functions(kernel, close, sweep, {id(gather): parts}, ending)
     visitor.close = close.lines
     touched = rows != "whole"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
@@ -187,6 +188,34 @@ def _row_of_gather(
         visitor.row.append((c_type(value.dtype, value.shape), name, renderer.operand(value)))
         known[id(value)] = f"row.{name}"
     visitor.load += out.lines
+    return known
+
+
+def _row_at_end(
+    kernel: Kernel, visitor: Visitor, sweep: Sweep, site: Site
+) -> dict[tuple[Any, ...], str]:
+    """Load what the function reads of its vertex with the row, ahead of the arcs.
+
+    Loads that wait for the gather make a chain of their own at the end of every row, which cost up
+    to four times the rest of it where rows are short (docs/design/cuda-engine.md).
+    """
+    if _rows(kernel) == "split" or not kernel.options.gather.schedule.keeps_rows:
+        return {}
+    step = sweep.steps[0]
+    loads = {value.attr: value for value in step.body.body if value.op == "load"}
+    for name in sweep.facts.written:  # whether they change is asked in the end
+        dtype, shape = kernel.types[name]
+        attr = ("field", "v", name)
+        loads.setdefault(attr, Value("load", (), attr, dtype, shape))
+    others = sweep.facts.live | sweep.frozen[0]
+    known = {}
+    for attr, value in loads.items():
+        field = attr[:2] == ("field", "v") and attr[2] not in others
+        if value.shape or not (field or attr in (("out_degree", "v"), ("in_degree", "v"))):
+            continue
+        name = f"x{len(visitor.row)}"
+        visitor.row.append((c_type(value.dtype), name, site.load(value)))
+        known[attr] = f"row.{name}"
     return known
 
 

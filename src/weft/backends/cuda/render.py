@@ -445,22 +445,10 @@ struct Program {{
 
 
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
-    """Return the bounds of a kernel's registers.
-
-    Gathers of wide numbers want many warps, which hide the latency of their loads; the others want
-    registers. Measured: docs/design/cuda-engine.md.
-    """
+    """Return the bounds of a kernel's registers: loads under way want them more than warps do."""
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
-    gathered = [
-        dtype.itemsize
-        for sweep in sweeps
-        for step in sweep.steps
-        for value in step.body.walk()
-        if value.op == "gather"
-        for dtype, _ in value.results
-    ]
-    blocks = 6 if max(gathered, default=0) > 4 else 4
+    blocks = 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))

@@ -47,12 +47,13 @@
 //   struct Partial;                              what a row gathers; trivially copyable
 //   static constexpr bool collects;              false: partials are empty and are never merged
 //   static constexpr bool exits;                 false: take never asks to leave the row
+//   static constexpr bool always_open;           open is true for all rows
 //   bool open(i64 row);                          whether the arcs of the row are wanted at all
 //   Row load(i64 row);
 //   Partial empty(const Row&);
 //   bool take(Partial&, const Row&, i64 row, i64 slot);   one arc; true: no more of this row
 //   static constexpr bool batches;               whether take comes in two parts as well:
-//   Message message_of(const Row&, i64 row, i64 slot);          loads, without any effect
+//   Message message_of(const Row&, i64 row, i64 slot, i64 target);   loads, without any effect
 //   bool deliver(Partial&, const Row&, i64 row, i64 slot, const Message&);
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
 //   void mark(i64 row); void unmark();           by all of its threads, before and after
