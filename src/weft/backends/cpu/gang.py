@@ -23,6 +23,7 @@ from numba import typeof
 from numba.core.dispatcher import Dispatcher
 
 from weft.backends.cpu.control import ABORT, STOP, rearm
+from weft.backends.cpu.lean_numba import compiling
 from weft.backends.cpu.threads import num_threads
 from weft.backends.limits import TimeLimit
 
@@ -221,7 +222,8 @@ def run(
     """
     pool = _pool
     if isinstance(kernel, Dispatcher) and not kernel.signatures:
-        kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
+        with compiling():
+            kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
     with limit.running() if limit is not None else contextlib.nullcontext():
         if nt == 1 or pool.serves(get_ident()):
             kernel(0, 1, ctl, *args)
