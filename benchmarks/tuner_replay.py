@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.config import Config
+from weft.config import NARROW, Config
 from weft.tuning.search import coordinate_search, likely
 from weft.tuning.space import Axis, Space
 
@@ -57,7 +57,7 @@ def sub_space(space: Space) -> Space:
 
 def _joined(space: Space, field: str) -> Axis | None:
     """Return one axis for all sides of a field."""
-    axes = space.of_field(field)
+    axes = [axis for axis in space.of_field(field) if axis.side != NARROW]
     if not axes:
         return None
     shared = [v for v in axes[0].values if all(v in axis.values for axis in axes)]

@@ -71,6 +71,8 @@ SIDES = ("push", "pull", "gather")
 """How a sweep goes: a push, a pull of an edge function, or the gather of a vertex function."""
 BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
 """Fields that may be chosen apart for each side."""
+NARROW = "narrow"
+"""Beside the sides of `schedule`: a push from a frontier so narrow that one cluster runs it."""
 
 
 class BySide(Mapping[str, Any]):
@@ -84,7 +86,7 @@ class BySide(Mapping[str, Any]):
     """
 
     def __init__(self, choices: Mapping[str, Any]) -> None:
-        self._choices = {side: choices[side] for side in SIDES if side in choices}
+        self._choices = {side: choices[side] for side in (*SIDES, NARROW) if side in choices}
 
     def __getitem__(self, side: str) -> Any:
         return self._choices[side]
@@ -130,7 +132,9 @@ class Config:
     `format`, `schedule`, `frontier_in` and `frontier_out` may also be chosen apart for the sides of
     a program that changes its direction: ``schedule={"push": "twc", "pull": "vertex"}``. The sides
     are ``"push"``, ``"pull"`` (of an edge function) and ``"gather"`` (of a vertex function); one
-    that is left out is the engine's choice.
+    that is left out is the engine's choice. A schedule may also be given for ``"narrow"``: the
+    supersteps of a run that push from so few vertices that a block or a cluster runs them alone
+    (see `width`); by default they have that of a push.
 
     Parameters
     ----------
@@ -282,11 +286,12 @@ def _default(field_: Any) -> Any:
 
 
 def _check_sides(name: str, value: Mapping[Any, Any]) -> None:
+    known = (*SIDES, NARROW) if name == "schedule" else SIDES
     for side in value:
-        if side not in SIDES:
-            raise ConfigError(unknown(f"side of {name}", side, SIDES))
+        if side not in known:
+            raise ConfigError(unknown(f"side of {name}", side, known))
     if not value:
-        raise ConfigError(f"{name}={{}} chooses nothing. Expected some of {listed(SIDES)}.")
+        raise ConfigError(f"{name}={{}} chooses nothing. Expected some of {listed(known)}.")
 
 
 def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:

@@ -346,7 +346,7 @@ def test_sides_are_chosen_apart():
     g = weft.generators.rmat(7, 8, seed=3)
     source = int(np.argmax(g.out_degree))
     config = weft.Config(
-        schedule={"push": "merge", "pull": "row"},
+        schedule={"push": "merge", "pull": "row", "narrow": "vertex"},
         format={"push": "csr", "pull": "coo"},
         frontier_in={"push": "queue", "pull": "reverse_queue"},
         frontier_out={"push": "queue", "pull": "bytemap"},
@@ -357,3 +357,12 @@ def test_sides_are_chosen_apart():
     assert {record.direction for record in told.records} == {"push", "pull"}
     assert told.facts[0]["push"] == "merge/csr queue->queue"
     assert told.facts[0]["pull"] == "row/coo reverse_queue->bytemap"
+    assert told.facts[0]["narrow"] == "vertex/csr queue->queue"
+
+
+@pytest.mark.parametrize("name", ["paths", "cores"])
+def test_narrow_frontiers_have_a_schedule_of_their_own(name):
+    """One block takes up to 32 vertices; some frontiers have fewer, others more."""
+    sides = weft.config.BySide({"push": "strict", "narrow": "warp"})
+    chosen = {"schedule": sides, "direction": "push", "block_size": 32, "width": "block"}
+    check(name, {**chosen, "bin_size": 1})

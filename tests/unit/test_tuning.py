@@ -112,6 +112,10 @@ def test_choices_that_make_no_difference_do_not_apply():
     assert not space.applies(lanes, weft.Config(schedule={"push": "row"}, direction="pull"))
     assert make_space(replace(GPU, features=True)).applies(lanes, weft.Config())
     assert not space.applies(push, weft.Config(direction="pull"))
+    narrow = space.axis("schedule.narrow")
+    assert space.applies(narrow, weft.Config(direction="push"))
+    for config in ({"direction": "pull"}, {"width": "grid"}, {"fuse": "none"}):
+        assert not space.applies(narrow, weft.Config(**config))
     assert space.applies(push, weft.Config(direction="beamer"))
 
 
@@ -176,6 +180,8 @@ def multiplied(space, seed):
             if axis.field not in ("lanes", "items_per_thread") and space.applies(axis, config):
                 value *= factor[axis.name, axis.get(config)]
         for axis in space.of_field("schedule"):
+            if axis.side == "narrow":
+                continue
             format_ = space.axis(f"format.{axis.side}").get(config)
             alone = axis.get(config) == "edge" and format_ != "coo"
             value *= 6.0 if alone and space.applies(axis, config) else 1.0

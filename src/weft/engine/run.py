@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import SIDES, Config, each_choice, of_side
+from weft.config import NARROW, SIDES, Config, each_choice, of_side
 from weft.devices import CPU, move, to_host
 from weft.engine import profile, watching
 from weft.engine.border import Crossing, cross
@@ -222,11 +222,12 @@ def check_names(config: Config, topology: Topology) -> Any:
     if topology.device.kind == "cpu":
         _check_cpu_formats(config)
         return _check_cpu_schedule(config.schedule)
-    for side in SIDES:
+    for side in (*SIDES, NARROW):
         name = of_side(config.schedule, side)
         if name is None:
             continue
-        format_ = Registries.format(of_side(config.format, side) or DEFAULT_FORMAT)
+        swept = "push" if side == NARROW else side
+        format_ = Registries.format(of_side(config.format, swept) or DEFAULT_FORMAT)
         reason = Registries.schedule(name).refuse(format_, SCALAR_LANES)
         if reason:
             raise ConfigError(

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Generator, Iterable, Sequence
 from typing import TypeAlias
 
-from weft.config import Config
+from weft.config import NARROW, Config
 from weft.tuning.space import Axis, Space
 
 Times: TypeAlias = dict[Config, float]
@@ -71,7 +71,7 @@ def likely(space: Space) -> list[Config]:
     for name in axes[0].values if axes else ():
         config = Config()
         for axis in axes:
-            if name in axis.values:
+            if name in axis.values and axis.side != NARROW:  # which has that of a push anyway
                 config = axis.set(config, name)
         found.append(config)
     for axis in space.of_field("direction"):

@@ -12,7 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from weft.config import BY_SIDE, CHOICES, GPU_ONLY, PASSES, RANGES, BySide, Config, of_side
+from weft.config import (
+    BY_SIDE,
+    CHOICES,
+    GPU_ONLY,
+    NARROW,
+    PASSES,
+    RANGES,
+    BySide,
+    Config,
+    of_side,
+)
 
 SINGLE = ""  # the side of a field that is not chosen by side
 PARAMETER = "parameter"  # in place of a field: the axis is about a parameter of a format
@@ -47,7 +57,8 @@ class Axis:
     values
         What it can be; None, the engine's own choice, is always possible beside them.
     side
-        ``"push"``, ``"pull"``, ``"gather"``, the name of a pass, or nothing.
+        ``"push"``, ``"pull"``, ``"gather"``, ``"narrow"`` (of a schedule), the name of a pass, or
+        nothing.
     """
 
     field: str
@@ -231,8 +242,11 @@ class Space:
 
     def applies(self, axis: Axis, config: Config) -> bool:
         """Whether a choice on an axis makes a difference beside the others."""
-        one_way = axis.side in ("push", "pull") and config.direction in ("push", "pull")
-        if one_way and axis.side != config.direction:
+        way = "push" if axis.side == NARROW else axis.side
+        one_way = way in ("push", "pull") and config.direction in ("push", "pull")
+        if one_way and way != config.direction:
+            return False
+        if axis.side == NARROW and (config.width == "grid" or config.fuse not in (None, "all")):
             return False
         if isinstance(axis, ParameterAxis):
             return axis.get(config) is not None
@@ -297,6 +311,8 @@ def make_space(traits: Traits) -> Space:
                 for side in traits.sides
                 if len(kept := _of_side(name, side, values)) > 1
             ]
+            if name == "schedule" and "push" in traits.sides:
+                axes.append(Axis(name, values, NARROW))
         elif len(values) > 1:
             axes.append(Axis(name, values))
     axes += _parameters([axis for axis in axes if axis.field == "format"])
@@ -398,11 +414,12 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     from weft.engine.run import SCALAR_LANES
     from weft.formats import formats
 
-    for side in traits.sides:
+    for side in (*traits.sides, *([NARROW] if "push" in traits.sides else [])):
+        swept = "push" if side == NARROW else side
         for name, schedule in schedules().items():
             for other, format_ in formats().items():
                 reason = schedule.refuse(format_, SCALAR_LANES)
                 if reason:
-                    pair = {f"schedule.{side}": name, f"format.{side}": other}
+                    pair = {f"schedule.{side}": name, f"format.{swept}": other}
                     found.append((pair, reason))
     return found

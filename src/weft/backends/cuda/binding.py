@@ -14,7 +14,7 @@ from weft.backends.cuda.pairs import pack, unpack
 from weft.backends.cuda.render import Rendered
 from weft.backends.cuda.workspace import Workspace
 from weft.backends.layouts import Ordered, ordered
-from weft.config import SIDES, of_side
+from weft.config import NARROW, SIDES, of_side
 from weft.device_adjacency import offsets_of
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
@@ -342,7 +342,8 @@ class Binder:
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)
-        for known, dtype, size in side.schedule.workspace(*self._extents(direction)):
+        swept = "push" if direction == NARROW else direction
+        for known, dtype, size in side.schedule.workspace(*self._extents(swept)):
             if known == name:
                 kind = self._index() if dtype == "vertex" else np.dtype(dtype)
                 return self.workspace.get(("schedule", name), size, kind)

@@ -13,7 +13,7 @@ from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
 from weft.backends.planning import directions_of, wants_state
 from weft.backends.rules import rule_of
-from weft.config import SIDES, Config, each_choice, of_side
+from weft.config import NARROW, SIDES, Config, each_choice, of_side
 from weft.errors import ConfigError
 from weft.ir.request import Request
 from weft.topology import Topology
@@ -88,6 +88,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         sides = {name: replace(side, **_by_bytes(side)) for name, side in sides.items()}
     return Options(
         directions=directions_of(request),
+        narrow=None if deterministic else _narrow(get("schedule"), sides["push"], registries),
         push=sides["push"],
         pull=sides["pull"],
         gather=sides["gather"],
@@ -107,6 +108,17 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         large_blocks=int(get("block_size") or 0) > BLOCK,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(get("frontier_out"), "pull") is not None,
+    )
+
+
+def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:
+    """Return how narrow frontiers are pushed, if not as wide ones are."""
+    name = of_side(chosen, NARROW)
+    if name in (None, push.schedule.name):
+        return None
+    schedule = registries.schedule(name)
+    return replace(
+        push, schedule=schedule, frontier_in=_input(schedule, push.format, push.frontier_in, "push")
     )
 
 

@@ -28,7 +28,7 @@ def takes_classes(program: Program, sweeps: list[Sweep], options: Options) -> bo
     return (
         alone and plain and queues and sweep.kind == "edge" and "push" in options.directions
         and not sweep.steps[0].everywhere
-        and push.schedule.takes_classes and not push.format.splits
+        and push.schedule.takes_classes and not push.format.splits and options.narrow is None
         and options.compaction in ("online", "atomic") and options.combine == "atomic"
     )  # fmt: skip
 

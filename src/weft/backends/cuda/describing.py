@@ -166,6 +166,8 @@ def run_facts(
         facts |= {"registers": "not known", "clock": "counts of the emulation"}
     for name in options.directions:
         facts[name] = _side_text(options.side(name))
+    if options.narrow is not None and "push" in options.directions:
+        facts["narrow"] = _side_text(options.narrow)
     facts |= {"compaction": options.compaction, "dedup": options.dedup, "fuse": how.fuse}
     return {**facts, "launches": launches}
 

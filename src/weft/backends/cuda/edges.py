@@ -73,6 +73,9 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     starts: dict[str, str] = {}
     if push:
         starts["push"] = _sweep_phases(kernel, sweep, k, "push", then)
+        if options.narrow is not None and not (sweep.in_order or sorts_messages(sweep, options)):
+            few = _sweep_phases(kernel, sweep, k, "push", then, by="narrow")
+            starts["push"] = f"if (t.loop.narrow != 0) {{ {few} }} else {{ {starts['push']} }}"
     if pull:
         starts["pull"] = _sweep_phases(kernel, sweep, k, "pull", then)
     if arcs:
@@ -225,14 +228,19 @@ def degree_functor(kernel: Kernel) -> str:
     return "NoDegree{}"
 
 
-def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
-    """Add the phases of one direction; return the statement that starts them."""
+def _sweep_phases(
+    kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str, by: str = ""
+) -> str:
+    """Add the phases of one direction; return the statement that starts them.
+
+    `by` is the side whose schedule is taken; with it, what follows has been rendered before.
+    """
     options = kernel.options
     chosen = side_of(sweep, direction)
-    side = options.side(chosen)
+    side = options.side(by or chosen)
     way = "out" if direction == "push" else "in"
     rows = rows_of_sweep(side, side.schedule.rows)
-    name = f"{direction}_{k}"
+    name = f"{by or direction}_{k}"
     if direction == "push" and sorts_messages(sweep, options):
         return _sorted_push(kernel, sweep, k, then)
     deferred = sweep.mode == "deferred"
@@ -255,13 +263,16 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
         if lanes == 1 and direction == "push":
             lanes = kernel.lanes = lanes_of(kernel, sweep)
         if direction == "push":
-            visitor = push_visitor(kernel, sweep, f"Push{k}", chosen)
+            visitor = push_visitor(kernel, sweep, f"{(by or direction).title()}{k}", chosen)
             members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
         else:
             visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
             rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
             members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
-    finish = _finish(kernel, sweep, k, direction, kind, touched, then)
+    if by:
+        finish = f"finish_{direction}_{k}(t);"
+    else:
+        finish = _finish(kernel, sweep, k, direction, kind, touched, then)
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
@@ -279,7 +290,7 @@ def _sweep_phases(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     serial = sweep.in_order and direction == "push"
     start = sweep_parts(
         kernel, name, chosen, way, source, plain, body_of, [finish], turn=direction, kept=KEPT,
-        lanes=lanes, call=IN_ORDER if serial else "",
+        lanes=lanes, call=IN_ORDER if serial else "", by=by,
     )  # fmt: skip
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
     maps = maps or "Dedup::bitmask" in output

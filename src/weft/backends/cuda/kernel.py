@@ -51,6 +51,7 @@ class Options:
     push: Side
     pull: Side  # where the first message decides
     gather: Side  # where all messages of a row are combined
+    narrow: Side | None = None  # a push by one cluster, where it has a schedule of its own
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
@@ -78,13 +79,15 @@ class Options:
         return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
     def side(self, name: str) -> Side:
-        """Return a side by its name: push, pull or gather."""
-        return {"push": self.push, "pull": self.pull, "gather": self.gather}[name]
+        """Return a side by its name: push, pull, gather or narrow."""
+        found: Side = getattr(self, name)
+        return found
 
     @property
-    def sides(self) -> tuple[Side, Side, Side]:
+    def sides(self) -> tuple[Side, ...]:
         """Return all sides."""
-        return self.push, self.pull, self.gather
+        known = (self.push, self.pull, self.gather, self.narrow)
+        return tuple(side for side in known if side is not None)
 
     @property
     def map_kind(self) -> str:

@@ -137,10 +137,18 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         )  # fmt: skip
         return [*body, "waiting.end();"]
 
-    start = sweep_parts(
-        kernel, "relax", "push", "out", MAP if by_map else QUEUE, plain, body_of,
-        [finish], kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"),
-    )  # fmt: skip
+    def phases(name: str, by: str = "") -> str:
+        return sweep_parts(
+            kernel, name, "push", "out", MAP if by_map else QUEUE, plain, body_of, [finish],
+            kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"), by=by,
+        )  # fmt: skip
+
+    start, narrow = phases("relax"), kernel.options.narrow
+    if narrow is not None and narrow.frontier_in == side.frontier_in:
+        made = len(kernel.pieces)
+        few = phases("relax_narrow", by="narrow")
+        del kernel.pieces[made:]  # the visitor is the same
+        start = f"if (t.loop.narrow != 0) {{ {few} }} else {{ {start} }}"
     if kernel.options.classes or by_map:
         return kernel.ready(start, classes=kernel.options.classes, map_=by_map)
     return start

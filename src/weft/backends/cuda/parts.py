@@ -100,7 +100,7 @@ def _memory(kernel: Kernel, side: Side, name: str) -> str:
 
 
 def _call(kernel: Kernel, name: str, number: int, phase: int, lanes: int) -> str:
-    """Return the call of one phase of a schedule with `rows` and `visitor`."""
+    """Return the call of one phase of the schedule of a side with `rows` and `visitor`."""
     side = kernel.options.side(name)
     part = side.format.kinds[number].struct
     struct = f"{side.schedule.struct}<{part}<Vertex>, {lanes}>"
@@ -124,16 +124,18 @@ def sweep_parts(
     kernel: Kernel, name: str, side_name: str, way: str, source: str, plain: str,
     body_of: Callable[[Stage], list[str]], after: list[str], *, turn: str = "both",
     between: Sequence[str] = (), kept: Sequence[str] = (), lanes: int = 1, call: str = "",
+    by: str = "",
 ) -> str:  # fmt: skip
     """Add the phases of a sweep over all parts of a format; return the statement that starts them.
 
     `between` stands between two phases of the schedule, `kept` between two parts. With `call`, that
     is done with the rows of each part in place of the schedule. All phases use the visitor that
-    the first one brings.
+    the first one brings. `by` is the side whose schedule takes the rows, if that is another one.
     """
-    side = kernel.options.side(side_name)
+    by = by or side_name
+    side = kernel.options.side(by)
     kinds = side.format.kinds
-    skipped = side.schedule.phases - 1 if by_class(kernel, side_name) else 0
+    skipped = side.schedule.phases - 1 if by_class(kernel, by) else 0
     count = 1 if call else side.schedule.phases - skipped
     lists = [source == QUEUE and kind.virtual and kind.expands for kind in kinds]
     starts, at = [], len(kernel.phases)
@@ -154,7 +156,7 @@ def sweep_parts(
             last = number == len(kinds) - 1
             stage = Stage(
                 text, _rows(kernel, side, number, source, plain),
-                call or _call(kernel, side_name, number, phase + skipped, lanes), ends and last,
+                call or _call(kernel, by, number, phase + skipped, lanes), ends and last,
             )  # fmt: skip
             pieces = len(kernel.pieces)
             body = body_of(stage)
