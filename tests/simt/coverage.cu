@@ -81,7 +81,6 @@ struct Counter {
     static constexpr bool exits = does_exit;
     static constexpr bool batches = false;
     static constexpr bool marks = false;
-    static constexpr bool always_open = false;
     struct Row {
         i64 row;
         u32 lane;

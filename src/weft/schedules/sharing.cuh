@@ -142,26 +142,29 @@ template <class Format, class Visitor>
 WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                               typename Visitor::Partial& partial,
                               const typename Visitor::Row& held, i64 row, i64 slot, i64 end,
-                              i64 step) {
+                              u32 step) {
     if constexpr (Visitor::batches && Format::full_rows) {
         WEFT_UNROLL(1)
         for (; slot < end; slot += batch * step) {
+            // Small numbers: they are compared by one instruction.
+            const u32 left = static_cast<u32>(end - slot < batch * step ? end - slot : batch * step);
             i64 targets[batch];
             typename Visitor::Message messages[batch];
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
-                const i64 at = slot + k * step;
-                if (at < end) targets[k] = format.target(at, row);
+                if (k * step < left) targets[k] = format.target(slot + k * step, row);
             }
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
-                const i64 at = slot + k * step;
-                if (at < end) messages[k] = visitor.message_of(held, row, at, targets[k]);
+                if (k * step < left) {
+                    messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
+                }
             }
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
-                const i64 at = slot + k * step;
-                if (at < end) visitor.deliver(partial, held, row, at, messages[k]);
+                if (k * step < left) {
+                    visitor.deliver(partial, held, row, slot + k * step, messages[k]);
+                }
             }
         }
     } else {
@@ -175,7 +178,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
 template <u32 lanes, class Format, class Visitor, class Flag>
 WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
-                            i64 row, i64 slot, i64 end, i64 step, const Flag& flag) {
+                            i64 row, i64 slot, i64 end, u32 step, const Flag& flag) {
     if constexpr (!Visitor::exits) {
         take_batches(format, visitor, partial, held, row, slot, end, step);
         return;
@@ -236,28 +239,6 @@ WEFT_DEVICE void walk_alone(const Format& format, i64 row, i64 begin, i64 end, V
     typename Visitor::Partial partial = visitor.empty(held);
     take_alone(format, visitor, partial, held, row, begin, end);
     if constexpr (Visitor::collects) visitor.close(held, row, partial, true);
-}
-
-// The rows at places from `first` on, `stride` apart, walked one after another; all of them are
-// open. While one is walked the ends of the next are under way, and the number of the one after it:
-// a row would else begin with two loads that wait for each other, before those of its first arc.
-template <class Format, class RowAt, class Walk>
-WEFT_DEVICE void walk_ahead(const Format& format, i64 first, i64 count, i64 stride,
-                            const RowAt& row_at, const Walk& walk) {
-    const auto number = [&](i64 i) { return i < count ? row_at(i) : i64(-1); };
-    i64 row = number(first), next = number(first + stride);
-    i64 begin = row < 0 ? 0 : format.begin(row), end = row < 0 ? 0 : format.end(row);
-    WEFT_UNROLL(1)
-    for (i64 i = first; i < count; i += stride) {
-        const i64 later = number(i + 2 * stride);
-        const i64 next_begin = next < 0 ? 0 : format.begin(next);
-        const i64 next_end = next < 0 ? 0 : format.end(next);
-        if (row >= 0) walk(row, begin, end);
-        row = next;
-        begin = next_begin;
-        end = next_end;
-        next = later;
-    }
 }
 
 // A team of `width` neighbouring threads of a warp, a power of two of groups, walks a whole row.

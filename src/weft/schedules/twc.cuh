@@ -66,17 +66,17 @@ struct TwcSchedule {
         }
         constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
         const i64 units = num_groups<unit_lanes>(place);
-        walk_ahead(
-            format, first_group<unit_lanes>(place), for_warp, units,
-            [&](i64 i) { return rows.row(FOR_WARP, i); },
-            [&](i64 row, i64 begin, i64 end) {
-                if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
-                else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
-            });
-        walk_ahead(
-            format, first_group<lanes>(place), for_group, num_groups<lanes>(place),
-            [&](i64 i) { return rows.row(FOR_GROUP, i); },
-            [&](i64 row, i64 begin, i64 end) { walk_alone(format, row, begin, end, visitor); });
+        for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
+            const i64 row = rows.row(FOR_WARP, i);
+            const i64 begin = format.begin(row), end = format.end(row);
+            if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
+            else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
+        }
+        const i64 groups = num_groups<lanes>(place);
+        for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
+            const i64 row = rows.row(FOR_GROUP, i);
+            walk_alone(format, row, format.begin(row), format.end(row), visitor);
+        }
     }
 
     static WEFT_DEVICE u32 class_of(const Knobs& knobs, i64 degree) {

@@ -168,10 +168,11 @@ def launching(
     cluster = driver.limits.clusters
     fuse = options.fuse
     width = get("width") or "auto"
-    if width == "block" or width == "grid":
-        cluster = 1
+    if width == "block" or width == "grid" or not rendered.narrows:
+        cluster = 1  # some multiprocessors would have no room for a cluster
     grid = min(module.kernel(name).blocks_at_once(block, shared, cluster) for name in KERNELS[fuse])
-    narrow = 0 if width == "grid" or fuse != "all" else block * cluster
+    alone = rendered.narrows and width != "grid" and fuse == "all"
+    narrow = block * cluster if alone else 0
     knobs = {
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
         "items": int(get("items_per_thread") or 8),

@@ -72,6 +72,7 @@ class Rendered:
     held: frozenset[tuple[int, int, int]] = frozenset()
     fuse: str = "all"
     marks: bool = False  # blocks keep rows in markers
+    narrows: bool = True  # frontiers may become small, for one cluster to work on
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -134,7 +135,15 @@ def render(
         frozenset(kernel.held),
         options.fuse,
         kernel.marks,
+        _narrows(program, sweeps),
     )
+
+
+def _narrows(program: Program, sweeps: list[Sweep]) -> bool:
+    """Whether a frontier can become small: not of one superstep, nor where all vertices wake."""
+    last = sweeps[-1]
+    wakes_all = last.kind == "vertex" and last.last.wake == "all"
+    return program.mode != "run" and not (program.mode == "iterate" and wakes_all)
 
 
 def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:

@@ -126,7 +126,6 @@ class Visitor:
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
-            f"    static constexpr bool always_open = {str(not self.open).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {at}) {{\n"
             f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
