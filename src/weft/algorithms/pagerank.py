@@ -23,6 +23,7 @@ from weft.algorithms.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.many_pageranks import many_ranks
 from weft.config import Config
+from weft.device_adjacency import sums_of_keys
 from weft.devices import as_array, module_of, move
 from weft.engine.run import Run
 from weft.engine.state import full, scalar
@@ -229,7 +230,7 @@ def _summed(vertices: Array, values: Array, n: int) -> Array:
     xp = module_of(vertices)
     if not vertices.size:
         return xp.zeros(n)
-    return xp.bincount(vertices, values.astype(np.float64, copy=False), n)
+    return sums_of_keys(vertices, values.astype(np.float64, copy=False), n)
 
 
 def _start(warm_start: Any, g: Graph) -> Array:

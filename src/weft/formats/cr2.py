@@ -19,32 +19,38 @@ from weft.formats.regular import CODES, Piece, check_bits, cut
 from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import entry_dtype, expand_list
 
-_VERTICES = Array("vertices")
-_INSIDE, _BETWEEN = (_VERTICES, Array("targets", "uint8")), (_VERTICES, Array("targets"))
+_HELD = (Array("vertices"), Array("near", "uint8"), Array("far"))
 _LISTS = (Array("entries", "uint32"), Array("begins"))
-# The rows of 32 come first; each number is where those of one degree end.
-_ENDS = tuple(f"end_{1 << code}" for code in reversed(range(1, CODES)))
-_NUMBERS = ("first_place", *_ENDS)
+# On each side the rows of 32 come first; each number is where those of one degree end.
+_DEGREES = [1 << code for code in reversed(range(1, CODES))]
+_NEAR, _FAR = ([f"{side}_{degree}" for degree in _DEGREES] for side in ("near", "far"))
+_NUMBERS = ("near_rows", "near_slots", *_NEAR, *_FAR, "bits")
 
 
 def _begin(row: str) -> str:
-    """Return the first slot of a row as an expression: every end before it halves the step."""
-    steps = [f"min({row}, {{end_{2 << k}}}) << np.uint64({k})" for k in range(CODES - 1)]
+    """Return the first slot of a row as an expression."""
+    near, far = (_begin_of_side(row, "near"), _begin_of_side(f"({row} - {{near_rows}})", "far"))
+    return f"(({near}) if {row} < {{near_rows}} else ({{near_slots}} + {far}))"
+
+
+def _begin_of_side(row: str, side: str) -> str:
+    """Every end before a row halves the step."""
+    steps = [f"min({row}, {{{side}_{2 << k}}}) << np.uint64({k})" for k in range(CODES - 1)]
     return " + ".join([row, *(f"({step})" for step in steps)])
 
 
+# The number of the far end within the cluster: one byte, or two, the lower one first.
+_TWO_BYTES = "np.uint64({near}[{s} + {s}]) | np.uint64({near}[{s} + {s} + ONE]) << np.uint64(8)"
+_NUMBER = f"np.uint64({{near}}[{{s}}]) if {{bits}} <= np.uint64(8) else {_TWO_BYTES}"
 _LOOPS = (
     ("begin", _begin("{r}")),
     ("end", _begin("({r} + ONE)")),
-    ("place", "{first_place} + {s}"),
+    (
+        "target",
+        f"(({{v}} >> {{bits}} << {{bits}}) + ({_NUMBER})) if {{r}} < {{near_rows}} "
+        "else np.uint64({far}[{s} - {near_slots}])",
+    ),
 )
-_BETWEEN_LOOPS = (*_LOOPS, ("target", "{targets}[{s}]"))
-# The number of the far end within the cluster: one byte, or two, the lower one first.
-_TWO_BYTES = (
-    "np.uint64({targets}[{s} + {s}]) | np.uint64({targets}[{s} + {s} + ONE]) << np.uint64(8)"
-)
-_NUMBER = f"np.uint64({{targets}}[{{s}}]) if {{bits}} <= np.uint64(8) else {_TWO_BYTES}"
-_INSIDE_LOOPS = (*_LOOPS, ("target", f"({{v}} >> {{bits}} << {{bits}}) + ({_NUMBER})"))
 
 
 def build(
@@ -78,65 +84,60 @@ def _laid_out(
 ) -> Layout:
     """Return pieces as a layout; `slots` gives the slot of the adjacency at each of theirs."""
     n, arcs = int(offsets.size) - 1, int(targets.size)
-    sides = [pieces[:CODES], pieces[CODES:]]
-    rows = [sum(piece.rows for piece in side) for side in sides]
-    lists: dict[str, Any] = {}
+    falling = [pieces[:CODES][::-1], pieces[CODES:][::-1]]
+    ends = [list(accumulate(piece.rows for piece in side)) for side in falling]
+    rows = ends[0][-1] + ends[1][-1]
+    near = sum(piece.slots for piece in falling[0])
+    # Rows on either side begin at a multiple of their width, as the widest come first.
+    arrays = {
+        "vertices": xp.concatenate([piece.vertices for side in falling for piece in side]),
+        "near": xp.concatenate([piece.targets for piece in falling[0]]),
+        "far": xp.concatenate([piece.targets for piece in falling[1]]),
+    }
+    numbers = {"near_rows": ends[0][-1], "near_slots": near, "bits": bits}
+    for names, found in zip((_NEAR, _FAR), ends, strict=True):
+        numbers |= dict(zip(names, found, strict=False))
     if expands:
-        firsts = [sum(p.rows for p in side[k + 1 :]) for side in sides for k in range(CODES)]
-        lists["entries"], lists["begins"] = expand_list(
-            pieces, n, xp, dtype=entry_dtype(max(rows)), firsts=firsts
+        firsts = [0, *ends[0]][CODES - 1 :: -1] + [
+            ends[0][-1] + first for first in [0, *ends[1]][CODES - 1 :: -1]
+        ]
+        arrays["entries"], arrays["begins"] = expand_list(
+            pieces, n, xp, dtype=entry_dtype(rows), firsts=firsts
         )
-    inside = sum(piece.slots for piece in sides[0])
-    parts = [
-        _part(side, lists, first, bits, xp) for side, first in zip(sides, (0, inside), strict=True)
-    ]
+        numbers["wide"] = int(arrays["entries"].dtype.itemsize == 8)
     saved = 1 - pieces[0].targets.dtype.itemsize / targets.dtype.itemsize
     facts = {
-        "virtual rows": sum(rows),
-        "share inside": inside / max(arcs, 1),
-        "r": saved * inside / max(arcs, 1),
-        "f": sum(rows) / max(n, 1) - 1,
+        "virtual rows": rows,
+        "share inside": near / max(arcs, 1),
+        "r": saved * near / max(arcs, 1),
+        "f": rows / max(n, 1) - 1,
     }
 
     def places() -> Any:
-        found, ends = slots(), list(accumulate((piece.slots for piece in pieces), initial=0))
+        found, bounds = slots(), list(accumulate((piece.slots for piece in pieces), initial=0))
         order = [*reversed(range(CODES)), *reversed(range(CODES, 2 * CODES))]
-        return xp.concatenate([found[ends[k] : ends[k + 1]] for k in order])
+        return xp.concatenate([found[bounds[k] : bounds[k + 1]] for k in order])
 
-    return Layout(CR2 if expands else CR2_BARE, parts, places, facts)
-
-
-def _part(
-    side: Sequence[Piece], lists: dict[str, Any], first_place: int, bits: int, xp: Any
-) -> Part:
-    """Return the rows of one side, the widest first: so each begins at a multiple of its width."""
-    falling = side[::-1]
-    rows = list(accumulate(piece.rows for piece in falling))
-    arrays = {
-        "vertices": xp.concatenate([piece.vertices for piece in falling]),
-        "targets": xp.concatenate([piece.targets for piece in falling]),
-        **lists,
-    }
-    numbers = {"first_place": first_place, **dict(zip(_ENDS, rows, strict=False))}
-    if side[0].inside:
-        numbers["bits"] = bits
-    if lists:
-        numbers["wide"] = int(lists["entries"].dtype.itemsize == 8)
-    return Part(rows[-1], int(arrays["targets"].size), arrays, numbers)
+    part = Part(rows, arcs, arrays, numbers)
+    return Layout(CR2 if expands else CR2_BARE, [part], places, facts)
 
 
 def _pieces(layout: Layout) -> list[Piece]:
     """Return the rows of a layout by side and rising degree, as they were cut."""
+    (part,) = layout.parts
+    near_rows = part.numbers["near_rows"]
     pieces: list[Piece] = []
-    for k, part in enumerate(layout.parts):
+    for inside, names, last in ((True, _NEAR, near_rows), (False, _FAR, part.rows - near_rows)):
+        held = part.arrays["vertices"]
+        vertices = held[:near_rows] if inside else held[near_rows:]
+        targets = part.arrays["near" if inside else "far"]
         row = slot = 0
-        ends = [*(part.numbers[name] for name in _ENDS), part.rows]
         side = []
+        ends = [*(part.numbers[name] for name in names), last]
         for code, end in zip(reversed(range(CODES)), ends, strict=True):
-            last = slot + ((end - row) << code)
-            vertices, numbers = part.arrays["vertices"][row:end], part.arrays["targets"][slot:last]
-            side.append(Piece(k == 0, code, vertices, numbers))
-            row, slot = end, last
+            beyond = slot + ((end - row) << code)
+            side.append(Piece(inside, code, vertices[row:end], targets[slot:beyond]))
+            row, slot = end, beyond
         pieces += reversed(side)
     return pieces
 
@@ -148,13 +149,13 @@ def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, An
     return tuple(xp.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
 
 
-def _registered(name: str, title: str, kinds: tuple[Kind, ...], formula: str) -> Format:
+def _registered(name: str, title: str, kind: Kind, formula: str) -> Format:
     return register(
         Format(
             name=name,
             title=title,
-            kinds=kinds,
-            build=partial(build, expands=kinds[0].expands),
+            kinds=(kind,),
+            build=partial(build, expands=kind.expands),
             to_coo=to_coo,
             edit=edit,
             formula=formula,
@@ -169,32 +170,19 @@ def _registered(name: str, title: str, kinds: tuple[Kind, ...], formula: str) ->
 CR2 = _registered(
     "cr2",
     "rows of regular degrees, short numbers inside communities, an expand list",
-    (
-        Kind(
-            "InsideExpanded",
-            _INSIDE + _LISTS,
-            (*_NUMBERS, "bits", "wide"),
-            virtual=True,
-            expands=True,
-            loops=_INSIDE_LOOPS,
-        ),
-        Kind(
-            "BetweenExpanded",
-            _BETWEEN + _LISTS,
-            (*_NUMBERS, "wide"),
-            virtual=True,
-            expands=True,
-            loops=_BETWEEN_LOOPS,
-        ),
+    Kind(
+        "ExpandedRows",
+        _HELD + _LISTS,
+        (*_NUMBERS, "wide"),
+        virtual=True,
+        expands=True,
+        loops=_LOOPS,
     ),
     "(1 - r) E + 2 (1 + f) V + V",
 )
 CR2_BARE = _registered(
     "cr2_bare",
     "cr2 without the expand list: a push looks at every row",
-    (
-        Kind("InsideClusters", _INSIDE, (*_NUMBERS, "bits"), virtual=True, loops=_INSIDE_LOOPS),
-        Kind("BetweenClusters", _BETWEEN, _NUMBERS, virtual=True, loops=_BETWEEN_LOOPS),
-    ),
+    Kind("BareRows", _HELD, _NUMBERS, virtual=True, loops=_LOOPS),
     "(1 - r) E + (1 + f) V",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.adjacency import count_keys
 from weft.errors import ConfigError
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.csr import owners_of
@@ -23,7 +24,7 @@ def best_width(degrees: Any, xp: Any) -> int:
     n = int(degrees.size)
     if n == 0:
         return 1
-    counts = xp.bincount(xp.minimum(degrees, WIDEST + 1), minlength=WIDEST + 2)
+    counts = count_keys(xp.minimum(degrees, WIDEST + 1), WIDEST + 2)
     longer = n - xp.cumsum(counts)[: WIDEST + 1]  # by width: vertices with more arcs
     # A word for each place; in the rest, a word for each arc and three for each row.
     rest = xp.cumsum(longer[::-1])[::-1] + 3 * longer

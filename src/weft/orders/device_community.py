@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.device_adjacency import greatest_of_keys, row_of_slots
+from weft.device_adjacency import greatest_of_keys, row_of_slots, sums_of_keys
 from weft.devices import module_of
 from weft.orders.community import CLASSES, FEW, SWEEPS, class_of, unfolded
 
@@ -102,7 +102,7 @@ def _runs(keys: Array, weights: Array | None, xp: Any) -> tuple[Array, Array]:
 def _communities(arcs: _Arcs, n: int, total: float, xp: Any) -> Array:
     """Return a community for each vertex, as `community` does."""
     ones = xp.ones(arcs.rows.size) if arcs.weights is None else arcs.weights
-    weight = xp.bincount(arcs.rows, weights=ones, minlength=n)
+    weight = sums_of_keys(arcs.rows, ones, n)
     del ones
     community, volume = xp.arange(n, dtype=np.int64), weight.copy()
     kind = class_of(n, xp)
@@ -115,7 +115,7 @@ def _communities(arcs: _Arcs, n: int, total: float, xp: Any) -> Array:
                 rows, chosen = _better(part, community, weight, volume, total, n, xp)
                 community[rows] = chosen
                 moved += int(rows.size)
-                volume = xp.bincount(community, weights=weight, minlength=n)
+                volume = sums_of_keys(community, weight, n)
         if moved <= FEW * n:
             break
     return community

@@ -94,7 +94,8 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         gather=sides["gather"],
         rule=rule_of(request.options),
         compaction="ballot" if deterministic else get("compaction") or "online",
-        dedup="exact" if deterministic else get("dedup") or "exact",
+        # The list of the rows of a frontier has room for each row once.
+        dedup="exact" if deterministic or sides["push"].format.virtual else get("dedup") or "exact",
         combine=get("combine") or "atomic",
         deterministic=deterministic,
         ordered=bool(get("ordering", True)),

@@ -113,10 +113,7 @@ def _listing(kernel: Kernel, format_: str) -> list[str]:
     kernel.args.use("row_list")
     return [
         f"const auto format = {format_};",
-        "auto list = make_row_list(a, place, cells, format.num_rows());",
-        "list.begin();",
-        "list_rows(place, format, queue_of(a, loop.queue), loop.size, list);",
-        "list.end();",
+        "list_rows(place, format, queue_of(a, loop.queue), loop.size, a.row_list, cells + FAR);",
     ]
 
 

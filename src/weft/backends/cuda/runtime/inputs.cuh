@@ -70,30 +70,48 @@ struct VirtualRows {
     WEFT_DEVICE i64 row(i64 i) const { return holds(i) ? i : -1; }
 };
 
-// Append the rows of the vertices of a queue to a list, between its begin and end. Short stretches
-// of rows are taken by a thread, long ones by a warp. All threads of all blocks call together.
-template <class Format, class Vertex, class List>
+// List the rows of the vertices of a queue, which are different ones; `count` counts the rows.
+// A warp takes room for those of 32 vertices at once. Short stretches of rows are written by a
+// thread, long ones by the warp. All threads of all blocks call together.
+template <class Format, class Vertex>
 WEFT_DEVICE void list_rows(const Place& place, const Format& format, const Vertex* queue, i64 size,
-                           List& list) {
+                           i64* list, u64* count) {
     constexpr i64 few = 8;
     const i64 stride = num_groups<1>(place);
     const i64 first = first_group<1>(place) - lane_id();  // of the warp
     for (i64 i = first; i < size; i += stride) {
         const bool here = i + lane_id() < size;
         const i64 v = here ? static_cast<i64>(queue[i + lane_id()]) : 0;
+        i64 mine = 0;
+        if (here) {
+            auto ranges = format.ranges(v);
+            for (i64 begin = 0, end = 0; ranges.next(begin, end);) mine += end - begin;
+        }
+        i64 upto = mine;  // and the lanes before
+        for (u32 delta = 1; delta < warp_size; delta *= 2) {
+            const i64 below = shuffle_up(full_mask, upto, delta);
+            if (lane_id() >= delta) upto += below;
+        }
+        u64 first_place = 0;
+        const bool is_last = lane_id() == warp_size - 1;
+        if (is_last && upto != 0) first_place = atomic_add(count, static_cast<u64>(upto));
+        first_place = shuffle(full_mask, first_place, warp_size - 1);
+        i64 at = static_cast<i64>(first_place) + upto - mine;
         auto ranges = format.ranges(v);
         for (;;) {
             i64 begin = 0, end = 0;
             const bool more = here && ranges.next(begin, end);
             if (ballot(full_mask, more) == 0) break;
             const bool wide = end - begin > few;
-            for (i64 row = begin; !wide && row < end; ++row) list.append(row);
+            for (i64 row = begin; !wide && row < end; ++row) list[at + row - begin] = row;
             for (u32 left = ballot(full_mask, wide); left != 0; left &= left - 1) {
                 const u32 source = ffs(left) - 1;
                 const i64 from = shuffle(full_mask, begin, source);
                 const i64 to = shuffle(full_mask, end, source);
-                for (i64 row = from + lane_id(); row < to; row += warp_size) list.append(row);
+                const i64 there = shuffle(full_mask, at, source) - from;
+                for (i64 row = from + lane_id(); row < to; row += warp_size) list[there + row] = row;
             }
+            at += end - begin;
         }
     }
 }

@@ -105,15 +105,6 @@ WEFT_DEVICE auto make_reverse(const Args& a, const Loop& loop, const Place& plac
                               place.shared + a.output_at, a.bin_size};
 }
 
-// Where the rows of a part are listed; its bin has the room of one of vertices.
-template <class Args>
-WEFT_DEVICE Far<i64, false> make_row_list(const Args& a, const Place& place, u64* cells,
-                                          i64 capacity) {
-    using Vertex = typename Pointed<decltype(a.queue_0)>::type;
-    constexpr u32 wider = sizeof(i64) / sizeof(Vertex);
-    return {a.row_list, capacity, cells, place.shared + a.output_at, a.bin_size / wider};
-}
-
 template <class Args>
 WEFT_DEVICE void clear_spare(const Args& a, const Loop& loop, const Place& place, i64 words) {
     clear_words(place, map_of(a, loop.map + 2), words);
