@@ -8,13 +8,14 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
 
 from weft.backends.rules import wanted_direction
 from weft.backends.sweeping import MOST_ADDED
-from weft.config import of_side
+from weft.config import Config, of_side
 from weft.devices import move, to_host
 from weft.errors import ConfigError
 from weft.ir.evaluate import evaluate_arrays
@@ -22,7 +23,6 @@ from weft.ir.key import keyed, lifted_copy
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep, claim_field
 from weft.ir.request import Request
-from weft.topology import Topology
 
 _lock = threading.RLock()
 Make = Callable[[Program, frozenset[str]], Any]
@@ -73,33 +73,53 @@ class Preparation:
         return self.compiled()
 
 
-def made_of(program: Program, topology: Topology) -> dict[Any, Any]:
-    """Return what was made of a program for the runs on a topology, to be looked up by its key."""
-    by_topology = program.findings.get("made")
-    if by_topology is None:
-        by_topology = program.findings["made"] = weakref.WeakKeyDictionary()
-    made: dict[Any, Any] = by_topology.setdefault(topology, {})
-    return made
+# What of a request's options decides about code and launches; the others are about one run.
+_ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degree", "grid_degree")
 
 
-def compiled_for(
-    request: Request,
-    cache: dict[Any, Any],
-    shape: tuple[Any, ...],
-    make: Make,
+def asked_of(request: Request) -> tuple[Any, ...]:
+    """Return what a request asks for, as a part of keys."""
+    return tuple(map(request.options.get, _ASKED))
+
+
+def first_form(
+    request: Request, asked: tuple[Any, ...], prepare: Callable[[Request], Preparation]
 ) -> tuple[Any, list[Any]]:
-    """Return the compiled form of a request's program, its proofs checked here, and constants."""
-    preparation = Preparation(request, cache, shape, make)
-    compiled = preparation.compiled()
-    while True:
-        if not _starts_rightly(request, compiled, preparation.constants):
-            compiled = preparation.without("write_once")
-        elif not _holds_vertices(request, compiled):
-            compiled = preparation.without("index_proofs")
-        elif not _state_tells(request, compiled, preparation.constants):
-            compiled = preparation.without("operand_reuse")
-        else:
-            return compiled, preparation.constants
+    """Return the compiled form that a request's run tries first, and constants.
+
+    It is kept with the program, by the topology and by what is asked for.
+    """
+    by_topology = request.program.findings.get("made")
+    if by_topology is None:
+        by_topology = request.program.findings["made"] = weakref.WeakKeyDictionary()
+    made = by_topology.setdefault(request.topology, {})
+    key = (asked, kept_old(request), request.arcs)
+    found: tuple[Any, list[Any]] | None = made.get(key)
+    if found is None:
+        preparation = prepare(request)
+        found = made[key] = preparation.compiled(), preparation.constants
+    return found
+
+
+def proven_form(
+    request: Request, prepare: Callable[[Request], Preparation]
+) -> tuple[Any, list[Any]]:
+    """Return a compiled form of a request's program whose proofs hold, and constants."""
+    compiled, constants = first_form(request, asked_of(request), prepare)
+    preparation: Preparation | None = None
+    while refuted := _refuted(request, compiled, constants):
+        preparation = preparation or prepare(request)
+        compiled = preparation.without(refuted)
+    return compiled, constants
+
+
+def _refuted(request: Request, compiled: Compiled, constants: list[Any]) -> str:
+    """Return the name of a rewrite that rests on a proof which does not hold at the start."""
+    if not _starts_rightly(request, compiled, constants):
+        return "write_once"
+    if not _holds_vertices(request, compiled):
+        return "index_proofs"
+    return "" if _state_tells(request, compiled, constants) else "operand_reuse"
 
 
 def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
@@ -163,13 +183,13 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
             return constants[attr[1]]
         return None
 
-    if np.any(evaluate_arrays(accept, load)):
+    if evaluate_arrays(accept, load).any():
         return False
     # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
     claimed = load(("field", "v", claim_field(sweep.steps[0])))
-    if claimed.dtype.kind == "f":
+    if claimed.dtype.kind == "f" or not claimed.size:
         return True
-    room = int(np.iinfo(claimed.dtype).max) - int(np.max(claimed, initial=0))
+    room = int(np.iinfo(claimed.dtype).max) - max(0, int(claimed.max()))
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
 
 

@@ -106,11 +106,11 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
     """Compute an elementwise op; operands have `axes` axes in front of those of their features."""
     rank = len(value.shape)
-    operands = []
-    for operand, x in zip(value.args, args, strict=True):
-        x = np.asarray(x)
-        filler = (1,) * (rank - len(operand.shape))
-        operands.append(x.reshape(x.shape[:axes] + filler + x.shape[axes:]))
+    operands = [np.asarray(x) for x in args]
+    if rank:
+        for k, (operand, x) in enumerate(zip(value.args, operands, strict=True)):
+            filler = (1,) * (rank - len(operand.shape))
+            operands[k] = x.reshape(x.shape[:axes] + filler + x.shape[axes:])
     if value.op == "cast":
         return cast(operands[0], value.dtype)[()]
     if value.op == "bitcast":
@@ -118,7 +118,7 @@ def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
     if value.op == "broadcast":
         front = operands[0].shape[:axes]
         return np.broadcast_to(operands[0], front + value.shape)
-    return np.asarray(_NUMPY[value.op](*operands)).astype(value.dtype)[()]
+    return np.asarray(_NUMPY[value.op](*operands)).astype(value.dtype, copy=False)[()]
 
 
 # -- reductions

@@ -20,6 +20,8 @@ from weft.backends.sweeping import buffered_edges, refused, row_values
 from weft.ir.ops import Step
 from weft.ir.plan import Sweep, claim_field
 
+WORDS = 16  # of 64 rows each, in a share of a pull
+
 
 def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> None:
     """Render the phases of a sweep over edges; both directions if both are possible.
@@ -301,9 +303,9 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
     member = "dense or bits_a[u >> np.uint64(6)] & (ONE << (u & np.uint64(63)))"
     if sweep.rises:
         member = _state_member(kernel, sweep)
-    with whole_rows(kernel, "((n + 63) // 64)", 4, "in", unit=64):
+    out.line("later = np.uint64(0)")
+    with whole_rows(kernel, "((n + 63) // 64)", WORDS, "in", unit=64):
         out.line("word = np.uint64(0)")
-        out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
         with _accepting_rows(kernel, sweep):
             site = kernel.site("in", "s")
             overlay_pairs(kernel, site)
@@ -319,30 +321,40 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
 
 @contextmanager
 def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
-    """Open a loop over the rows v of a word that accept: those of 64 up to `top`.
+    """Open a loop over the rows v of a word that accept, of 64.
 
     Which of them accept and have in-edges is found first, by a loop without branches: whether one
-    does is as good as random, and every wrong guess of the processor costs as much as a row.
+    does is as good as random, and every wrong guess of the processor costs as much as a row. It is
+    found for the word after the present one, so that its first arcs come from memory meanwhile.
     """
     out, step = kernel.out, sweep.steps[0]
     offsets, targets = kernel.args.use("offsets", "in"), kernel.args.use("targets", "in")
     if step.accept is None:
+        out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
         with out.block("for v in range(i << np.uint64(6), top):"):
             out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
             yield
         return
-    out.line("waiting = np.uint64(0)")
-    with out.block("for v in range(i << np.uint64(6), top):"):
-        site = kernel.site("in", "s")
-        overlay_pairs(kernel, site)
-        tested = replace(site, frozen=frozenset(sweep.frozen_accept))
-        test = kernel.block_value(step.accept, tested, step)
-        out.line(f"there = np.uint64({offsets}[v + ONE] > {offsets}[v])")
-        out.line(f"waiting |= (np.uint64({test}) & there) << (v & np.uint64(63))")
-    out.line("ahead = waiting")
-    with out.block("while ahead != np.uint64(0):"):
-        out.line(f"prefetch({targets}, {offsets}[(i << np.uint64(6)) + np.uint64(ctz(ahead))])")
-        out.line("ahead &= ahead - ONE")
+    out.line("waiting = later")
+    out.line(
+        "unfound = i if i == np.uint64(low) else i + ONE"
+    )  # the first word is still to be found
+    with out.block("for w in range(unfound, min(i + np.uint64(2), np.uint64(high))):"):
+        out.line("later = np.uint64(0)")
+        out.line("top = min((w + ONE) << np.uint64(6), np.uint64(n))")
+        with out.block("for v in range(w << np.uint64(6), top):"):
+            site = kernel.site("in", "s")
+            overlay_pairs(kernel, site)
+            tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+            test = kernel.block_value(step.accept, tested, step)
+            out.line(f"there = np.uint64({offsets}[v + ONE] > {offsets}[v])")
+            out.line(f"later |= (np.uint64({test}) & there) << (v & np.uint64(63))")
+        out.line("ahead = later")
+        with out.block("while ahead != np.uint64(0):"):
+            out.line(f"prefetch({targets}, {offsets}[(w << np.uint64(6)) + np.uint64(ctz(ahead))])")
+            out.line("ahead &= ahead - ONE")
+        with out.block("if w == i:"):
+            out.line("waiting = later")
     with out.block("while waiting != np.uint64(0):"):
         out.line("v = (i << np.uint64(6)) + np.uint64(ctz(waiting))")
         out.line("waiting &= waiting - ONE")

@@ -25,10 +25,11 @@ from weft.backends.cpu.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED
 from weft.backends.cpu.render import Rendered, render
 from weft.backends.limits import TimeLimit
 from weft.backends.planning import (
+    Preparation,
     check_directions,
-    compiled_for,
     directions_of,
     kept_old,
+    proven_form,
     wants_state,
 )
 from weft.backends.rules import rule_of
@@ -70,8 +71,8 @@ class Compiled:
 _compiled: dict[Any, Compiled] = {}
 
 
-def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
-    """Return the compiled form of a request's program and its constants."""
+def prepare(request: Request) -> Preparation:
+    """Return a request's program, ready to be compiled or found."""
     topology = request.topology
     kept = kept_old(request)
     directions = directions_of(request)
@@ -86,7 +87,12 @@ def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
     def make(program: Program, off: frozenset[str]) -> Compiled:
         return _make(replace(request, program=program), directions, kept, off)
 
-    return compiled_for(request, _compiled, shape, make)
+    return Preparation(request, _compiled, shape, make)
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    return proven_form(request, prepare)
 
 
 def formats_of(request: Request) -> dict[str, Any]:

@@ -17,16 +17,19 @@ SINGULAR = 3
 NOT_POSITIVE = 4
 
 # Counters of a phase; three groups take turns, so that one barrier per phase is enough: the group
-# of the next phase is cleared while that of the last one may still be read.
-TAIL = 0 * STRIDE  # length of the queue being filled
-CURSOR = 1 * STRIDE  # next item to hand out
-EDGES = 2 * STRIDE  # out-edges of the vertices put into the queue
-LOOKED = 3 * STRIDE  # edges looked at
-CHANGED = 4 * STRIDE  # vertices that changed
-STOPPED = 5 * STRIDE  # the stop flag as one thread saw it
-TOUCHED = 6 * STRIDE  # length of the list of vertices that got a message
-FAR = 7 * STRIDE  # length of the list of vertices that wait
-GROUP = 8 * STRIDE
+# of the next phase is cleared while that of the last one may still be read. What threads add to
+# when they end a phase lies side by side: each fetches one cell from the other threads, and one
+# more to read all sums, where a phase may be over in a few microseconds.
+TAIL = 0  # length of the queue being filled
+EDGES = 1  # out-edges of the vertices put into the queue
+LOOKED = 2  # edges looked at
+CHANGED = 3  # vertices that changed
+STOPPED = 4  # the stop flag as one thread saw it
+TOUCHED = 5  # length of the list of vertices that got a message
+FAR = 6  # length of the list of vertices that wait
+SUMS = 7
+CURSOR = STRIDE  # next item to hand out
+GROUP = 2 * STRIDE
 COUNTERS = FIRST_FREE
 SAVED = COUNTERS + 3 * GROUP  # what a paused loop goes on with (one word each)
 SAVED_WORDS = 32
@@ -58,8 +61,9 @@ def counters(ctl, phase, tid):
     """Return the counters of a phase; one thread clears those of the next."""
     if tid == 0:
         following = COUNTERS + ((phase + 1) % 3) * GROUP
-        for cell in range(0, GROUP, STRIDE):
-            ctl[following + cell] = 0
+        for word in range(SUMS):
+            ctl[following + word] = 0
+        ctl[following + CURSOR] = 0
     return COUNTERS + (phase % 3) * GROUP
 
 

@@ -48,11 +48,14 @@ def fetch_rows_ahead(kernel: Kernel, item: str, places: list[str]) -> None:
     out.line(f"ahead = {item.format('AHEAD_ARCS')}")
     out.line(f"prefetch({targets}, {offsets}[ahead])")
     out.line(f"ahead = {item.format('AHEAD_TARGETS')}")
-    out.line(f"until = min({offsets}[ahead] + FEW_ARCS, {offsets}[ahead + ONE])")
-    with out.block(f"for s in range({offsets}[ahead], until):"):
-        out.line(f"w = np.uint64({targets}[s])")
-        for place in places:
-            out.line(f"prefetch({place})")
+    # As many arcs of every row, be they those of the next one: a loop that ends with the row would
+    # be guessed wrong by the processor, which costs more than a few fetches in vain.
+    with out.block("if arcs >= FEW_ARCS:"):
+        out.line(f"few = min({offsets}[ahead], np.uint64(arcs) - FEW_ARCS)")
+        with out.block("for nth in range(FEW_ARCS):"):
+            out.line(f"w = np.uint64({targets}[few + nth])")
+            for place in places:
+                out.line(f"prefetch({place})")
 
 
 def fetch_arcs_ahead(kernel: Kernel, places: list[str]) -> None:

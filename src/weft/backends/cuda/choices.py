@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.conversions import class_starts
@@ -11,9 +11,9 @@ from weft.backends.cuda.costs import WARP, common_lanes, default_schedule, shape
 from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
-from weft.backends.planning import directions_of, wants_state
+from weft.backends.planning import asked_of, directions_of, wants_state
 from weft.backends.rules import rule_of
-from weft.config import NARROW, SIDES, Config, each_choice, of_side
+from weft.config import NARROW, SIDES, each_choice, of_side
 from weft.errors import ConfigError
 from weft.ir.request import Request
 from weft.topology import Topology
@@ -42,13 +42,6 @@ class Launching:
 
 
 _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
-# What of a request's options decides about code and launches; the others are about one run.
-_ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degree", "grid_degree")
-
-
-def asked_of(request: Request) -> tuple[Any, ...]:
-    """Return what a request asks for, as a part of keys."""
-    return tuple(map(request.options.get, _ASKED))
 
 
 def choose_options(request: Request, kept: frozenset[str]) -> Options:

@@ -11,7 +11,7 @@ import numpy as np
 from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
 from weft.backends.cuda.binding import Binder
-from weft.backends.cuda.choices import Launching, asked_of, choose_options, launching
+from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
@@ -22,9 +22,10 @@ from weft.backends.cuda.text import c_type
 from weft.backends.limits import TimeLimit
 from weft.backends.planning import (
     Preparation,
+    asked_of,
     check_directions,
+    first_form,
     kept_old,
-    made_of,
     may_start_anywhere,
 )
 from weft.errors import FaultError
@@ -151,14 +152,9 @@ def execute(request: Request) -> Outcome:
     """Run a request to its end."""
     device = request.topology.device
     driver = request.options.get("driver") or driver_of(device.kind, device.index)
-    made = made_of(request.program, request.topology)
     asked = asked_of(request)
-    key = (asked, kept_old(request), request.arcs)
+    compiled, constants = first_form(request, asked, prepare)
     preparation: Preparation | None = None
-    if key not in made:
-        preparation = prepare(request)
-        made[key] = preparation.compiled(), preparation.constants
-    compiled, constants = made[key]
     workspace = workspaces.take(request.topology, driver)
     while True:
         run = _Run(request, compiled, constants, workspace, asked)
