@@ -72,6 +72,27 @@ template <u32 lanes, bool closes, class Format, class Rows, class Visitor>
 WEFT_DEVICE Share ask_for_row(const Format& format, const Rows& rows, i64 place, i64 limit,
                               Visitor& visitor) {
     Share share = {-1, 0, 0, 0};
+    if constexpr (!Visitor::asks && lanes > 0) {  // every thread for itself
+        if (place < limit) share.row = rows.row(place);
+        if (share.row >= 0) {
+            share.begin = format.begin(share.row);
+            share.degree = format.end(share.row) - share.begin;
+        }
+        if constexpr (closes && Visitor::collects) {
+            const u32 group = lane_id() / lanes * lanes;
+            u32 empty = share.row >= 0 && share.degree == 0 ? 1u << lane_id() : 0u;
+            if constexpr (lanes > 1) empty = ballot(Group<lanes>::mask(), empty != 0);
+            for (; empty != 0; empty &= empty - 1) {
+                i64 row = share.row;
+                if constexpr (lanes > 1) {
+                    row = shuffle(Group<lanes>::mask(), row, ffs(empty) - 1 - group, lanes);
+                }
+                const typename Visitor::Row held = visitor.load(row);
+                visitor.close(held, row, visitor.empty(held), true);
+            }
+        }
+        return share;
+    }
     const u32 width = lanes == 0 ? block_size() : lanes;
     const u32 lane = Group<lanes>::lane();
     const i64 first = place - lane;

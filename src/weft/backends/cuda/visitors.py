@@ -125,6 +125,7 @@ class Visitor:
             f'sizeof(Partial) <= {self.partial_bytes}, "as the host counted");\n'
             f"    static constexpr bool collects = {str(self.collects).lower()};\n"
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
+            f"    static constexpr bool asks = {str(bool(self.open)).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {at}) {{\n"

@@ -47,6 +47,7 @@
 //   struct Partial;                              what a row gathers; trivially copyable
 //   static constexpr bool collects;              false: partials are empty and are never merged
 //   static constexpr bool exits;                 false: take never asks to leave the row
+//   static constexpr bool asks;                  false: every row is open
 //   bool open(i64 row);                          whether the arcs of the row are wanted at all
 //   Row load(i64 row);
 //   Partial empty(const Row&);
