@@ -156,7 +156,8 @@ class Config:
         Threads that work together: on the features of one edge or vertex, as many as there are
         features up to this number, and under the schedule ``"row"`` on one row. 1, 2, 4, 8, 16, 32,
         or ``"block"``, which is about rows alone. With 1 each thread takes whole vectors and
-        matrices, the feature-blind way. By default that is so for up to 16 features. GPU.
+        matrices, one feature at a time: the feature-blind way. By default a thread takes 32 bytes
+        of a vector. GPU.
     items_per_thread
         Rows and edges that a thread takes in a stretch under ``"merge"``: 1 to 64. GPU.
     block_size

@@ -94,3 +94,26 @@ def may_carry(program: Program, sweeps: list[Sweep]) -> bool:
     facts = block_facts(*(block for _, block in step.hoisted))
     steady = not (facts.scalars & sweeps[0].facts.reduced) and "superstep" not in facts.loads
     return bool(step.hoisted) and steady and not facts.old and len(sweeps[0].steps) == 1
+
+
+def may_turn(program: Program, sweeps: list[Sweep], kept_old: frozenset[str]) -> Sweep | None:
+    """Return the sweep whose second buffers and what they stand for may change places.
+
+    That saves copying: the sweep writes all of them, at least where all vertices run, and no other
+    sweep has any. The last superstep may leave results in the buffers.
+    """
+    if program.mode != "iterate" or program.refill or program.trail:
+        return None
+    vertices = [sweep for sweep in sweeps if sweep.kind == "vertex" and sweep.buffered]
+    edges = [sweep for sweep in sweeps if sweep.kind == "edge" and buffered_edges(sweep)]
+    if len(vertices) + len(edges) != 1:
+        return None
+    (sweep,) = vertices + edges
+    step = sweep.last
+    if len(sweep.steps) > 1 or sweep.buffered_old & kept_old:
+        return None
+    if sweep.kind == "vertex":
+        return sweep if len(sweeps) == 1 else None
+    others = [other for other in sweeps if other is not sweep]
+    alone = not any(buffered_edges(sweep) & other.facts.edge_written for other in others)
+    return sweep if alone and step.everywhere and step.accept is None else None

@@ -104,6 +104,7 @@ class Binder:
         self.n = request.topology.num_vertices
         self.arcs = request.topology.num_arcs
         self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
+        self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
         self.trail_room = max(self.n, 1)
         self.trail_steps = 1024
         self._layouts: dict[tuple[str, str], Ordered] = {}
@@ -128,8 +129,16 @@ class Binder:
         buffer[: field.size] = field
         return buffer
 
+    def _second(self, key: Any, field: Any) -> Any:
+        """Return a second buffer: a copy, or what is written before anybody reads it."""
+        if not self.rendered.turns:
+            return self._copy(key, field)
+        buffer = self.workspace.get(key, field.size, field.dtype)
+        self.turned[key] = field, buffer
+        return buffer
+
     def _next(self, name: str) -> Any:
-        return self._copy(("next", name), self._field(name))
+        return self._second(("next", name), self._field(name))
 
     def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Any:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
@@ -182,6 +191,11 @@ class Binder:
         """Return a lock for each vertex, all of them open: whoever took one gave it back."""
         return self.workspace.get("pair_locks", self.n, np.uint32)
 
+    def turn_back(self) -> None:
+        """Write second buffers into the fields whose places they took."""
+        for field, buffer in self.turned.values():
+            field[:] = buffer[: field.size]
+
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
         for buffer, fields, wide in self.pairs:
@@ -202,7 +216,7 @@ class Binder:
         return flat(self.request.edge_fields[name])
 
     def _edge_next(self, name: str) -> Any:
-        return self._copy(("edge_next", name), self._edge_state(name))
+        return self._second(("edge_next", name), self._edge_state(name))
 
     def _offsets(self, direction: Direction) -> Any:
         return self.topology.adjacency(direction).offsets

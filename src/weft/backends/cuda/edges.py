@@ -426,6 +426,9 @@ def _finish(
         reach = "(t.a.arcs - t.loop.explored)" if sweep.mode == "once" else "t.a.arcs"
         lines.append(f"t.loop.share = share_of(t.loop.looked, {reach});")
     buffered = sorted(buffered_edges(sweep))
+    if buffered and sweep is kernel.turning:
+        lines.append("t.loop.swapped = !t.loop.swapped;")
+        buffered = []
     if touched or chain or buffered:  # the counters of the sweep are gone after another phase
         lines.append("keep_counts(t);")
     if touched and not chain:

@@ -218,6 +218,8 @@ class _Run:
             elif status != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
+        if self.saved("swapped"):
+            self.binder.turn_back()
         return self._check_fault()
 
     def outcome(self) -> Outcome:

@@ -137,6 +137,7 @@ class Kernel:
     pairs: dict[str, str] = field(default_factory=dict)  # key field -> array of packed pairs
     wide_pairs: set[str] = field(default_factory=set)  # those of two words
     carries_hoisted: bool = False
+    turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True

@@ -24,7 +24,7 @@ from weft.backends.cuda.vertices import (
     render_vertex_sweep,
     take_snapshots,
 )
-from weft.backends.sweeping import buffered_edges, may_carry
+from weft.backends.sweeping import buffered_edges, may_carry, may_turn
 from weft.ir.ops import Program, Reduction
 from weft.ir.plan import Sweep
 
@@ -73,6 +73,7 @@ class Rendered:
     fuse: str = "all"
     marks: bool = False  # blocks keep rows in markers
     narrows: bool = True  # frontiers may become small, for one cluster to work on
+    turns: bool = False  # second buffers change places with what they stand for
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -136,6 +137,7 @@ def render(
         options.fuse,
         kernel.marks,
         _narrows(program, sweeps),
+        kernel.turning is not None,
     )
 
 
@@ -244,7 +246,9 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
         kernel.first = superstep(kernel, sweeps, 0, "run", then)
         return
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)
+    kernel.turning = may_turn(kernel.program, sweeps, kernel.options.kept_old)
     enter = superstep(kernel, sweeps, 0, "wake", "end_step(t);")
+    _turned_arrays(kernel)  # asks for them
     if program.trail:
         enter = _trail_phase(kernel, enter)
     lines = []
@@ -350,12 +354,12 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     for side in options.sides:
         files += [*side.format.headers, *side.schedule.headers]
     included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
-    swaps = ""
-    if kernel.carries_hoisted:
-        swaps = "".join(
-            f"        exchange({now.replace('a.', 'turned.')}, {nxt.replace('a.', 'turned.')});\n"
-            for now, nxt in hoisted_arrays(kernel, sweeps[0])
-        )
+    turned = hoisted_arrays(kernel, sweeps[0]) if kernel.carries_hoisted else []
+    turned += _turned_arrays(kernel)
+    swaps = "".join(
+        f"        exchange({now.replace('a.', 'turned.')}, {nxt.replace('a.', 'turned.')});\n"
+        for now, nxt in turned
+    )
     phases = "\n".join(_phase_text(kernel, phase, swaps) for phase in kernel.phases)
     runs = "\n".join(
         f"            case {p.number}: phase_{p.name}(given, loop, scalars, place, cells); break;"
@@ -390,6 +394,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     )
     index = c_type(program.signature.index_dtype)
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
+    if options.feature_lanes == 1:
+        included = f"#define WEFT_FEATURE_BLIND\n{included}"
     return f"""{included}
 
 using namespace weft;
@@ -462,6 +468,17 @@ def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
     return f"WEFT_BOUNDS(256, {blocks})"
+
+
+def _turned_arrays(kernel: Kernel) -> list[tuple[str, str]]:
+    """Return the arrays that change places with their second buffers."""
+    sweep, use = kernel.turning, kernel.args.use
+    if sweep is None:
+        return []
+    if sweep.kind == "edge":
+        names = sorted(buffered_edges(sweep))
+        return [(use("edge_state", name), use("edge_next", name)) for name in names]
+    return [(use("field", name), use("next", name)) for name in sorted(sweep.buffered)]
 
 
 def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:

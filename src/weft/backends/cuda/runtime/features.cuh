@@ -22,7 +22,11 @@ namespace weft {
 WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 64 ? count : 1; }
 
 // How many columns a lane has side by side: as many as an access can take, where all lanes have some.
+// Who asked to be blind to features takes them one by one.
 WEFT_DEVICE constexpr u32 packed(u32 columns, u32 lanes) {
+#ifdef WEFT_FEATURE_BLIND
+    if (lanes == 1) return 1;
+#endif
     const u32 each = columns > 1 ? lanes : 1;
     return columns % 4 == 0 && columns > 2 * each ? 4 : columns % 2 == 0 && columns > each ? 2 : 1;
 }
