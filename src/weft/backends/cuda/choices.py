@@ -171,8 +171,8 @@ def launching(
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
         "items": int(get("items_per_thread") or 8),
         "warp_degree": int(get("warp_degree") or 32),
-        "block_degree": int(get("block_degree") or (MARKED_DEGREE if rendered.marks else 1024)),
-        "grid_degree": int(get("grid_degree") or 1 << 16),
+        "block_degree": int(get("block_degree") or _block_degree(rendered)),
+        "grid_degree": int(get("grid_degree") or _grid_degree(rendered)),
         "bin_size": bin_size,
         "output_at": schedule_bytes,
         "touched_at": schedule_bytes + output_bytes,
@@ -186,6 +186,18 @@ def launching(
     degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
     return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _block_degree(rendered: Rendered) -> int:
+    """Return the degree from which on a row is a block's: wide groups are few in a warp."""
+    return MARKED_DEGREE if rendered.marks else max(256, min(1024, 4096 // rendered.widest))
+
+
+def _grid_degree(rendered: Rendered) -> int:
+    """Return the degree from which on all blocks share a row (docs/design/lanes.md)."""
+    if rendered.widest == 1:
+        return 1 << 16
+    return 8192 if rendered.widest <= 4 else 4096
 
 
 def _marker_bits(request: Request, index_bytes: int) -> int:

@@ -148,6 +148,7 @@ class Kernel:
     thens: list[str] = field(default_factory=list)
     lanes: int = 1  # threads that take one item together, in the phase being rendered
     spread: bool = False  # whether they share its features
+    widest: int = 1  # most lanes that share features
     registers: int = 0  # of the largest partial result and of the messages under way
     held: set[tuple[int, int, int]] = field(default_factory=set)  # see Rendered
     first: str = ""  # the statement that begins the loop
@@ -204,6 +205,7 @@ class Kernel:
         """Render what groups of so many lanes run, each with features of its own."""
         before = self.lanes, self.spread
         self.lanes, self.spread = lanes, lanes > 1
+        self.widest = max(self.widest, lanes)
         yield
         self.lanes, self.spread = before
 

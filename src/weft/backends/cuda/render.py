@@ -74,6 +74,7 @@ class Rendered:
     marks: bool = False  # blocks keep rows in markers
     narrows: bool = True  # frontiers may become small, for one cluster to work on
     turns: bool = False  # second buffers change places with what they stand for
+    widest: int = 1  # most lanes that share features
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -138,6 +139,7 @@ def render(
         kernel.marks,
         _narrows(program, sweeps),
         kernel.turning is not None,
+        kernel.widest,
     )
 
 

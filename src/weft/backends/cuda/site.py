@@ -155,6 +155,8 @@ class Site:
         return self.args.use(*binding, *([self.layout] if self.layout else []))
 
     def _reverse(self) -> str:
+        if self.direction == "in" and not self.traits.directed and not self.layout:
+            return self.slot  # the slots of both directions are the same array
         return self._entry(self.args.use("reverse"), self.arc())
 
     def _rank(self) -> str:

@@ -105,11 +105,12 @@ WEFT_DEVICE Vec<T, 1, n, lanes> solve_spd(Vec<T, n, n, lanes> a, Vec<T, 1, n, la
             return fill<Vec<T, 1, n, lanes>>(T(0));
         }
         const T root = real::sqrt(pivot);
-        const T solved = x.get(0, column WEFT_PASS) / root;
+        const T scale = T(1) / root;  // one division for the whole column
+        const T solved = x.get(0, column WEFT_PASS) * scale;
         T own[A::width];  // the factors of the rows that have the numbers of this lane's columns
         WEFT_UNROLL(whole)
         for (u32 i = column; i < n; ++i) {
-            const T factor = i == column ? root : a.get(i, column WEFT_PASS) / root;
+            const T factor = i == column ? root : mul(a.get(i, column WEFT_PASS), scale);
             WEFT_UNROLL(whole)
             for (u32 j = 0; j < A::width; ++j) {
                 if (A::column(j) == i) own[j] = factor;
