@@ -34,6 +34,9 @@ ITERATIONS = 20
 TUNING_SHARE, TABLE_SHARE = 0.4, 0.5  # of the budget
 SEED = 1
 MISSING = 0.1  # of a table: with more, no search is replayed on it
+TOLD_EVERY = 5.0  # seconds
+# Second best and worst over the best, and how often the second best has another format.
+THESIS = "GRAssembler's thesis: 1.16 ×, 21.5 ×, 53 %"
 SLOWEST = 40.0  # times the best: what takes longer is stopped, and told as that
 CPU_TASKS = {"components": "connected_components"}
 
@@ -62,7 +65,7 @@ class Progress:
 
 
 def measure_table(
-    workload: Any, task: str, space: Any, seconds: float
+    workload: Any, task: str, space: Any, seconds: float, say: Any
 ) -> tuple[dict[Any, float], list[Any], int]:
     """Time every configuration of a space; returns times, trials and how many were not reached."""
     import weft
@@ -78,8 +81,10 @@ def measure_table(
     bench = Bench(call, workload.graph.topology.device, trusted=True, patience=patience)
     waiting = tuner_replay.every_config(space)
     random.Random(SEED).shuffle(waiting)  # what there is time for is a fair sample
-    trials, ahead = [], []
+    trials: list[Any] = []
+    ahead: list[Any] = []
     deadline = time.perf_counter() + seconds
+    told = time.perf_counter()
     try:
         bench.start()
         while (waiting or ahead) and time.perf_counter() < deadline:
@@ -92,6 +97,9 @@ def measure_table(
                 continue
             ahead.remove(ready)
             trials.append(bench.measure(ready))
+            if time.perf_counter() - told > TOLD_EVERY:
+                told = time.perf_counter()
+                say(f"  table: {len(trials)} of {space.size}, best so far {bench.best_ms:.3f} ms")
     finally:
         bench.close()
     times = {t.config: t.ms for t in trials if t.status in ("ok", "stopped")}
@@ -110,7 +118,7 @@ def compare(workload: Any, task: str, tuning_s: float, table_s: float, say: Any)
     )
     say(f"{where}: tuned in {report.seconds:.1f} s, {len(report.trials)} tried\n{report}")
     space = tuner_replay.sub_space(report.space)
-    times, trials, missing = measure_table(workload, task, space, table_s)
+    times, trials, missing = measure_table(workload, task, space, table_s, say)
     distinct = [t for t in trials if t.config in times and t.same_as is None]
     ranked = sorted(((t.config, t.ms) for t in distinct), key=lambda item: item[1])
     wrong = [*report.errors, *(t for t in trials if t.status in ("wrong", "failed"))]
@@ -188,7 +196,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     lines = [
         f"second best pair of format and schedule {_geomean(seconds):.2f} × best, worst "
         f"{_geomean(worsts):.1f} × best (geometric means of {len(timed)}); another format in "
-        f"second place: {differ:.0%}",
+        f"second place: {differ:.0%} ({THESIS})",
         f"tuned {_geomean(ratios):.2f} × the exhaustive best, at most {max(ratios):.2f}; within "
         f"10 %: {sum(ratio <= 1.1 for ratio in ratios)} of {len(timed)}",
     ]

@@ -7,6 +7,7 @@ import random
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from weft.config import NARROW, Config
@@ -16,6 +17,8 @@ from weft.tuning.space import Axis, Space
 LEAST, MOST = 200, 400
 NEAR = 1.1
 SEEDS = 40
+FEW_SEEDS = 5  # of a sampler that takes its time
+PATIENCE = 4  # times as many suggestions as configurations: some are not possible, or come again
 USUAL = {"format": "csr", "schedule": "warp", "block_size": 256}  # the engine's choice, about
 # Tried in this order beside formats and schedules, for as long as the product stays below `MOST`.
 FURTHER: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -95,15 +98,20 @@ class Replayed:
 
 
 def replay(space: Space, times: Mapping[Config, float]) -> list[Replayed]:
-    """Return how the tuner's search, random search and successive halving do on known times."""
+    """Return how the tuner's search and others do on known times.
+
+    The others are random search, successive halving and, where Optuna is installed, its sampler by
+    Parzen estimators (TPE), which may try as many configurations as the tuner did.
+    """
     best = min(times.values())
+    ours = _coordinate(space, times, best)
     runs = [_random(times, best, seed) for seed in range(SEEDS)]
     halved = [_halving(times, best, seed) for seed in range(SEEDS)]
-    return [
-        _coordinate(space, times, best),
-        _mean("random order", runs),
-        _mean("successive halving", halved),
-    ]
+    found = [ours, _mean("random order", runs), _mean("successive halving", halved)]
+    if find_spec("optuna") is not None:
+        sampled = [_sampled(space, times, best, int(ours.tried), seed) for seed in range(FEW_SEEDS)]
+        found.append(_mean("Optuna's TPE", sampled))
+    return found
 
 
 def _coordinate(space: Space, times: Mapping[Config, float], best: float) -> Replayed:
@@ -143,6 +151,33 @@ def _halving(times: Mapping[Config, float], best: float, seed: int) -> Replayed:
     order = list(times.values())
     random.Random(seed).shuffle(order)
     return _replayed("successive halving", order[: max(1, len(order) // 4)], best)
+
+
+def _sampled(
+    space: Space, times: Mapping[Config, float], best: float, count: int, seed: int
+) -> Replayed:
+    """Let Optuna choose `count` different configurations, one after another.
+
+    What is not possible is told as twice the worst time; what was chosen before is told at once.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    missing = 2 * max(times.values())
+    tried: dict[Config, float] = {}
+    for _ in range(PATIENCE * count):
+        trial = study.ask()
+        config = Config()
+        for axis in space.axes:
+            number = trial.suggest_categorical(axis.name, list(range(len(axis.values))))
+            config = axis.set(config, axis.values[number])
+        if config in times:
+            tried[config] = times[config]
+        study.tell(trial, times.get(config, missing))
+        if len(tried) >= count:
+            break
+    return _replayed("Optuna's TPE", list(tried.values()), best)
 
 
 def _replayed(name: str, order: Sequence[float], best: float) -> Replayed:

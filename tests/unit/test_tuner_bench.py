@@ -1,7 +1,9 @@
 """The benchmark of the tuner: its sub-spaces, its replayed searches, and one small run."""
 
 import json
+import random
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,34 @@ def test_replayed_searches_are_counted():
     assert ours.ratio == by_chance.ratio == 1.0
     assert ours.until_near <= ours.tried < by_chance.tried == len(times)
     assert halving.tried == len(times) // 4 and halving.ratio >= 1.0
+
+
+def test_optuna_is_replayed_where_it_is_installed(monkeypatch):
+    class Trial:
+        def suggest_categorical(self, name, choices):
+            return numbers.choice(choices)
+
+    class Study:
+        def ask(self):
+            return Trial()
+
+        def tell(self, trial, value):
+            told.append(value)
+
+    numbers, told = random.Random(3), []
+    fake = types.SimpleNamespace(
+        logging=types.SimpleNamespace(set_verbosity=lambda level: None, ERROR=0),
+        create_study=lambda sampler: Study(),
+        samplers=types.SimpleNamespace(TPESampler=lambda seed: None),
+        __spec__=object(),
+    )
+    monkeypatch.setitem(sys.modules, "optuna", fake)
+    space = tuner_replay.sub_space(make_space(Traits("emulated", ("gather",))))
+    configs = tuner_replay.every_config(space)
+    times = {config: 1.0 + k for k, config in enumerate(configs)}
+    *_, last = tuner_replay.replay(space, times)
+    assert last.name == "Optuna's TPE" and last.tried <= len(configs)
+    assert set(told) <= {*times.values(), 2.0 * len(configs)}
 
 
 def test_a_small_run_tells_everything(tmp_path, capsys):

@@ -95,7 +95,16 @@ def test_directions_that_a_program_refuses_are_no_choice():
 def test_orders_that_take_long_are_not_tried_on_large_graphs():
     large = make_space(Traits("emulated", ("push",), arcs=1 << 26))
     assert "takes long to make for 67,108,864 arcs" in large.why_not(weft.Config(reorder="rcm"))
+    assert not large.why_not(weft.Config(reorder="community"))  # which a GPU makes soon enough
     assert not make_space(GPU).why_not(weft.Config(reorder="rcm"))
+    traits = Traits("emulated", ("push",), arcs=1 << 28)
+    for arranged, why in (
+        (False, "format.push='cr2': it is made for the community order"),
+        (True, ""),
+    ):
+        space = make_space(replace(traits, arranged=arranged))
+        told = space.why_not(weft.Config(format="cr2(bits=8)"))
+        assert told.startswith(why) and bool(told) == bool(why)
 
 
 def test_priorities_and_weights_bring_axes():

@@ -42,8 +42,9 @@ ONLY_WITH = {"lanes": ("schedule", "row"), "items_per_thread": ("schedule", "mer
 ON_A_CPU = {"ordering": (True, False), "frontier_in": ("queue", "state")}
 DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
 DEFAULT_FORMAT = "csr"
-# Orders that take long to make on a large graph: a search would wait for nothing else.
-SLOW_ORDERS, LARGE_ARCS = ("community", "rcm"), 1 << 25
+# Orders that take long to make for more arcs than that: a search would wait for nothing else.
+SLOW_ORDERS = {"community": 1 << 25, "rcm": 1 << 25}
+SLOW_ON_A_GPU = {**SLOW_ORDERS, "community": 1 << 27}
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ class Traits:
         How many arcs the graph has.
     features
         Whether fields hold vectors or matrices, which several lanes take together.
+    arranged
+        Whether the graph has an order of its own, which formats are built in.
     """
 
     device: str
@@ -194,6 +197,7 @@ class Traits:
     threads: int = 1
     arcs: int = 0
     features: bool = False
+    arranged: bool = False
 
 
 @dataclass(frozen=True)
@@ -403,9 +407,10 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     found: list[tuple[dict[str, Any], str]] = [
         ({"direction": direction}, reason) for direction, reason in traits.refused.items()
     ]
-    if traits.arcs > LARGE_ARCS:
-        reason = f"it takes long to make for {traits.arcs:,} arcs; tune g.reorder(...) instead"
-        found += [({"reorder": order}, reason) for order in SLOW_ORDERS]
+    reason = f"it takes long to make for {traits.arcs:,} arcs; tune g.reorder(...) instead"
+    limits = SLOW_ORDERS if traits.device == "cpu" else SLOW_ON_A_GPU
+    slow = [order for order, most in limits.items() if traits.arcs > most]
+    found += [({"reorder": order}, reason) for order in slow]
     if traits.device == "cpu":
         from weft.backends.cpu.schedules import refusal
 
@@ -414,6 +419,11 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     from weft.engine.run import SCALAR_LANES
     from weft.formats import formats
 
+    for side in traits.sides:
+        for name, format_ in formats().items():
+            if format_.order in slow and not traits.arranged:
+                why = f"it is made for the {format_.order} order, which takes long to make here"
+                found.append(({f"format.{side}": name}, f"{why}; tune g.reorder(...) instead"))
     for side in (*traits.sides, *([NARROW] if "push" in traits.sides else [])):
         swept = "push" if side == NARROW else side
         for name, schedule in schedules().items():

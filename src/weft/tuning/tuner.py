@@ -311,6 +311,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         threads,
         g.topology.num_arcs,
         features,
+        g.order is not None,
     )
 
 
