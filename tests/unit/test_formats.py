@@ -109,22 +109,15 @@ def test_rows_of_tigr_are_short_and_blocks_hold_their_tiles():
     assert all((np.diff(shards["vertices"][windows == w]) >= 0).all() for w in range(4))
 
 
-def test_shards_of_many_vertices_are_sorted_by_several_keys(monkeypatch):
-    from weft.formats import gshard
-
-    g = weft.generators.rmat(7, seed=3, directed=True)
-    for window in ("5", "32", "500"):
-        packed = built(f"gshard({window})", g)
-        arcs = g.topology.out
-        np.testing.assert_array_equal(
-            packed.parts[0].arrays["vertices"], arcs.rows()[packed.places()]
-        )
-        np.testing.assert_array_equal(
-            packed.parts[0].arrays["targets"], arcs.targets[packed.places()]
-        )
-        with monkeypatch.context() as patch:
-            patch.setattr(gshard, "_KEY_BITS", 0)
-            plain = built(f"gshard({window})", g)
-        np.testing.assert_array_equal(plain.places(), packed.places())
-        for name, array in plain.parts[0].arrays.items():
-            np.testing.assert_array_equal(array, packed.parts[0].arrays[name])
+@pytest.mark.parametrize("incoming", [False, True])
+def test_shards_are_sorted_by_window_source_and_destination(incoming):
+    g = weft.generators.rmat(7, seed=3, directed=True, duplicates="keep")
+    arcs = g.topology.in_ if incoming else g.topology.out
+    for window in (5, 32, 500):
+        layout = choose(f"gshard({window})").make(arcs.offsets, arcs.targets, np, incoming)
+        rows, others = (layout.parts[0].arrays[name] for name in ("vertices", "targets"))
+        source, dest = (others, rows) if incoming else (rows, others)
+        want = np.lexsort((dest, source, dest // window))
+        np.testing.assert_array_equal(want, np.arange(dest.size))
+        np.testing.assert_array_equal(rows, arcs.rows()[layout.places()])
+        np.testing.assert_array_equal(others, arcs.targets[layout.places()])
