@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from weft.adjacency import count_keys
+from weft.errors import ConfigError
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, register
 from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
@@ -20,7 +23,7 @@ VALUE_BYTES = 8
 MOST_TILES = 4096
 
 OWNED = Kind(
-    "ListedOwners", (*LISTED.arrays, Array("owners", "int64")), LISTED.numbers, virtual=True,
+    "ListedOwners", (*LISTED.arrays, Array("owners")), LISTED.numbers, virtual=True,
     expands=True, loops=LISTED.loops,
 )  # fmt: skip
 
@@ -55,9 +58,12 @@ def build(
     sections = starts if arcs else xp.zeros(1, xp.int64)
     part = listed_part(rows[order], targets[order], xp, sections=sections)
     if owned:
-        slots = xp.arange(arcs, dtype=xp.int64)
-        found = xp.searchsorted(part.arrays["offsets"], slots, side="right") - 1
-        part.arrays["owners"] = found.astype(xp.int64)
+        if part.rows > np.iinfo(targets.dtype).max:
+            raise ConfigError(
+                f"block_coo would have {part.rows} rows, more than {targets.dtype} counts. Build "
+                "the graph with index_dtype='int64', or choose fewer tiles."
+            )
+        part.arrays["owners"] = owners_of(part.arrays["offsets"], part.arrays["targets"], xp)
     facts = {"tiles": int(sections.size), "virtual rows": part.rows}
     return Layout(BLOCK_COO if owned else BLOCK_CSR, [part], lambda: order, facts)
 

@@ -86,16 +86,18 @@ template <class Vertex>
 struct ListedOwners : Listed<Vertex> {
     static constexpr bool direct_owner = true;
 
-    const i64* owners;  // by slot
+    const Vertex* owners;  // by slot
 
     WEFT_DEVICE ListedOwners(const i64* offsets, const Vertex* targets, const Vertex* vertices,
-                             const i64* sections, const i64* owners, i64 rows, i64 slots,
+                             const i64* sections, const Vertex* owners, i64 rows, i64 slots,
                              i64 first_place, i64 num_sections)
         : Listed<Vertex>{offsets, targets, vertices, sections, rows, slots, first_place,
                          num_sections},
           owners(owners) {}
 
-    WEFT_DEVICE i64 owner(i64 slot) const { return load_constant(owners + slot); }
+    WEFT_DEVICE i64 owner(i64 slot) const {
+        return static_cast<i64>(load_constant(owners + slot));
+    }
 };
 
 }  // namespace weft
