@@ -22,7 +22,7 @@ from weft.algorithms.guarding import on_its_device
 from weft.algorithms.warm import Insertions, continued, insertions
 from weft.config import Config
 from weft.devices import Device, device_of, move, to_host
-from weft.engine.state import full
+from weft.engine.state import full, scalar
 from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir.types import vertex_id
@@ -74,6 +74,12 @@ def link_second(v: Any) -> None:
         link(v.parent, v.parent.at(v.id).load(), v.parent.at(fn.neighbor(v.id, i)).load())
 
     fn.for_range(1, fn.minimum(v.out_degree, 2), join)
+
+
+@vertex
+def lies_outside(v: Any, common: Any) -> Any:
+    """Whether v is not yet in the largest component, as far as that is known."""
+    return v.parent != common
 
 
 @edge(order_free=True)
@@ -141,15 +147,17 @@ def connected_components(
     if g.topology.keep == "in":
         g = g.reverse()
         came = came and came._replace(src=came.dst, dst=came.src)
-    state = g.state(parent=full(lambda v: v.id, vertex_id))
+    state = g.state(parent=full(lambda v: v.id, vertex_id), common=scalar(0, vertex_id))
     if came is not None:
         state.parent[: came.num_vertices] = continued(g, warm_start, came, 0)[: came.num_vertices]
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
     g.run([adopt, shorten, link_second, shorten], state, config=config)
-    # An edge of a directed graph is seen from its source alone: nothing may be left out there.
-    rest = None if g.directed else state.parent != _frequent(state.parent)
-    g.run([link_all, shorten], state, rest, direction="push", config=config)
+    rest = [link_all, shorten]
+    if not g.directed:  # whose edges are seen from their sources alone: nothing may be left out
+        state.common = _frequent(state.parent)
+        rest = [lies_outside, *rest]
+    g.run(rest, state, direction="push", config=config)
     return state.parent
 
 

@@ -35,6 +35,15 @@ struct List {
     }
 };
 
+// A place in a bin for each of the `lanes` that ask together, by one atomic; beyond the room of the
+// bin once it is full.
+WEFT_DEVICE u32 place_in_bin(u32* count, u32 lanes) {
+    const u32 leader = ffs(lanes) - 1;
+    u32 first = 0;
+    if (lane_id() == leader) first = atomic_add(count, popcount(lanes));
+    return shuffle(lanes, first, leader) + popcount(lanes & lanes_below());
+}
+
 // The number of entries in a bin of which `asked` were asked for.
 WEFT_DEVICE u32 held_in_bin(u32 asked, u32 bin_size) { return asked < bin_size ? asked : bin_size; }
 

@@ -250,7 +250,9 @@ struct Output {
     }
 
     WEFT_DEVICE void put_in_bin(i64 v, u32 of_class) {
-        const u32 place = atomic_add(counts() + of_class, 1u);
+        const u32 here = active_mask();
+        const u32 lanes = classes == 1 ? here : match_any(here, of_class);
+        const u32 place = place_in_bin(counts() + of_class, lanes);
         if (place < room(of_class)) {
             bins()[before(of_class) + place] = static_cast<Vertex>(v);
         } else if constexpr (straight) {

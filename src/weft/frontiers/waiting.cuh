@@ -15,8 +15,8 @@ WEFT_DEVICE constexpr u64 far_bytes(u32 bin_size, u32 vertex_bytes) {
 }
 
 // A list with a bin in shared memory, as an online output has; begin, append and end are called as
-// there. If `unique`, a stamp per vertex keeps it from being in the list twice; a new list has
-// another epoch. Entries without a place set OVERFLOW and are lost: cells[FAR] > capacity tells it.
+// there. If `unique`, a stamp per vertex keeps it from being in the list twice: who takes it out
+// takes the stamp away, or a new list has another epoch. Entries without a place set OVERFLOW and are lost: cells[FAR] > capacity tells it.
 template <class Vertex, bool unique = false>
 struct Far {
     Vertex* far;
@@ -38,7 +38,7 @@ struct Far {
             if (load_relaxed(stamps + v) == epoch) return false;
             if (atomic_exch(stamps + v, epoch) == epoch) return false;
         }
-        const u32 place = atomic_add(count(), 1u);
+        const u32 place = place_in_bin(count(), active_mask());
         if (place < bin_size) {
             bin()[place] = static_cast<Vertex>(v);
         } else {

@@ -28,11 +28,13 @@ from weft.backends.cuda.visitors import (
 from weft.ir.ops import FLOAT64, Step
 from weft.ir.plan import Sweep
 
+EDGES_PER_WAITING = 4  # edges that are looked at in the time that a vertex is split by
 
-def _near(kernel: Kernel) -> str:
+
+def _near(kernel: Kernel, dedup: str) -> str:
     """Return the type of the output that near vertices go to."""
     pieces = CLASSES if kernel.options.classes else 1
-    return f"Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, {pieces}>"
+    return f"Output<Vertex, Kind::queue, Compaction::online, Dedup::{dedup}, {pieces}>"
 
 
 def _taken(kernel: Kernel) -> list[str]:
@@ -113,8 +115,7 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     source, plain, _ = inputs_of(kernel, "push", side, sweep)
     by_map = source == MAP or wants_map(side)
     head = [
-        "Far<Vertex, true> waiting = "
-        "make_waiting(a, loop, place, cells, loop.far, loop.lists, loop.far_size);",
+        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells);",
         "waiting.begin();",
     ]
     finish = kernel.decide(
@@ -132,8 +133,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
 
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
-            kernel, sweep, visitor, output=_near(kernel), touched=False, head=head, call=stage.call,
-            format_=stage.format, rows=stage.rows, members={"waiting": "Far<Vertex, true>"},
+            kernel, sweep, visitor, output=_near(kernel, "exact"), touched=False, head=head,
+            call=stage.call, format_=stage.format, rows=stage.rows, members={"waiting": "Far<Vertex, true>"},
         )  # fmt: skip
         return [*body, "waiting.end();"]
 
@@ -170,8 +171,10 @@ def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
     """Return the statements that raise the threshold: steered by load, or by whole buckets."""
     lines = [
-        "if (t.loop.processed < t.a.few) t.loop.delta *= 2;",
-        "else if (t.loop.processed > t.a.many) t.loop.delta /= 2;",
+        # Splitting costs as much as looking at some edges: the more wait, the more is asked for.
+        f"const i64 cost = {EDGES_PER_WAITING} * t.loop.far_size;",
+        "if (t.loop.processed < t.a.few + cost) t.loop.delta *= 2;",
+        "else if (t.loop.processed > t.a.many + 4 * cost) t.loop.delta /= 2;",
         "double raised = t.loop.threshold + t.loop.delta;",
     ]
     if kernel.options.buckets:
@@ -208,21 +211,21 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
     out = kernel.emitter()
     text = _priority(kernel, out, step, site, {})
     body = [
-        f"using Out = {_near(kernel)};",
+        f"using Out = {_near(kernel, 'proven')};",  # the list has each vertex once
         "Out out = make_output<Out>(a, loop, place, cells);",
         "out.begin();",
         f"const auto degree = {degree_functor(kernel)};",
-        "Far<Vertex, true> kept = "
-        "make_waiting(a, loop, place, cells, loop.far + 1, loop.lists + 1, 0);",
+        "Far<Vertex, false> kept = make_kept(a, loop, place, cells);",
         "kept.begin();",
         "const auto priority = [&](i64 v) -> double {",
         *(f"    {line}" for line in out.lines),
         f"    return {text};",
         "};",
         # Below the old threshold it came near since, and was queued then.
-        "const auto side = [&](i64, double rank) {",
-        "    return !(rank >= loop.threshold) ? Side::drop : !(rank >= loop.raised) ? Side::near",
-        "                                                                          : Side::far;",
+        "const auto side = [&](i64 v, double rank) {",
+        "    const bool due = !(rank >= loop.threshold), near = due || !(rank >= loop.raised);",
+        "    if (near) store_relaxed(a.stamp_0 + v, 0u);  // it may wait again",
+        "    return due ? Side::drop : near ? Side::near : Side::far;",
         "};",
         "double* const found = a.spread + loop.tick % 3 * 2;",
         "split_far(place, far_of(a, loop.far), loop.far_size, priority, side, degree, out, kept, "
@@ -237,7 +240,6 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
         [
             "t.loop.far_size = i64(t.cells[FAR]);",
             "t.loop.far = 1 - t.loop.far;",
-            "t.loop.lists += 1;",
             "t.loop.threshold = t.loop.raised;",
             "t.loop.floor = -infinity<double>();",
             *_taken(kernel),

@@ -132,18 +132,25 @@ WEFT_DEVICE void visit_arc(const ArcList<Vertex>& list, i64 i, Visitor& visitor)
     visitor.take(partial, row, u, arc);
 }
 
-// The list of what waits, from its `size` entries on.
+// The lists of what waits: one that is there, and the other that it is split into.
 template <class Args>
 WEFT_DEVICE auto far_of(const Args& a, i64 which) {
     return (which & 1) != 0 ? a.far_b : a.far_a;
 }
+constexpr u32 waits = 1;  // the stamp of a vertex that is in the list
+
+// The end of the present list, and the whole of the other one. What is split was stamped before.
 template <class Args>
-WEFT_DEVICE auto make_waiting(const Args& a, const Loop&, const Place& place, u64* cells,
-                              i64 which, i64 list, i64 size) {
+WEFT_DEVICE auto make_waiting(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     using Vertex = typename Pointed<decltype(a.far_a)>::type;
-    return Far<Vertex, true>{far_of(a, which) + size, a.n - size, cells,
-                             place.shared + a.touched_at, a.bin_size,
-                             a.stamp_0, static_cast<u32>(list)};
+    return Far<Vertex, true>{far_of(a, loop.far) + loop.far_size, a.n - loop.far_size, cells,
+                             place.shared + a.touched_at, a.bin_size, a.stamp_0, waits};
+}
+template <class Args>
+WEFT_DEVICE auto make_kept(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    using Vertex = typename Pointed<decltype(a.far_a)>::type;
+    return Far<Vertex, false>{far_of(a, loop.far + 1), a.n, cells, place.shared + a.touched_at,
+                              a.bin_size};
 }
 
 // What `next_threshold` may look at.

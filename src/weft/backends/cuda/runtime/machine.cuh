@@ -54,7 +54,6 @@ struct Loop {
     i64 overflow;    // a queue or a bin was too small
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
-    i64 lists;       // far lists made so far
     i64 classed;     // the queue holds the frontier by degree class, of which there are:
     i64 class_0;
     i64 class_1;
