@@ -134,7 +134,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
             kernel, sweep, visitor, output=_near(kernel, "exact"), touched=False, head=head,
-            call=stage.call, format_=stage.format, rows=stage.rows, members={"waiting": "Far<Vertex, true>"},
+            call=stage.call, format_=stage.format, rows=stage.rows,
+            members={"waiting": "Far<Vertex, true>"},
         )  # fmt: skip
         return [*body, "waiting.end();"]
 
