@@ -28,7 +28,7 @@ import numpy as np
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array
-from weft.engine.state import State, scalar
+from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
 from weft.ir import functions as fn
@@ -78,8 +78,19 @@ def refitting(direction: str, ridge: float, dtype: Any) -> Any:
             direction=direction,
         )
         v.factor = fn.solve(gram + ridge * fn.eye(v.factor.size), scale, assume="spd")
+        v.changed = True
 
     return refit
+
+
+def in_turn(refit: Any) -> list[Any]:
+    """Return a superstep that solves for the users, then for the items, and so on."""
+
+    @vertex(on="all")
+    def take_turns(v: Any) -> None:
+        v.changed = v.side == 1 + fn.superstep() % 2
+
+    return [take_turns, refit]
 
 
 def refitting_implicit(direction: str, trust: float, dtype: Any) -> Any:
@@ -193,8 +204,13 @@ def als(
     check_tolerance("tol", tol)
     sides = _sides(g, users)
     _check_ratings(g, implicit is not None)
-    state = g.state(factor=_begin(g, k, start, seed, kind), error=scalar(0.0), weight=scalar(0.0))
+    state = g.state(
+        factor=_begin(g, k, start, seed, kind), side=full(0, np.int8), error=scalar(0.0),
+        weight=scalar(0.0),
+    )  # fmt: skip
     state.factor[~_rated(g)] = 0
+    for number, side in enumerate(sides, start=1):
+        state.side[side.items] = number
     direction = "both" if g.directed else "in"
     measure = measuring(implicit, kind)
     if implicit is None:
@@ -203,11 +219,14 @@ def als(
         refit = refitting_implicit(direction, float(implicit), kind)
     errors: list[float] = []
     converged = False
+    if implicit is None and not track:
+        g.iterate(in_turn(refit), state, max_iter=2 * max_sweeps, config=config)
+        return Factors(state.factor, np.array(errors), converged)
     for _ in range(max_sweeps):
-        for side, other in (sides, sides[::-1]):
-            if implicit is None:
-                g.run(refit, state, side, config=config)
-            else:
+        if implicit is None:
+            g.iterate(in_turn(refit), state, max_iter=2, config=config)
+        else:
+            for side, other in (sides, sides[::-1]):
                 _run_scaled(g, refit, state, side, other, float(ridge), config)
         if not track:
             continue
