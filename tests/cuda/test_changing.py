@@ -75,3 +75,20 @@ def test_results_carried_on_are_those_of_a_fresh_run(device, host, sized, direct
     warm = weft.pagerank(after, tol=1e-10, max_iter=500, warm_start=weft.pagerank(before))
     fresh = weft.pagerank(after, tol=1e-10, max_iter=500)
     np.testing.assert_allclose(host(warm), host(fresh), atol=1e-8)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_orders_and_regular_rows_follow_updates(device, host, sized, directed):
+    size = sized(1 << 16, 1 << 7)
+    g = weft.generators.planted(size, 32, 14, seed=4, weights="int", directed=directed).to(device)
+    config = weft.Config(format="cr2(bits=9)", schedule="warp")
+    weft.sssp(g, 3, config=config)
+    src, dst, _ = (host(end) for end in g.to_edges())
+    for k in range(2):
+        g.update(add=batch(g, sized(500, 5), seed=k), remove=(src[k::200], dst[k::200]))
+    fresh = weft.Graph.from_edges(
+        *map(host, g.to_edges()), num_vertices=g.num_vertices, directed=directed
+    )
+    np.testing.assert_array_equal(
+        host(weft.sssp(g, 3, config=config).dist), weft.sssp(fresh, 3).dist
+    )

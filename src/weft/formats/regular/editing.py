@@ -50,6 +50,8 @@ def _replaced(old: Piece, new: Piece, changed: Any, xp: Any) -> Piece:
     gone = xp.flatnonzero(changed[old.vertices])
     if not gone.size and not new.rows:
         return old
+    if gone.size == old.rows:
+        return new
     vertices = remove_values(old.vertices, gone)
     targets = remove_values(old.targets.reshape(-1, 1 << old.code), gone)
     at = xp.searchsorted(vertices, new.vertices)
