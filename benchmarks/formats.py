@@ -40,6 +40,7 @@ SIDES = ("push", "pull")
 RUNS = 3
 LOST = 3.0  # times the best of a format: what takes longer is given up
 FIRST_LIMIT = 60.0  # times the default: how long the first schedule of a format may take
+SIDE_LIMIT = 10.0  # times the best of a format: how long it may take to push or pull alone
 ROW_SECONDS = 8.0  # for all schedules of a format and a task
 
 
@@ -151,11 +152,15 @@ def measure(
                 continue
             # Every format has a best of its own.
             bench.best_ms = min(held, FIRST_LIMIT / LOST * usual_ms)
+            if sides:
+                bench.best_ms = SIDE_LIMIT / LOST * row.best(task)[0]
             trial = bench.measure(ready.config)
             spent[row.key] = spent.get(row.key, 0.0) + time.perf_counter() - began
+            side = ready.direction if sides else ""
             if trial.is_timed:
-                usual = usual_direction(task)
-                row.note(task, ready.schedule, ready.direction, trial.ms, usual)
+                row.note(task, ready.schedule, trial.ms, side)
+            elif trial.status == "stopped" and sides:
+                row.note(task, ready.schedule, trial.ms, side, ">")
             elif trial.status in ("wrong", "failed"):
                 row.troubles.append(f"{task}, {ready.schedule}: {trial.status}: {trial.reason}")
     finally:
@@ -213,6 +218,8 @@ def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row
             ]
             missed += measure(workload, task, sides, deadline, sides=True)
             for row in able:
+                if usual_direction(task) != "auto" and row.best(task)[1]:
+                    row.note(task, "", row.best(task)[0], usual_direction(task))
                 print(row.told(task), flush=True)
             if missed:
                 print(f"{name}: {task}: no time for {missed} more", flush=True)

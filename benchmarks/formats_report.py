@@ -27,7 +27,7 @@ class Row:
     facts: dict[str, float] = field(default_factory=dict)
     refused: str = ""
     times: dict[str, dict[str, float]] = field(default_factory=dict)  # task -> schedule -> ms
-    sides: dict[str, dict[str, float]] = field(default_factory=dict)  # task -> direction -> ms
+    sides: dict[str, dict[str, str]] = field(default_factory=dict)  # task -> direction -> ms
     troubles: list[str] = field(default_factory=list)
 
     @property
@@ -35,13 +35,12 @@ class Row:
         """What tells it from the others on a graph."""
         return f"{self.format} {self.order}"
 
-    def note(self, task: str, schedule: str, direction: str, ms: float, usual: str) -> None:
-        """Keep a time: of a schedule in the usual direction, of the best one in another."""
-        if direction == usual:
+    def note(self, task: str, schedule: str, ms: float, side: str = "", sign: str = "") -> None:
+        """Keep a time: of a schedule, or of the best one in a direction; ">" if stopped."""
+        if side:
+            self.sides.setdefault(task, {})[side] = f"{sign}{ms:.3g}"
+        else:
             self.times.setdefault(task, {})[schedule] = ms
-        if direction != "auto":
-            sides = self.sides.setdefault(task, {})
-            sides[direction] = min(ms, sides.get(direction, math.inf))
 
     def best(self, task: str) -> tuple[float, str]:
         """Return the best time of a task and its schedule."""
@@ -67,7 +66,7 @@ class Row:
         """Return the times of a task, in a line."""
         ranked = sorted(self.times.get(task, {}).items(), key=lambda item: item[1])
         times = ", ".join(f"{schedule} {ms:.3g}" for schedule, ms in ranked) or "nothing timed"
-        sides = "".join(f"; only {k} {ms:.3g}" for k, ms in self.sides.get(task, {}).items())
+        sides = "".join(f"; only {k} {ms}" for k, ms in self.sides.get(task, {}).items())
         return f"  {task} {self.graph} {self.format} ({self.order}): {times}{sides}"
 
 
@@ -97,7 +96,7 @@ def _cells(row: Row, tasks: Sequence[str]) -> list[str]:
         ms, schedule = row.best(task)
         sides = row.sides.get(task, {})
         times.append(f"{ms:.3g} {schedule}" if schedule else "-")
-        times += [f"{sides[side]:.3g}" if side in sides else "-" for side in ("push", "pull")]
+        times += [sides.get(side, "-") for side in ("push", "pull")]
     return [row.format, row.order, *size, *times]
 
 
