@@ -59,8 +59,12 @@ def set_words(array: Any, first: int, count: int, word: int) -> None:
     """Write a word to some words of an array of a GPU, in CuPy's present stream."""
     setters, success = _setters()
     size = min(array.itemsize, WORD)
-    stream = sys.modules["cupy"].cuda.get_current_stream().ptr
-    (error,) = setters[size](array.data.ptr + first * size, word, count, stream)
+    cuda = sys.modules["cupy"].cuda
+    where = (array.data.ptr + first * size, word, count, cuda.get_current_stream().ptr)
+    (error,) = setters[size](*where)
+    if error != success:
+        cuda.runtime.free(0)  # gives a thread that is new to CUDA the context of its device
+        (error,) = setters[size](*where)
     if error != success:
         raise DeviceError(f"memory of a GPU could not be filled: {error.name}.")
 

@@ -52,11 +52,16 @@ class _Reads:
 
     def unchanged(self) -> bool:
         """Whether the same objects are where they were."""
-        return (
-            all(names.get(name, _MISSING) is value for names, name, value in self.globals)
-            and all(_contents(cell) is value for cell, value in self.cells)
-            and all(f.__code__ is code and f.__defaults__ is d for f, code, d in self.functions)
-        )
+        for names, name, value in self.globals:
+            if names.get(name, _MISSING) is not value:
+                return False
+        for cell, value in self.cells:
+            if _contents(cell) is not value:
+                return False
+        for function, code, defaults in self.functions:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return False
+        return True
 
     def note(self, value: Any) -> None:
         """Note a value that a function reads, or raise if it may change in place."""
@@ -128,7 +133,10 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
 
 
 _lock = threading.Lock()
+# Traces, what they read, and the objects that keys are made of the identities of, kept alive: by
+# what the functions are, and for those that were traced themselves by which objects they are.
 _kept: dict[Any, tuple[_Reads, Program, Any]] = {}
+_same: dict[Any, tuple[_Reads, Program, Any]] = {}
 
 
 def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
@@ -137,19 +145,33 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     refill = roles.get("refill", ())
     roles["refill"] = tuple(refill) if isinstance(refill, list) else refill
     held = (many, signature, tuple(roles.values()))
-    key = (_identity(many), id(signature), mode, _identity(held[2]))
-    kept = _kept.get(key)
+    same = (_objects(many), id(signature), mode, _objects(held[2]))
+    kept = _same.get(same)
     if kept is not None and kept[0].unchanged():
         return kept[1]
-    program = trace_program(functions, signature, mode, **roles)
-    reads = _reads_of(many, *roles.values())
-    if reads is not None:  # else nothing is held: what the functions read may be large
-        with _lock:
-            if len(_kept) >= MOST_KEPT:
-                _kept.clear()
-            # `held` keeps the objects alive whose identities the key is made of.
-            _kept[key] = (reads, program, held)
-    return program
+    key = (_identity(many), id(signature), mode, _identity(held[2]))
+    kept = _kept.get(key)
+    if kept is None or not kept[0].unchanged():
+        program = trace_program(functions, signature, mode, **roles)
+        reads = _reads_of(many, *roles.values())
+        if reads is None:  # then nothing is held: what the functions read may be large
+            return program
+        kept = (reads, program, held)
+    with _lock:
+        if len(_kept) >= MOST_KEPT or len(_same) >= MOST_KEPT:
+            _kept.clear()
+            _same.clear()
+        _kept[key] = kept
+        if kept[2] is held:
+            _same[same] = kept
+    return kept[1]
+
+
+def _objects(value: Any) -> Any:
+    """Return which objects these are, or their values: the same ones are traced the same way."""
+    if type(value) is tuple:
+        return tuple([part if type(part) in _TOLD_BY_VALUE else id(part) for part in value])
+    return id(value)
 
 
 def _identity(value: Any, depth: int = 0) -> Any:

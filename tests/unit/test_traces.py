@@ -29,6 +29,7 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(traces, "trace_program", trace)
     traces._kept.clear()
+    traces._same.clear()
     return made
 
 

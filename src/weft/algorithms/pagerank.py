@@ -14,6 +14,7 @@ L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking (Stanfo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,7 @@ from weft.reductions import all_true, count_true
 Array = np.ndarray[Any, Any]
 
 
+@functools.lru_cache(maxsize=16)
 def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
     """Return the vertex function of one iteration."""
 
@@ -163,9 +165,15 @@ def pagerank(
         **fields, damping=scalar(damping, float), dangling=scalar(sinks), error=scalar(np.inf)
     )
     step = refresh(weighted, personalization is not None, dtype)
-    run = g.iterate(step, state, until=lambda error: error <= tol, max_iter=max_iter, config=config)
+    run = g.iterate(step, state, until=_within(tol), max_iter=max_iter, config=config)
     _check_end(run, on_unconverged, tol)
     return state.rank
+
+
+@functools.lru_cache(maxsize=16)
+def _within(tol: float) -> Any:
+    """Return the condition that ends the iteration."""
+    return lambda error: error <= tol
 
 
 def _without_sinks(

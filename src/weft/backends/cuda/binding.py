@@ -16,6 +16,7 @@ from weft.backends.cuda.workspace import Workspace
 from weft.backends.layouts import Ordered, ordered
 from weft.config import NARROW, SIDES, of_side
 from weft.device_adjacency import offsets_of
+from weft.filling import fill
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology import Direction, Topology
@@ -23,6 +24,14 @@ from weft.topology import Direction, Topology
 # Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0])
 ACCESS = 16  # bytes that one access of a kernel moves at most
+
+
+# Bindings to buffers that nothing is written to before a run, and that hang on the topology and on
+# what is asked for alone.
+STEADY = frozenset({
+    "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
+    "row_list", "pair_locks", "degree",
+})  # fmt: skip
 
 
 def flat(array: Any) -> Any:
@@ -109,9 +118,20 @@ class Binder:
         self.trail_steps = 1024
         self._layouts: dict[tuple[str, str], Ordered] = {}
 
-    def arguments(self) -> list[Any]:
-        """Return the arguments that the code asked for, in order."""
-        return [self._bind(*binding) for binding in self.rendered.bindings.values()]
+    def arguments(self, key: Any) -> list[Any]:
+        """Return the arguments that the code asked for, in order.
+
+        Those that stay the same run after run are looked up by `key`.
+        """
+        steady = self.workspace.remembered(("steady", key), self._steady)
+        return [
+            steady[name] if name in steady else self._bind(*binding)
+            for name, binding in self.rendered.bindings.items()
+        ]
+
+    def _steady(self) -> dict[str, Any]:
+        bindings = self.rendered.bindings.items()
+        return {name: self._bind(*binding) for name, binding in bindings if binding[0] in STEADY}
 
     def _bind(self, kind: str, *rest: Any) -> Any:
         return getattr(self, f"_{kind}")(*rest)
@@ -145,12 +165,12 @@ class Binder:
         field = self._field(name)
         buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
         neutral = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
-        buffer.fill(neutral)
+        fill(buffer, neutral)
         return buffer
 
     def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
         buffer = self.workspace.get(("gathered", number), self.n * size, element(dtype))
-        buffer.fill(start)
+        fill(buffer, start)
         return buffer
 
     def _old(self, name: str) -> Any:

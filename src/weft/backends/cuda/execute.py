@@ -264,7 +264,7 @@ class _Run:
         ring_size = RECORDS if self.request.options.get("report") is not None else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         rooms = (self.binder.trail_room, self.binder.trail_steps)
-        bound = self.binder.arguments()
+        bound = self.binder.arguments((self.compiled, self.asked))
         packed = self.workspace.remembered(
             ("fixed", self.compiled, self.asked, limit, ring_size, rooms),
             self._packed, limit, ring_size,

@@ -23,8 +23,7 @@ class Workspace:
         self._arrays: dict[Any, Any] = {}
         self._shared: dict[str, tuple[Any, Any]] = {}
         self._controls: dict[tuple[int, int], Control] = {}
-        self._remembered: dict[Any, tuple[int, Any]] = {}
-        self._changes = 0  # how often memory was taken
+        self._remembered: dict[Any, Any] = {}
         self.epoch = 0
 
     def remembered(self, key: Any, make: Callable[..., Any], *arguments: Any) -> Any:
@@ -32,12 +31,12 @@ class Workspace:
 
         Arguments are passed on, not bound by a closure, which would outlive an error.
         """
-        made, value = self._remembered.get(key, (-1, None))
-        if made != self._changes:
-            value = make(*arguments)  # may take memory itself
-            if len(self._remembered) >= MOST_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[key] = (self._changes, value)
+        if key in self._remembered:
+            return self._remembered[key]
+        value = make(*arguments)  # may take memory itself
+        if len(self._remembered) >= MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[key] = value
         return value
 
     def get(self, name: Any, size: int, dtype: Any) -> Any:
@@ -46,26 +45,26 @@ class Workspace:
         held = self._arrays.get((name, kind))
         if held is None or held.size < size:
             self._arrays.pop((name, kind), None)
+            self._remembered.clear()  # it may hold the buffer that was
             held = self.driver.xp.zeros(max(size, 1), kind)
             self._arrays[name, kind] = held
-            self._changes += 1
         return held
 
     def shared(self, name: str, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device see: as a NumPy array, and as an argument."""
         held = self._shared.get(name)
         if held is None or held[0].size < size:
+            self._remembered.clear()
             held = self.driver.shared_array(size, dtype)
             self._shared[name] = held
-            self._changes += 1
         return held
 
     def control(self, scalars: int, accumulators: int) -> Control:
         """Return the steering memory for a program of this shape."""
         key = (scalars, accumulators)
         if key not in self._controls:
+            self._remembered.clear()
             self._controls[key] = Control(self.driver, scalars, accumulators)
-            self._changes += 1
         return self._controls[key]
 
     def renew_stamps(self) -> None:
