@@ -175,10 +175,13 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
     place = request.topology.device
     if not everywhere:
         chosen = move(chosen, place)
+    loaded: dict[str, Any] = {}
 
     def load(attr: Any) -> Any:
         if attr[0] == "field":
-            return to_host(request.fields[attr[2]][chosen])
+            if attr[2] not in loaded:
+                loaded[attr[2]] = to_host(request.fields[attr[2]][chosen])
+            return loaded[attr[2]]
         if attr[0] == "constant":
             return constants[attr[1]]
         return None

@@ -302,27 +302,40 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
     ndarray
         The result, vertices along the first axis; of length 1 if it is the same for all.
     """
-    values: dict[Value, Any] = {}
+    if all(value.op in _QUIET for value in block.body):
+        return _evaluated(block, load)
     with np.errstate(all="ignore"):
-        for value in block.body:
-            args = [values[operand] for operand in value.args]
-            if value.op == "const":
-                result = np.full(1, value.attr, value.dtype)
-            elif value.op in ("load", "constant"):
-                attr = value.attr if value.op == "load" else ("constant", value.attr)
-                result = np.atleast_1d(load(attr)).astype(value.dtype, copy=False)
-            elif value.op in ELEMENTWISE:
-                result = arithmetic.elementwise(value, args, axes=1)
-            elif value.op in FEATURE:
-                result = _one_by_one(value, args)
-            elif value.op.startswith("random_"):
-                result = _random_array(value, *args)
-            else:
-                raise TraceError(
-                    f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
-                    f"columns of v; use a vertex function for anything more."
-                )
-            values[value] = result
+        return _evaluated(block, load)
+
+
+# Ops that never warn. They are what conditions are made of, which are evaluated before every run.
+_QUIET = frozenset({"const", "constant", "load", "lt", "le", "gt", "ge", "eq", "ne", "bit_and",
+                    "bit_or", "bit_xor", "invert", "select", "isnan"})  # fmt: skip
+
+
+def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:
+    values: dict[Value, Any] = {}
+    for value in block.body:
+        args = [values[operand] for operand in value.args]
+        if value.op == "const":
+            result = np.array([value.attr], value.dtype)
+        elif value.op in ("load", "constant"):
+            loaded = load(value.attr if value.op == "load" else ("constant", value.attr))
+            if not getattr(loaded, "ndim", 0):
+                loaded = np.atleast_1d(loaded)
+            result = loaded.astype(value.dtype, copy=False)
+        elif value.op in ELEMENTWISE:
+            result = arithmetic.elementwise(value, args, axes=1)
+        elif value.op in FEATURE:
+            result = _one_by_one(value, args)
+        elif value.op.startswith("random_"):
+            result = _random_array(value, *args)
+        else:
+            raise TraceError(
+                f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
+                f"columns of v; use a vertex function for anything more."
+            )
+        values[value] = result
     return values[block.results[0]]
 
 
