@@ -94,9 +94,10 @@ def _laid_out(
         "near": xp.concatenate([piece.targets for piece in falling[0]]),
         "far": xp.concatenate([piece.targets for piece in falling[1]]),
     }
-    numbers = {"near_rows": ends[0][-1], "near_slots": near, "bits": bits}
+    numbers = {"near_rows": ends[0][-1], "near_slots": near}
     for names, found in zip((_NEAR, _FAR), ends, strict=True):
         numbers |= dict(zip(names, found, strict=False))
+    numbers["bits"] = bits
     if expands:
         firsts = [0, *ends[0]][CODES - 1 :: -1] + [
             ends[0][-1] + first for first in [0, *ends[1]][CODES - 1 :: -1]
