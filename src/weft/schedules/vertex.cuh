@@ -16,11 +16,8 @@ struct VertexSchedule {
         const i64 stride = num_groups<lanes>(place);
         for (i64 i = first_group<lanes>(place); i < rows.size(); i += stride) {
             const i64 row = rows.row(i);
-            if (row < 0) continue;
-            // Under way while it is asked whether the row is open at all.
-            const i64 begin = format.begin(row), end = format.end(row);
-            if (!visitor.open(row)) continue;
-            walk_alone(format, row, begin, end, visitor);
+            if (row < 0 || !visitor.open(row)) continue;
+            walk_alone(format, row, format.begin(row), format.end(row), visitor);
         }
     }
 };
