@@ -147,11 +147,13 @@ def connected_components(
     if g.topology.keep == "in":
         g = g.reverse()
         came = came and came._replace(src=came.dst, dst=came.src)
-    state = g.state(parent=full(lambda v: v.id, vertex_id), common=scalar(0, vertex_id))
+    common = scalar(0, vertex_id)
     if came is not None:
+        state = g.state(parent=full(lambda v: v.id, vertex_id), common=common)
         state.parent[: came.num_vertices] = continued(g, warm_start, came, 0)[: came.num_vertices]
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
+    state = g.state(parent=full(0, vertex_id), common=common)  # the first step sets all parents
     g.run([adopt, shorten, link_second, shorten], state, config=config)
     rest = [link_all, shorten]
     if not g.directed:  # whose edges are seen from their sources alone: nothing may be left out

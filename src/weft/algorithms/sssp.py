@@ -12,6 +12,7 @@ U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -173,9 +174,11 @@ def _distance_dtype(g: Graph, weight: Array | None, low: float, high: float) -> 
 
 def _typed(function: Any, weight: Array | None, dtype: np.dtype[Any]) -> Any:
     """Return the function with weights read in the dtype of distances."""
-    if weight is None or weight.dtype == dtype:
-        return function
+    return function if weight is None or weight.dtype == dtype else _casting(function, dtype)
 
+
+@functools.lru_cache(maxsize=16)
+def _casting(function: Any, dtype: np.dtype[Any]) -> Any:
     def message(u: Any, v: Any, e: Any) -> Any:
         return u.dist + cast(e.weight, dtype), u.id
 

@@ -19,12 +19,11 @@ from weft.cachedir import tunings_path
 from weft.config import Config
 from weft.devices import Device, gpu_facts
 from weft.engine.fingerprint import fingerprint_of, sizes_of
-from weft.ir.key import Keyer
+from weft.ir.key import keyed
 from weft.ir.ops import Program
 from weft.topology import Topology
 
 _winners: weakref.WeakKeyDictionary[Topology, dict[str, Config]] = weakref.WeakKeyDictionary()
-_digests: dict[tuple[Any, ...], str] = {}  # of the programs that ran on tuned graphs
 
 
 def remembered(topology: Topology, program: Program) -> Config | None:
@@ -34,10 +33,7 @@ def remembered(topology: Topology, program: Program) -> Config | None:
         known = _winners[topology] = _look_up(topology)
     if not known:
         return None
-    key = Keyer(lift=True).program(program)
-    if key not in _digests:
-        _digests[key] = _digest(key)
-    return known.get(_digests[key])
+    return known.get(program_digest(program))
 
 
 def forget_remembered() -> None:
@@ -48,11 +44,12 @@ def forget_remembered() -> None:
 
 def program_digest(program: Program) -> str:
     """Return the name of a program in the store: that of its IR, whatever its constants are."""
-    return _digest(Keyer(lift=True).program(program))
-
-
-def _digest(key: tuple[Any, ...]) -> str:
-    return hashlib.sha256(repr(key).encode()).hexdigest()[:24]
+    found: str | None = program.findings.get("digest")
+    if found is None:
+        key, _ = keyed(program, lift=True)
+        found = hashlib.sha256(repr(key.parts).encode()).hexdigest()[:24]
+        program.findings["digest"] = found
+    return found
 
 
 def version() -> str:
