@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import operator
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
-
-OPERATORS = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
 
 
 def format_facts(g: Any) -> dict[str, dict[str, Any]]:
@@ -27,6 +20,7 @@ def format_facts(g: Any) -> dict[str, dict[str, Any]]:
 def _facts(g: Any, name: str, format_: Any) -> dict[str, Any]:
     from weft.errors import ConfigError
     from weft.formats import choose
+    from weft.formats.formulas import evaluate
     from weft.orders import arranged
 
     told: dict[str, Any] = {"title": format_.title}
@@ -53,28 +47,6 @@ def _facts(g: Any, name: str, format_: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
-
-
-def evaluate(formula: str, known: Mapping[str, float]) -> float:
-    """Return what a formula of sums and products gives; products need no sign.
-
-    Examples
-    --------
-    >>> evaluate("2 E + (1 + f) V + virtual rows", {"E": 3, "V": 4, "f": 0.5, "virtual rows": 7})
-    19.0
-    """
-    for name in sorted(known, key=len, reverse=True):
-        formula = re.sub(rf"\b{re.escape(name)}\b", name.replace(" ", "_"), formula)
-    names = {name.replace(" ", "_"): float(value) for name, value in known.items()}
-    text = re.sub(r"(?<=[\w)])\s+(?=[\w(])", " * ", formula)
-
-    def value_of(node: Any) -> float:
-        if isinstance(node, ast.BinOp):
-            both = value_of(node.left), value_of(node.right)
-            return float(OPERATORS[type(node.op)](*both))
-        return names[node.id] if isinstance(node, ast.Name) else float(node.value)
-
-    return value_of(ast.parse(text, mode="eval").body)
 
 
 def format_rows(told: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ best place that is different in format or schedule, for as long as there is time
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from weft.config import NARROW, Config
@@ -131,7 +131,8 @@ def _grid(
         moves = [schedules.set(best, value) for value in schedules.values]
         return (yield from _try(space, moves, best, times))
     if len(schedules.values) * len(formats.values) <= WHOLE_GRID:
-        pairs = itertools.product(_ranked(schedules, times), _ranked(formats, times))
+        order = _ranked(formats, times, space.expected)
+        pairs = itertools.product(_ranked(schedules, times), order)
         moves = [formats.set(schedules.set(best, s), f) for s, f in pairs]
         return (yield from _try(space, moves, best, times))
     fast = []
@@ -145,13 +146,14 @@ def _grid(
     return (yield from _try(space, moves, best, times))
 
 
-def _ranked(axis: Axis, times: Times) -> list[object]:
-    """Return the values of an axis, those that were in fast company first."""
+def _ranked(axis: Axis, times: Times, expected: Mapping[str, float] | None = None) -> list[object]:
+    """Return the values of an axis, those that were in fast company first, then as expected."""
     least: dict[object, float] = {}
     for config, ms in times.items():
         value = axis.get(config)
         least[value] = min(ms, least.get(value, float("inf")))
-    return sorted(axis.values, key=lambda value: least.get(value, float("inf")))
+    beyond, guesses = float("inf"), expected or {}
+    return sorted(axis.values, key=lambda v: (least.get(v, beyond), guesses.get(v, beyond)))
 
 
 def _try(

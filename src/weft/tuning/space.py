@@ -181,8 +181,8 @@ class Traits:
         The average weight, where there are weights.
     threads
         Threads of a CPU.
-    arcs
-        How many arcs the graph has.
+    arcs, vertices
+        How many the graph has.
     features
         Whether fields hold vectors or matrices, which several lanes take together.
     arranged
@@ -198,6 +198,7 @@ class Traits:
     arcs: int = 0
     features: bool = False
     arranged: bool = False
+    vertices: int = 0
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,8 @@ class Space:
         Fields that are not tuned, each with the reason.
     only_with
         Fields that mean something beside one value of another field alone.
+    expected
+        About how many words each format takes: a guess at which ones are worth trying first.
 
     Examples
     --------
@@ -230,6 +233,7 @@ class Space:
     invalid: tuple[tuple[Mapping[str, Any], str], ...]
     fixed: Mapping[str, str]
     only_with: Mapping[str, tuple[str, Any]] = field(default_factory=lambda: ONLY_WITH)
+    expected: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -321,12 +325,15 @@ def make_space(traits: Traits) -> Space:
             axes.append(Axis(name, values))
     axes += _parameters([axis for axis in axes if axis.field == "format"])
     axes += [Axis("passes_off", ("on", "off"), name) for name in PASSES]
+    from weft.formats.formulas import guessed_words
+
     only_with = {name: pair for name, pair in ONLY_WITH.items() if name != "lanes"}
     return Space(
         tuple(axes),
         tuple(_invalid(traits)),
         fixed,
         only_with if traits.features else ONLY_WITH,
+        guessed_words(traits.arcs, traits.vertices),
     )
 
 

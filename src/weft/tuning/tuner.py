@@ -312,6 +312,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         g.topology.num_arcs,
         features,
         g.order is not None,
+        g.num_vertices,
     )
 
 
