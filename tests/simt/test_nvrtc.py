@@ -21,7 +21,8 @@ CASES = [
     ("features", {"lanes": 1}),
     ("minima", {"schedule": "block", "combine": "sort", "dedup": "history"}),
 ]
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+# The text is the same for all of them; what differs are primitives of `device.cuh`.
+OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")
 # Formats whose rows are not vertices: nothing of them depends on the architecture.
 FORMATS = [
     ("search", {"schedule": "row", "format": "tigr"}),
@@ -30,8 +31,13 @@ FORMATS = [
     ("cores", {"schedule": "warp", "format": "dia"}),
     ("minima", {"schedule": "merge", "format": "block_coo"}),
 ]
-EACH = [(*case, architecture) for case in CASES for architecture in ARCHITECTURES]
-EACH += [(*case, "sm_90") for case in FORMATS]
+EACH = [(*case, "sm_90") for case in CASES + FORMATS]
+# The others take turns in the ordinary run.
+EACH += [
+    pytest.param(*case, other, marks=() if (number - turn) % 3 == 0 else pytest.mark.slow)
+    for number, case in enumerate(CASES)
+    for turn, other in enumerate(OTHER_ARCHITECTURES)
+]
 
 
 @pytest.mark.parametrize(("name", "choices", "architecture"), EACH)

@@ -47,7 +47,8 @@ DEFINES = {
     "thread": ("-DWEFT_SIMT_THREAD",),
 }
 COMMON_FLAGS = ("-std=c++17", "-g1", "-fno-omit-frame-pointer", "-fcf-protection=none")
-KERNEL_FLAGS = ("-O1", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-x", "c++")
+# Kernels run for milliseconds and compile for seconds.
+KERNEL_FLAGS = ("-O0", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-x", "c++")
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=66:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:exitcode=66",
