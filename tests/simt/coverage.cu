@@ -81,6 +81,7 @@ struct Counter {
     static constexpr bool exits = does_exit;
     static constexpr bool batches = false;
     static constexpr bool asks = true;
+    static constexpr bool computes = false;
     static constexpr bool marks = false;
     struct Row {
         i64 row;

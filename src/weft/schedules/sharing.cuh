@@ -171,14 +171,28 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
             const u32 left = static_cast<u32>(end - slot < batch * step ? end - slot : batch * step);
             i64 targets[batch];
             typename Visitor::Message messages[batch];
-            WEFT_UNROLL(batch)
-            for (u32 k = 0; k < batch; ++k) {
-                if (k * step < left) targets[k] = format.target(slot + k * step, row);
-            }
-            WEFT_UNROLL(batch)
-            for (u32 k = 0; k < batch; ++k) {
-                if (k * step < left) {
-                    messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
+            if constexpr (Visitor::computes) {
+                // Without branches: else what is computed would wait for its loads before the next
+                // ones are made. Beyond the end the first slot is taken again, and not delivered.
+                WEFT_UNROLL(batch)
+                for (u32 k = 0; k < batch; ++k) {
+                    targets[k] = format.target(slot + (k * step < left ? k * step : 0), row);
+                }
+                WEFT_UNROLL(batch)
+                for (u32 k = 0; k < batch; ++k) {
+                    const i64 at = slot + (k * step < left ? k * step : 0);
+                    messages[k] = visitor.message_of(held, row, at, targets[k]);
+                }
+            } else {
+                WEFT_UNROLL(batch)
+                for (u32 k = 0; k < batch; ++k) {
+                    if (k * step < left) targets[k] = format.target(slot + k * step, row);
+                }
+                WEFT_UNROLL(batch)
+                for (u32 k = 0; k < batch; ++k) {
+                    if (k * step < left) {
+                        messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
+                    }
                 }
             }
             WEFT_UNROLL(batch)

@@ -114,6 +114,7 @@ class Binder:
         self.arcs = request.topology.num_arcs
         self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
         self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
+        self.sorted: dict[str, Any] = {}  # edge state by in-slots
         self.trail_room = max(self.n, 1)
         self.trail_steps = 1024
         self._layouts: dict[tuple[str, str], Ordered] = {}
@@ -211,10 +212,14 @@ class Binder:
         """Return a lock for each vertex, all of them open: whoever took one gave it back."""
         return self.workspace.get("pair_locks", self.n, np.uint32)
 
-    def turn_back(self) -> None:
-        """Write second buffers into the fields whose places they took."""
-        for field, buffer in self.turned.values():
-            field[:] = buffer[: field.size]
+    def put_back(self, swapped: int) -> None:
+        """Write back second buffers that took the place of arrays, and sorted edge state."""
+        if swapped:
+            for field, buffer in self.turned.values():
+                field[:] = buffer[: field.size]
+        for name, state in self.sorted.items():
+            given = flat(self.request.edge_fields[name]).reshape(self.arcs, -1)
+            given[:] = state.reshape(given.shape)[self.topology.arcs("in")]
 
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
@@ -233,7 +238,16 @@ class Binder:
         return flat(aligned(column))
 
     def _edge_state(self, name: str) -> Any:
-        return flat(self.request.edge_fields[name])
+        given = flat(self.request.edge_fields[name])
+        if not self.rendered.states_by_in or self.arcs == 0:
+            return given
+        if name not in self.sorted:
+            # The arc of an in-slot is the slot of the opposite arc, so this undoes itself.
+            buffer = self.workspace.get(("sorted", name), given.size, given.dtype)[: given.size]
+            rows = buffer.reshape(self.arcs, -1)
+            rows[:] = given.reshape(rows.shape)[self.topology.arcs("in")]
+            self.sorted[name] = buffer
+        return self.sorted[name]
 
     def _edge_next(self, name: str) -> Any:
         return self._second(("edge_next", name), self._edge_state(name))

@@ -218,8 +218,7 @@ class _Run:
             elif status != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
-        if self.saved("swapped"):
-            self.binder.turn_back()
+        self.binder.put_back(self.saved("swapped"))
         return self._check_fault()
 
     def outcome(self) -> Outcome:

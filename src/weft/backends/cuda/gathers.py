@@ -233,6 +233,7 @@ def _take_lines(
         first += count
     block = gather.blocks[0]
     ahead = _ahead(block, kernel.spread_lanes)
+    visitor.computes = any(v.shape or v.op != "load" for v in ahead)
     if ahead is block.results:
         visitor.fetch = out.lines
         results = visitor.carry(renderer.block(block), [(r.dtype, r.shape) for r in ahead])

@@ -137,6 +137,7 @@ class Kernel:
     pairs: dict[str, str] = field(default_factory=dict)  # key field -> array of packed pairs
     wide_pairs: set[str] = field(default_factory=set)  # those of two words
     carries_hoisted: bool = False
+    states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
@@ -246,7 +247,7 @@ class Kernel:
     def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:
         """Return a place at which the fields of the program are read."""
         site = Site(self.args, self.traits, direction, slot)
-        site.constant = self.constant
+        site.constant, site.states_by_in = self.constant, self.states_by_in
         site.index.update(index)
         return site
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.conversions import render_conversions
-from weft.backends.cuda.edges import directions_of, render_edge_sweep
+from weft.backends.cuda.edges import directions_of, render_edge_sweep, side_of
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
 from weft.backends.cuda.pairs import find_pairs
@@ -75,6 +75,7 @@ class Rendered:
     narrows: bool = True  # frontiers may become small, for one cluster to work on
     turns: bool = False  # second buffers change places with what they stand for
     widest: int = 1  # most lanes that share features
+    states_by_in: bool = False  # edge state lies by in-slots
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -114,6 +115,7 @@ def render(
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
+    kernel.states_by_in = _sorts_states(kernel, [*sweeps, *refill])
     if options.ordered:
         render_ordered(kernel, sweeps[0])
     elif program.mode == "replay":
@@ -140,6 +142,7 @@ def render(
         _narrows(program, sweeps),
         kernel.turning is not None,
         kernel.widest,
+        kernel.states_by_in,
     )
 
 
@@ -470,6 +473,23 @@ def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
     return f"WEFT_BOUNDS(256, {blocks})"
+
+
+def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:
+    """Whether edge state is to lie by in-slots: all sweeps that write or read it pull.
+
+    By arcs, the states of a pulled row would be all over memory. Only undirected graphs: there the
+    arc of a slot is the slot of the opposite arc.
+    """
+    if kernel.program.mode != "iterate" or kernel.traits.directed or kernel.options.arcs:
+        return False
+    touching = [sweep for sweep in sweeps if sweep.facts.edge_written | sweep.facts.edge_read]
+    for sweep in touching:
+        if sweep.kind != "edge" or directions_of(kernel, sweep) != ["pull"]:
+            return False
+        if kernel.options.side(side_of(sweep, "pull")).format.own_order:
+            return False
+    return any(sweep.facts.edge_written for sweep in touching)
 
 
 def _turned_arrays(kernel: Kernel) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ class Site:
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
     racy: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
+    states_by_in: bool = False  # edge state lies by in-slots, of an undirected graph
 
     def load(self, value: Value) -> str:
         """Return the operand of a load."""
@@ -96,7 +97,7 @@ class Site:
         if kind == "column":
             return self._by_slot("column", name, self.direction), self._place(), CONSTANT
         if kind == "edge_state":
-            place = self.arc() if who == "e" else self._reverse()
+            place = self.state_place() if who == "e" else self._reverse()
             return self.args.use("edge_state", name), place, PLAIN
         how = PLAIN
         if name.startswith("hoisted."):
@@ -154,7 +155,13 @@ class Site:
         """Return an array by slot, in the order of the format."""
         return self.args.use(*binding, *([self.layout] if self.layout else []))
 
+    def state_place(self) -> str:
+        """Return where the state of this arc lies."""
+        return self.slot if self.states_by_in else self.arc()
+
     def _reverse(self) -> str:
+        if self.states_by_in:
+            return self.arc()  # whose number is the in-slot of the opposite arc
         if self.direction == "in" and not self.traits.directed and not self.layout:
             return self.slot  # the slots of both directions are the same array
         return self._entry(self.args.use("reverse"), self.arc())

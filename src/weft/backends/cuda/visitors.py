@@ -34,6 +34,7 @@ class Visitor:
     open: list[str] = field(default_factory=list)
     fetch: list[str] = field(default_factory=list)  # loads alone: may be made ahead
     message: list[tuple[str, str, str]] = field(default_factory=list)  # what they are kept in
+    computes: bool = False  # the message is made of what is loaded
     take: list[str] = field(default_factory=list)
     merge: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
@@ -136,6 +137,7 @@ class Visitor:
             f"        Partial partial{{{start}}};\n{indent(self.begin)}"
             f"        return partial;\n    }}\n"
             f"    static constexpr bool batches = {str(bool(self.message)).lower()};\n"
+            f"    static constexpr bool computes = {str(self.computes).lower()};\n"
             f"    struct Message {{ i64 {self.far}; {struct(self.message, False)} }};\n"
             f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s, "
             f"i64 {self.far}) {{\n"
@@ -233,7 +235,7 @@ def _store_edges(
     kept = [
         renderer.hold(m, v.dtype, v.shape) for m, v in zip(messages, step.body.results, strict=True)
     ]
-    arc = renderer.variable(site.arc(), "i64", "arc")
+    arc = renderer.variable(site.state_place(), "i64", "arc")
     kernel.sync(out)
     for name, (value, operand) in renderer.edge_stores.items():
         buffered = name in buffered_edges(sweep)

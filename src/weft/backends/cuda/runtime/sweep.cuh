@@ -53,6 +53,7 @@
 //   Partial empty(const Row&);
 //   bool take(Partial&, const Row&, i64 row, i64 slot);   one arc; true: no more of this row
 //   static constexpr bool batches;               whether take comes in two parts as well:
+//   static constexpr bool computes;              whether message_of does more than load
 //   Message message_of(const Row&, i64 row, i64 slot, i64 target);   loads, without any effect
 //   bool deliver(Partial&, const Row&, i64 row, i64 slot, const Message&);
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
