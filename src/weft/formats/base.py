@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from weft.config import BySide
 from weft.errors import ConfigError, listed, unknown
 
 HERE = Path(__file__).parent
@@ -179,7 +180,8 @@ class Format:
     header
         The CUDA header, if it is not called like the format.
     schedule
-        The schedule that suits its rows, whatever the degrees of the graph are, on a GPU.
+        The schedule that suits its rows, whatever the degrees of the graph are, on a GPU; for all
+        sides, or by side (see `weft.Config`).
     order
         The order of the vertices that it is made for, see `weft.orders`; a run over it has that
         order unless another one is asked for.
@@ -196,7 +198,7 @@ class Format:
     gathers: bool = False
     parameters: tuple[Parameter, ...] = ()
     header: str = ""
-    schedule: str = ""
+    schedule: str | BySide = ""
     order: str = ""
 
     @property

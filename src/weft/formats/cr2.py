@@ -14,6 +14,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+from weft.config import BySide
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.regular import CODES, Piece, check_bits, cut
 from weft.formats.regular.editing import recut
@@ -163,6 +164,8 @@ def _registered(name: str, title: str, kind: Kind, formula: str) -> Format:
             own_order=True,
             parameters=(Parameter("bits", 16, (16, 8)),),
             header="cr2.cuh",
+            # No row has more slots than a warp has lanes: full ones where rows come from a queue.
+            schedule=BySide({"push": "warp", "pull": "vertex", "gather": "vertex"}),
             order="community",
         )
     )

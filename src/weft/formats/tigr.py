@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.config import BySide
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.csr import OFFSETS, TARGETS, owners_of
 
@@ -68,7 +69,8 @@ TIGR = register(
         build=build,
         to_coo=to_coo,
         formula="E + virtual rows",
-        schedule="vertex",  # all rows are short
+        # All rows are short; those of a queue lie anywhere.
+        schedule=BySide({"push": "warp", "pull": "vertex", "gather": "vertex"}),
         parameters=(Parameter("degree", 8, (4, 8, 16, 32)),),
     )
 )

@@ -71,7 +71,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         format_ = registries.format(of_side(get("format"), name) or "csr")
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
             format_ = registries.format("csr")
-        suited = format_.schedule or default_schedule(shape, name, ordered=_ordered(request))
+        suited = of_side(format_.schedule, name) or default_schedule(
+            shape, name, ordered=_ordered(request)
+        )
         schedule = registries.schedule(chosen or suited)
         wanted = of_side(get("frontier_in"), name)
         left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
