@@ -53,7 +53,16 @@ def test_a_field_starts_from_one_value_but_at_some_vertices():
     assert state.b.tolist() == [0.5, 2.0, 0.5, 0.5]
     assert state.c.tolist() == [9, 1, 2, 3]
     assert state.d.tolist() == [[1, 2], [1, 2], [0, 0], [1, 2]]
+    state.a, state.d = weft.full(7).but(0, 1), weft.full([3, 4]).but(1, 5)
+    assert state.a.tolist() == [1.0, 7.0, 7.0, 7.0]
+    assert state.d.tolist() == [[3, 4], [5, 5], [3, 4], [3, 4]]
+    with pytest.raises(FieldError, match="a function of v"):
+        state.a = weft.full(lambda v: v.id)
+    with pytest.raises(FieldError, match="float64"):
+        state.c = weft.full(0.5)
     for place in (4, -1, 1.0, "x"):
+        with pytest.raises(FieldError, match="Expected an integer from 0 to 3"):
+            state.a = weft.full(0).but(place, 1)
         with pytest.raises(FieldError, match="Expected an integer from 0 to 3"):
             g.state(a=weft.full(0).but(place, 1))
 

@@ -95,8 +95,7 @@ def betweenness(
     zeros = full(0.0)
     state = g.state(level=full(-1, np.int32), paths=zeros, share=zeros, total=zeros)
     for source in chosen.tolist():
-        state.level, state.paths = -1, 0.0
-        state.level[source], state.paths[source] = 0, 1.0
+        state.level, state.paths = full(-1).but(source, 0), full(0.0).but(source, 1.0)
         run = g.iterate(reach, state, [source], trail=True, config=config)
         g.replay(owe, state, run.trail, config=config)
     return _scaled(state.total, chosen, normalized, g.directed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import CPU, Device, as_array, device_of, is_device_array, module_of, move, to_host
+from weft.devices import CPU, Device, device_of, is_device_array, module_of, move, to_host
 from weft.errors import GraphError
 from weft.reductions import any_true
 
@@ -158,11 +158,13 @@ def make_frontier(
         if members.device == device:
             return members
         return Frontier(members.held, length, arcs=arcs, is_sorted=members._sorted, device=device)
-    array = as_array(members)
-    if is_device_array(array):
-        array = move(array, device)
-    with device_of(array).current():
-        items = _checked_items(array, length, dtype, "arc" if arcs else "vertex")
+    what = "arc" if arcs else "vertex"
+    if is_device_array(members):
+        array = move(members, device)
+        with device_of(array).current():
+            items = _checked_items(array, length, dtype, what)
+    else:
+        items = _checked_items(np.asarray(members), length, dtype, what)
     return Frontier(items, length, arcs=arcs, device=device)
 
 
@@ -175,7 +177,8 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
                 f"a mask must have {length} truth values, but got shape {array.shape}."
             )
         return xp.flatnonzero(array).astype(dtype)
-    array = xp.atleast_1d(array)
+    if array.ndim == 0:
+        array = xp.atleast_1d(array)
     if array.size == 0:
         return xp.zeros(0, dtype)
     if array.ndim != 1 or array.dtype.kind not in "iu":

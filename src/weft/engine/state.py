@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import as_array, device_of, is_device_array, move, to_host
+from weft.devices import Device, as_array, device_of, is_device_array, move, to_host
 from weft.engine.starting import evaluate_on_device
 from weft.errors import FieldError, TraceError, listed, nearest
 from weft.filling import fill
@@ -119,6 +119,14 @@ class State:
 
     ``state.level`` is a plain array (CuPy's on a GPU); ``state.error`` a number, in host memory
     wherever the graph is. Made by ``g.state``.
+
+    Examples
+    --------
+    >>> import weft
+    >>> state = weft.generators.path(3).state(level=weft.full(0), error=weft.scalar(1.0))
+    >>> state.level = weft.full(-1).but(2, 0)
+    >>> state.level, state.error
+    (array([-1, -1,  0]), np.float64(1.0))
     """
 
     def __init__(
@@ -174,10 +182,21 @@ class State:
             self.scalars[name][0] = value
         elif name in self.fields or name in self.parameters:
             field = self.fields[name] if name in self.fields else self.parameters[name]
+            places: Places = ()
+            if isinstance(value, Full):
+                if callable(value.value):
+                    raise FieldError(
+                        f"field {name!r} cannot be assigned a function of v. Expected a number or "
+                        "an array; g.state(...) computes first values."
+                    )
+                value, places = value.value, value.places
+                _check_places(name, places, len(field))
             new = as_array(value)
             if not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
                 raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
-            _fill(field, new)
+            device = device_of(field)
+            with device.current():
+                _write(field, new, places, device)
         else:
             known = self._names()
             raise FieldError(
@@ -199,14 +218,14 @@ class State:
         return fields_html("State", arrays, {n: a[0] for n, a in self.scalars.items()})
 
 
-def _fill(field: Array, new: Array) -> None:
-    """Write values to a field, wherever both lie."""
-    device = device_of(field)
-    with device.current():
-        if new.ndim == 0 and not is_device_array(new):
-            fill(field, new.item())
-        else:
-            field[...] = move(new, device)
+def _write(field: Array, new: Array, places: Places, device: Device) -> None:
+    """Write values to a field on a device, wherever they lie, and others to some places."""
+    if new.ndim == 0 and not is_device_array(new):
+        fill(field, new.item(), places)
+        return
+    field[...] = move(new, device)
+    for item, own in places:
+        field[item] = own
 
 
 _RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars",
@@ -277,10 +296,8 @@ def _field(
             shape = what.shape or value.shape
             _check_shape(name, shape)
             result = xp.empty((length, *shape), dtype)
-            if value.ndim == 0 and not is_device_array(value):
-                fill(result, value.item(), what.places)
-                return result
-            result[...] = move(value, topology.device)
+            _write(result, value, what.places, topology.device)
+            return result
         for item, own in what.places:
             result[item] = own
         return result
