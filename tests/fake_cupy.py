@@ -292,7 +292,7 @@ for _name in (
     "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isnan", "maximum",
     "minimum", "ones", "searchsorted", "stack", "unpackbits", "where", "zeros", "add", "subtract",
     "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax", "take",
 ):  # fmt: skip
     setattr(CUPY, _name, _function(_name))
 

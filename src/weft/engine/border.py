@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import move
+from weft.devices import module_of, move
 from weft.ir.facts import Facts
 from weft.ir.ops import Program, program_blocks
 from weft.ir.request import Outcome, Request
@@ -42,13 +42,13 @@ class Crossing:
     def back(self, request: Request, outcome: Outcome) -> Outcome:
         """Copy fields back, and return the outcome in the user's numbers."""
         for outer, inner in self.fields:
-            outer[self.numbering.order] = inner
+            _taken(inner, self.numbering.place, out=outer)
         for outer, inner in self.edge_fields:
             outer[self.numbering.arcs] = inner
         xp, order = request.topology.xp, self.numbering.order
         frontier = outcome.frontier
-        if frontier is not None and not (request.arcs and outcome.steps == 0):
-            frontier = order[frontier]
+        if frontier is not None and frontier.size and not (request.arcs and outcome.steps == 0):
+            frontier = _taken(order, frontier)
             if request.topology.device.kind == "cpu":  # others sort when somebody asks
                 frontier = np.sort(frontier)
         return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
@@ -63,7 +63,9 @@ def cross(request: Request, facts: Iterable[Facts]) -> tuple[Request, Crossing]:
     written |= {name for name in used if name.startswith("old.")}
     crossing = Crossing(numbering)
     fields = {
-        name: array[numbering.order] for name, array in request.fields.items() if name in used
+        name: _taken(array, numbering.order)
+        for name, array in request.fields.items()
+        if name in used
     }
     edge_fields = {
         name: array[numbering.arcs]
@@ -100,7 +102,7 @@ def _placed(request: Request, numbering: Numbering) -> Any:
         return None
     members = move(request.frontier, request.topology.device)
     if not request.arcs:
-        return _sorted(request, numbering.place[members])
+        return _sorted(request, _taken(numbering.place, members))
     xp = request.topology.xp
     places = xp.empty(numbering.arcs.size, numbering.arcs.dtype)
     places[numbering.arcs] = xp.arange(places.size, dtype=places.dtype)
@@ -111,6 +113,14 @@ def _trail(request: Request, numbering: Numbering) -> list[Any]:
     assert request.trail is not None
     device = request.topology.device
     return [_sorted(request, numbering.place[move(part, device)]) for part in request.trail]
+
+
+def _taken(array: Any, places: Any, out: Any = None) -> Any:
+    """Return what an array has at some places; indices in brackets take CuPy longer to prepare."""
+    xp = module_of(array)
+    if xp is np:
+        return np.take(array, places, axis=0, out=out, mode="clip")
+    return xp.take(array, places, axis=0, out=out)
 
 
 def _sorted(request: Request, members: Any) -> Any:
