@@ -128,7 +128,7 @@ def systems(v):
     v.inverse = weft.inverse(v.m)
 
 
-@pytest.mark.parametrize(("k", "lanes"), [(1, 32), (3, 32), (8, 2), (17, 32)])
+@pytest.mark.parametrize(("k", "lanes"), [(1, 32), (3, 32), (8, 2), (17, 32), (36, 32)])
 def test_systems_of_equations(k, lanes):
     rng = np.random.default_rng(k)
     m = rng.normal(size=(N, k, k)) + 3 * np.eye(k)

@@ -11,9 +11,10 @@ from typing import Any
 from weft.backends.cuda.blocks import BlockRenderer, Operand, cast_loaded, filled, is_place, stored
 from weft.backends.cuda.expressions import bare, literal
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import c_type
+from weft.backends.cuda.text import c_type, items_of
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
 
+MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
 CHUNK = 256  # slots whose float32 messages are added before they join the rest of the row
 Edge = Callable[[], str]
 
@@ -49,7 +50,8 @@ class Accumulator:
         dtype, shape = self.kinds[0]
         long_sum = reduction.name == "sum" and dtype == FLOAT32
         self._wide = long_sum and not shape
-        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape else ""
+        few = items_of(shape, renderer.feature_lanes) <= MOST_CHUNKED
+        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape and few else ""
         self._ended = False
         # Whether `any` has a message: only who merges partial results has to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""

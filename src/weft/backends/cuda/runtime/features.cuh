@@ -19,7 +19,7 @@
 namespace weft {
 
 // Loops over registers are unrolled as a whole, or not at all.
-WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 64 ? count : 1; }
+WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 128 ? count : 1; }
 
 // How many columns a lane has side by side: as many as an access can take, where all lanes have some.
 // Who asked to be blind to features takes them one by one.
