@@ -52,7 +52,15 @@ def test_the_space_holds_every_registered_choice():
     for name in ("compaction", "dedup", "fuse", "width", "direction"):
         assert set(space.axis(name).values) == set(CHOICES[name]) - {None}
     assert {axis.side for axis in space.of_field("passes_off")} == set(PASSES)
-    assert space.size == math.prod(count for _, count, _ in space.rows())
+    # Parameters count where their format is chosen.
+    shapes = {
+        name: math.prod(len(p.choices) for p in format_.parameters if len(p.choices) > 1)
+        for name, format_ in formats().items()
+    }
+    assert shapes["tigr"] == 4 and shapes["csr"] == 1 and shapes["block_csr"] == 3 * 3 * 2
+    sizes = {name: count for name, count, _ in space.rows() if name.split(".")[0] not in shapes}
+    sizes |= {f"format.{side}": sum(shapes.values()) for side in ("push", "pull")}
+    assert space.size == math.prod(sizes.values())
     theirs = {"vertex", "edge", "warp", "block", "twc", "twce", "strict"}
     assert theirs <= set(space.axis("schedule.push").values)
     assert len(space.axis("format.push").values) >= 5

@@ -237,8 +237,20 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The product of the sizes of all axes, invalid combinations included."""
-        return math.prod(len(axis.values) for axis in self.axes)
+        """How many combinations there are, invalid ones included.
+
+        The product of the sizes of all axes; a format counts as often as its parameters can be set.
+        """
+        plain = [axis for axis in self.axes if not isinstance(axis, ParameterAxis)]
+        return math.prod(self._ways(axis) for axis in plain)
+
+    def _ways(self, axis: Axis) -> int:
+        if axis.field != "format":
+            return len(axis.values)
+        parameters = [a for a in self.axes if isinstance(a, ParameterAxis) and a.side == axis.side]
+        return sum(
+            math.prod(len(a.values) for a in parameters if a.format == name) for name in axis.values
+        )
 
     def axis(self, name: str) -> Axis:
         """Return an axis by its name."""
