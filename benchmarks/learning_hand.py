@@ -44,15 +44,18 @@ class ByHand:
         longest = xp.flatnonzero(long)
         longest = longest[xp.argsort(-degree[longest])]
         self.listed = xp.concatenate([short, longest]).astype(np.int32)
-        begins = self.offsets[:-1][self.cut]
-        pieces = (degree[self.cut] + PIECE - 1) // PIECE
-        row = xp.repeat(xp.arange(self.cut.size), [int(p) for p in pieces])
-        first = xp.cumsum(pieces) - pieces
-        begin = begins[row] + (xp.arange(row.size) - first[row]) * PIECE
-        end = xp.minimum(begin + PIECE, self.offsets[1:][self.cut][row])
+        begins, ends = (
+            rivals.as_array(places)
+            for places in (self.offsets[self.cut], self.offsets[self.cut + 1])
+        )
+        pieces = (ends - begins + PIECE - 1) // PIECE
+        row = np.repeat(np.arange(begins.size), pieces)
+        first = np.cumsum(pieces) - pieces
+        begin = begins[row] + (np.arange(row.size) - first[row]) * PIECE
+        end = np.minimum(begin + PIECE, ends[row])
         numbers = (np.int64(short.size), np.int64(longest.size), np.int64(row.size))
-        arrays = (self.listed, row.astype(np.int32), begin.astype(np.int64), end.astype(np.int64))
-        self.rows = (*numbers, *arrays, self.offsets, self.targets)
+        arrays = [xp.asarray(a) for a in (row.astype(np.int32), begin, end)]
+        self.rows = (*numbers, self.listed, *arrays, self.offsets, self.targets)
         self.scratch = xp.zeros((max(self.cut.size, 1), self.task.k), np.float32)
 
     def _compiled(self, name: str, words: tuple[str, ...]) -> list[Callable[..., None]]:
