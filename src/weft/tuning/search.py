@@ -27,6 +27,7 @@ Search: TypeAlias = Generator[list[Config], Times, None]
 GAIN = 0.98  # of the time before: what is less of a gain is noise
 KEPT = 3  # formats and schedules that are combined where there are many of both
 WHOLE_GRID = 100  # pairs of a format and a schedule that are all tried
+FAST_ORDERS = ("degree",)  # which are made in no time
 STARTS = 3  # places that a search sets out from
 LAUNCH = (
     "parameter",
@@ -65,7 +66,10 @@ def coordinate_search(space: Space, starts: Sequence[Config]) -> Search:
 
 
 def likely(space: Space) -> list[Config]:
-    """Return the usual suspects: every schedule for all sides, and one direction only."""
+    """Return the usual suspects: every schedule for all sides, one direction only, hubs together.
+
+    Orders are tried here because they matter more than most, and would come after all formats.
+    """
     axes = space.of_field("schedule")
     found = [Config()]
     for name in axes[0].values if axes else ():
@@ -76,6 +80,8 @@ def likely(space: Space) -> list[Config]:
         found.append(config)
     for axis in space.of_field("direction"):
         found += [axis.set(Config(), way) for way in ("push", "pull") if way in axis.values]
+    for axis in space.of_field("reorder"):
+        found += [axis.set(Config(), order) for order in FAST_ORDERS if order in axis.values]
     return [config for config in dict.fromkeys(found) if not space.why_not(config)]
 
 
