@@ -80,6 +80,7 @@ struct Counter {
     static constexpr bool collects = does_collect;
     static constexpr bool exits = does_exit;
     static constexpr bool batches = false;
+    static constexpr bool settles = false;
     static constexpr bool asks = true;
     static constexpr bool computes = false;
     static constexpr bool marks = false;

@@ -46,9 +46,9 @@ __global__ void emit_all(const i64* emits, i64 size, const i64* degrees, Vertex*
     Out output = room.template output<Out>(shared);
     output.begin();
     for (i64 i = global_id(); i < size; i += global_size()) {
-        if (emits[i] >= 0) output.emit(emits[i], degrees[emits[i]]);
+        if (emits[i] >= 0) output.emit_lazily(emits[i], Degrees{degrees});
     }
-    output.end();
+    output.end(Degrees{degrees});
 }
 
 template <class Vertex>
@@ -75,7 +75,7 @@ __global__ void filter_all(const Vertex* batch, i64 capacity, u32 classes, const
         filter_batch(whole_grid(cells), batch + c * capacity, tail < capacity ? tail : capacity,
                      Degrees{degrees}, output);
     }
-    output.end();
+    output.end(Degrees{degrees});
 }
 
 template <class Member>
@@ -181,6 +181,6 @@ __global__ void split_all(const Vertex* from, const u64* before, i64 capacity,
     const i64 tail = static_cast<i64>(before[FAR]);
     split_far(whole_grid(cells), from, tail < capacity ? tail : capacity, Priorities{priorities},
               Sides{limit}, Degrees{degrees}, near, kept, least, sum);
-    near.end();
+    near.end(Degrees{degrees});
     kept.end();
 }

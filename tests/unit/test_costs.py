@@ -9,6 +9,7 @@ from weft.backends.cuda.costs import (
     default_schedule,
     describe_shape,
     estimated_diameter,
+    is_deep,
     shape_of,
 )
 
@@ -41,6 +42,21 @@ def test_graphs_without_edges_reach_nowhere(n):
     shape = shape_of(topology)
     assert shape.average == 0 and shape.skew == 1 and shape.is_even
     assert "estimated diameter 0" in describe_shape(topology)
+
+
+@pytest.mark.parametrize(
+    ("g", "deep"),
+    [
+        (MADE.path(5000), True),
+        (MADE.road(150, 0.7, seed=1), True),
+        (MADE.erdos_renyi(200_000, m=300_000, seed=1), False),  # short rows, but soon everywhere
+        (MADE.rmat(10, 8, seed=1), False),
+        (STAR, False),
+        (weft.Graph.from_edges([], [], num_vertices=0), False),
+    ],
+)  # fmt: skip
+def test_deep_graphs_have_short_rows_and_small_frontiers(g, deep):
+    assert is_deep(g.topology) is deep
 
 
 def test_statistics_are_found_once():

@@ -112,6 +112,9 @@ struct Output {
     static constexpr bool marks_late =
         straight && (compaction == Compaction::batch || dedup == Dedup::proven);
     static constexpr bool marks = kind == Kind::queue && !exact && !marks_late;
+    // Degrees decide nothing about the bin: they are asked for all of its entries at once, at the
+    // end, and nobody who emits waits for them.
+    static constexpr bool counts_late = binned && straight && classes == 1;
 
     WEFT_DEVICE void begin() {
         emitted = 0;
@@ -128,38 +131,77 @@ struct Output {
         sync_block();
     }
 
-    WEFT_DEVICE void emit(i64 v, i64 degree) {
-        emit_lazily(v, [=](i64) { return degree; });
-    }
-
-    // The same; degree_of(v) is asked only if v is not known to be in.
+    // degree_of(v) is asked once, now or at the end, and only if v is not known to be in.
     template <class DegreeOf>
     WEFT_DEVICE void emit_lazily(i64 v, const DegreeOf& degree_of) {
         if (!admit(v)) return;
+        if constexpr (counts_late) {
+            const u32 place = place_in_bin(counts(), active_mask());
+            if (place < bin_size) {
+                bins()[place] = static_cast<Vertex>(v);
+                return;
+            }
+        }
         const i64 degree = degree_of(v);
         emitted += 1;
         edges += static_cast<u64>(degree);
-        if constexpr (binned) {
+        if constexpr (counts_late) {
+            append(v, 0);
+        } else if constexpr (binned) {
             put_in_bin(v, class_of(degree));
         } else if constexpr (straight) {
             append(v, class_of(degree));
         }
     }
 
-    WEFT_DEVICE void end() {
-        u64* const sums = totals();
-        const u32 warp_emitted = reduce_add(full_mask, emitted);
-        const u64 warp_edges = reduce_add(full_mask, edges);
-        if (lane_id() == 0) {
-            sums[2 * warp_id()] = warp_emitted;
-            sums[2 * warp_id() + 1] = warp_edges;
+    // Those of some vertices that are `in`, which take their places in the bin by one atomic.
+    template <u32 count, class DegreeOf>
+    WEFT_DEVICE void emit_batch(const i64 (&vertices)[count], bool (&in)[count],
+                                const DegreeOf& degree_of) {
+        if constexpr (counts_late) {
+            u32 wanted = 0;
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) {
+                in[k] = in[k] && admit(vertices[k]);
+                wanted += in[k];
+            }
+            if (wanted == 0) return;
+            u32 place = atomic_add(counts(), wanted);
+            i64 left[count];  // without a place in the bin, which is seldom
+            u32 rest = 0;
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) {
+                if (!in[k]) continue;
+                if (place < bin_size) bins()[place] = static_cast<Vertex>(vertices[k]);
+                else left[rest++] = vertices[k];
+                ++place;
+            }
+            WEFT_UNROLL(1)
+            for (u32 k = 0; k < rest; ++k) {
+                emitted += 1;
+                edges += static_cast<u64>(degree_of(left[k]));
+                append(left[k], 0);
+            }
+        } else {
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) {
+                if (in[k]) emit_lazily(vertices[k], degree_of);
+            }
         }
-        sync_block();
-        if constexpr (binned) take_places();
-        if (warp_id() == 0) publish(sums);
-        if constexpr (binned) {
-            sync_block();
-            flush();
+    }
+
+    template <class DegreeOf>
+    WEFT_DEVICE void end(const DegreeOf& degree_of) {
+        if constexpr (counts_late) {
+            end_late(degree_of);
+        } else {
+            sum_up();
+            if constexpr (binned) take_places();
+            publish();
+            if constexpr (binned) {
+                sync_block();
+                flush();
+            }
         }
     }
 
@@ -272,6 +314,36 @@ struct Output {
         }
     }
 
+    // The degrees of what is in the bin are asked for while its places in the queue are on their way.
+    template <class DegreeOf>
+    WEFT_DEVICE void end_late(const DegreeOf& degree_of) {
+        sync_block();
+        const u32 held = held_in_bin(counts()[0], bin_size);
+        const bool takes = thread_id() == 0 && held > 0;
+        u64 first = 0;
+        if (takes) first = atomic_add(cells + TAIL, held);
+        for (u32 i = thread_id(); i < held; i += block_size()) {
+            emitted += 1;
+            edges += static_cast<u64>(degree_of(bins()[i]));
+        }
+        if (takes) firsts()[0] = first;
+        sum_up();
+        publish();
+        flush();
+    }
+
+    // What the threads counted, by warp, for all. Ends with a block barrier.
+    WEFT_DEVICE void sum_up() {
+        u64* const sums = totals();
+        const u32 warp_emitted = reduce_add(full_mask, emitted);
+        const u64 warp_edges = reduce_counts(edges);
+        if (lane_id() == 0) {
+            sums[2 * warp_id()] = warp_emitted;
+            sums[2 * warp_id() + 1] = warp_edges;
+        }
+        sync_block();
+    }
+
     // A thread per class takes the places of its bin.
     WEFT_DEVICE void take_places() {
         if (thread_id() >= classes) return;
@@ -281,10 +353,12 @@ struct Output {
         if (held > 0) firsts()[thread_id()] = atomic_add(cells + TAIL + thread_id(), held);
     }
 
-    WEFT_DEVICE void publish(const u64* sums) {
+    WEFT_DEVICE void publish() const {
+        if (warp_id() != 0) return;
+        const u64* const sums = totals();
         const bool mine = lane_id() < block_size() / warp_size;
-        const u64 vertices = reduce_add(full_mask, mine ? sums[2 * lane_id()] : u64(0));
-        const u64 arcs = reduce_add(full_mask, mine ? sums[2 * lane_id() + 1] : u64(0));
+        const u64 vertices = reduce_counts(mine ? sums[2 * lane_id()] : 0);
+        const u64 arcs = reduce_counts(mine ? sums[2 * lane_id() + 1] : 0);
         if (lane_id() != 0 || vertices == 0) return;
         atomic_add(cells + EMITTED, vertices);
         if (arcs != 0) atomic_add(cells + EDGES, arcs);

@@ -158,6 +158,37 @@ struct TurnFlag {
 // Slots that a group takes one after another have their loads under way together.
 constexpr u32 batch = 4;
 
+// The slots of one batch, all of them in one stage before any is in the next: targets, messages,
+// swaps, and what became of them. Each stage waits for memory once.
+template <class Format, class Visitor>
+WEFT_DEVICE void settle_batch(const Format& format, Visitor& visitor,
+                              typename Visitor::Partial& partial,
+                              const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
+                              u32 step) {
+    i64 targets[batch];
+    bool emits[batch];
+    typename Visitor::Message messages[batch];
+    WEFT_UNROLL(batch)
+    for (u32 k = 0; k < batch; ++k) {
+        if (k * step < left) targets[k] = format.target(slot + k * step, row);
+    }
+    WEFT_UNROLL(batch)
+    for (u32 k = 0; k < batch; ++k) {
+        if (k * step < left) {
+            messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
+        }
+    }
+    WEFT_UNROLL(batch)
+    for (u32 k = 0; k < batch; ++k) {
+        if (k * step < left) visitor.deliver(partial, held, row, slot + k * step, messages[k]);
+    }
+    WEFT_UNROLL(batch)
+    for (u32 k = 0; k < batch; ++k) {
+        emits[k] = k * step < left && visitor.settle(held, row, slot + k * step, messages[k]);
+    }
+    visitor.emit(targets, emits);
+}
+
 // A group takes every `step`-th slot, without a way to leave the row early.
 template <class Format, class Visitor>
 WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
@@ -169,6 +200,10 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
         for (; slot < end; slot += batch * step) {
             // Small numbers: they are compared by one instruction.
             const u32 left = static_cast<u32>(end - slot < batch * step ? end - slot : batch * step);
+            if constexpr (Visitor::settles) {
+                settle_batch(format, visitor, partial, held, row, slot, left, step);
+                continue;
+            }
             i64 targets[batch];
             typename Visitor::Message messages[batch];
             if constexpr (Visitor::computes) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.conversions import class_starts
-from weft.backends.cuda.costs import WARP, common_lanes, default_schedule, shape_of
+from weft.backends.cuda.costs import WARP, common_lanes, default_schedule, is_deep, shape_of
 from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
@@ -26,7 +26,7 @@ LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
-STATIC_BYTES = 2048  # of shared memory that a kernel has for the loop and the scalars, at most
+STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
 @dataclass
@@ -102,9 +102,17 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         lane_bytes=LANE_BYTES if get("lanes") is None else 1,
         feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
         large_blocks=int(get("block_size") or 0) > BLOCK,
+        deep=not deterministic and _may_search(request) and is_deep(request.topology),
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(get("frontier_out"), "pull") is not None,
     )
+
+
+def _may_search(request: Request) -> bool:
+    """Whether a program may take a superstep for each step of a path, without priorities."""
+    program = request.program
+    pushes = any(step.kind == "edge" for step in program.steps)
+    return program.mode == "iterate" and pushes and not _ordered(request)
 
 
 def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:
@@ -161,12 +169,13 @@ def launching(
     marker_at = schedule_bytes + output_bytes + far_bytes
     shared = marker_at + (index_bytes << marker_bits if marker_bits else 0)
     _check_shared(shared, block, int(get("bin_size") or 64), driver.limits)
-    cluster = driver.limits.clusters
     fuse = options.fuse
     width = get("width") or "auto"
-    if width == "block" or width == "grid" or not rendered.narrows:
-        cluster = 1  # some multiprocessors would have no room for a cluster
-    grid = min(module.kernel(name).blocks_at_once(block, shared, cluster) for name in KERNELS[fuse])
+    kernels = [module.kernel(name) for name in KERNELS[fuse]]
+    for cluster in _clusters(width, rendered, driver.limits):
+        grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels)
+        if grid:
+            break
     alone = rendered.narrows and width != "grid" and fuse == "all"
     narrow = block * cluster if alone else 0
     knobs = {
@@ -188,6 +197,15 @@ def launching(
     degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
     return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _clusters(width: str, rendered: Rendered, limits: Any) -> list[int]:
+    """Return how many blocks a cluster may have, the best first."""
+    if width == "block" or width == "grid" or not rendered.narrows:
+        return [1]  # some multiprocessors would have no room for a cluster
+    if rendered.deep and limits.large_cluster:
+        return [limits.large_cluster, limits.clusters]
+    return [limits.clusters]
 
 
 def _block_degree(rendered: Rendered) -> int:

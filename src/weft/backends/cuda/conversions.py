@@ -151,7 +151,9 @@ def _classify(kernel: Kernel, member: str) -> str:
             "    for_all(place, a.n, [&](i64 v) { if (member(v)) list(v); });",
             "}",
         ]
-    return kernel.phase("classify", [*body, "out.end();"], ["classes_filled(t);", "ready(t);"])
+    return kernel.phase(
+        "classify", [*body, "out.end(degree);"], ["classes_filled(t);", "ready(t);"]
+    )
 
 
 def _queue_taking(kernel: Kernel) -> None:
@@ -193,7 +195,7 @@ def _queue_taking(kernel: Kernel) -> None:
             "Out out = make_plain_output<Out>(a, loop, place, cells);",
             "out.begin();",
             f"filter_batch(place, {kernel.args.use('batch')}, loop.next_tail, {degree}, out);",
-            "out.end();",
+            f"out.end({degree});",
         ]
         start = kernel.phase(
             "filter", body, ["begin_output(t);", "keep_counts(t);", "settle_queue(t);"]

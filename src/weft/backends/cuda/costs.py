@@ -24,6 +24,8 @@ WARP = 32
 SAMPLES = 5  # vertices around which it is looked how a graph grows
 LEVELS = 6
 MOST_SEEN = 1 << 14  # arcs that are looked at in one level
+SHORT_ROW = 4  # slots: a thread has all of them under way at once (`batch` in sharing.cuh)
+SMALL_FRONTIER = 1 << 13  # vertices, on average
 EXPANDS = 1.5  # from level to level: a lattice of any dimension soon grows by less
 
 
@@ -119,6 +121,18 @@ def estimated_diameter(topology: Topology) -> float:
         found = statistics.median(_reach(levels, topology.num_vertices) for levels in balls)
         _diameters[topology] = found
     return found
+
+
+def is_deep(topology: Topology) -> bool:
+    """Whether a search takes so many supersteps that its frontiers are small: in a road network.
+
+    There the latency of a superstep is all that counts, not how many warps are under way. Only of
+    graphs with short rows the diameter is estimated, which takes some milliseconds.
+    """
+    shape = shape_of(topology)
+    if shape.largest > FEW_SLOTS or shape.average > SHORT_ROW:
+        return False
+    return topology.num_vertices < SMALL_FRONTIER * estimated_diameter(topology)
 
 
 def describe_shape(topology: Topology) -> str:

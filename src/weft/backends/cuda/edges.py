@@ -211,10 +211,11 @@ def visitor_phase(
     if publish:
         lines += ["auto& parts = visitor.parts;", "static_cast<void>(parts);"]
         lines += kernel.publish_scalars(sweep)
-    lines.append("out.end();")
+    lines.append("out.end(degree);")
     if touched:
         lines.append("touched.end();")
-    lines.append("count_looked(visitor.looked, cells);")
+    if visitor.looks:
+        lines.append("count_looked(visitor.looked, cells);")
     kernel.held.add(visitor.held)
     kernel.registers = max(kernel.registers, visitor.registers)
     kernel.pieces.append("template <class Format, class Out>\n" + visitor.text())
@@ -493,7 +494,7 @@ def _commit_phase(
             f"    const i64 v = {kernel.args.use('touched')}[i];",
             *(f"    {line}" for line in commit_lines(kernel, sweep)),
             "});",
-            "out.end();",
+            "out.end(degree);",
         ]
     if out_kind in ("bitmap", "bytemap") and kind == "counter":
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")

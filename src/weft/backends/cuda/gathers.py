@@ -384,6 +384,6 @@ def _gather_commit(
         *(f"    {line}" for line in out.lines),
         "});",
         *kernel.publish_scalars(sweep),
-        "out.end();",
+        "out.end(degree);",
     ]
     return kernel.phase(f"gathered_{k}", body, [*totals, "keep_counts(t);", finish])

@@ -66,6 +66,7 @@ class Options:
     feature_lanes: int = 32  # that share the features of one arc or vertex, at most
     lane_bytes: int = 1  # of a vector that a lane takes at least, where there are as many
     large_blocks: bool = False  # of more than 256 threads
+    deep: bool = False  # a search takes very many supersteps, of small frontiers
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
@@ -142,6 +143,7 @@ class Kernel:
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    deep: bool = False  # a search that is deep: latency counts, not how many warps are under way
     marks: bool = False  # blocks keep rows in markers
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it

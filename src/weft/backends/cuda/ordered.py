@@ -231,7 +231,7 @@ def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
         "double* const found = a.spread + loop.tick % 3 * 2;",
         "split_far(place, far_of(a, loop.far), loop.far_size, priority, side, degree, out, kept, "
         "found, found + 1);",
-        "out.end();",
+        "out.end(degree);",
         "kept.end();",
     ]
     kernel.args.use("spread")

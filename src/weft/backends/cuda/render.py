@@ -73,6 +73,7 @@ class Rendered:
     fuse: str = "all"
     marks: bool = False  # blocks keep rows in markers
     narrows: bool = True  # frontiers may become small, for one cluster to work on
+    deep: bool = False  # and mostly are
     turns: bool = False  # second buffers change places with what they stand for
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
@@ -113,6 +114,8 @@ def render(
     edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
+    searches = any(sweep.mode == "once" for sweep in edge_sweeps)
+    kernel.deep = options.deep and kernel.counts_edges and searches and not options.ordered
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
     kernel.states_by_in = _sorts_states(kernel, [*sweeps, *refill])
@@ -140,6 +143,7 @@ def render(
         options.fuse,
         kernel.marks,
         _narrows(program, sweeps),
+        kernel.deep,
         kernel.turning is not None,
         kernel.widest,
         kernel.states_by_in,
@@ -465,10 +469,13 @@ struct Program {{
 
 
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
-    """Return the bounds of a kernel's registers: loads under way want them more than warps do."""
+    """Return the bounds of a kernel's registers: loads under way want them more than warps do.
+
+    Deep searches are to spill nothing (docs/design/cuda-engine.md).
+    """
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
-    blocks = 4
+    blocks = 2 if kernel.deep else 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))

@@ -11,7 +11,7 @@ from weft.backends.cuda.expressions import literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.pairs import key_word, swapped
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type, size_of
+from weft.backends.cuda.text import Emitter, c_type, size_of, stored_type
 from weft.backends.sweeping import groups_of
 from weft.ir.facts import block_facts
 from weft.ir.ops import Reduction, Step, neutral_of
@@ -74,6 +74,39 @@ def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> Non
             if name != claim:
                 write(kernel, out, ("field", name), name, text, "leave")
         emit(kernel, out)
+
+
+def can_part(kernel: Kernel, step: Step) -> bool:
+    """Whether swaps come in two parts: there are registers for messages until they are known."""
+    shaped = any(kernel.types[name][1] for name in step.into)
+    return kernel.deep and not kernel.spread and not shaped
+
+
+def try_claim(
+    kernel: Kernel, out: Emitter, step: Step, messages: list[str]
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Render the same in two parts: the swap, for which nobody waits, and what the winner does.
+
+    Returns the members of the message that lead from one to the other (type, name and initial
+    value), and the lines of the second part, which returns whether v is in the next frontier.
+    """
+    claim = claim_field(step)
+    dtype, _ = kernel.types[claim]
+    array = kernel.args.use("field", claim)
+    carried = [("bool", "tried", "false"), (stored_type(dtype), "found", "0")]
+    out.line("message.tried = true;")
+    text = messages[step.into.index(claim)]
+    out.line(f"message.found = at_cas({array}, v, message.held, {text});")
+    later = kernel.emitter()
+    with later.block("if (message.tried && !differs(message.found, message.held))"):
+        for name, text in zip(step.into, messages, strict=False):
+            if name != claim:
+                member = f"sent{len(carried)}"
+                carried.append((kind_of(kernel, name), member, "0"))
+                out.line(f"message.{member} = {text};")
+                write(kernel, later, ("field", name), name, f"message.{member}", "leave")
+        later.line(f"return {'false' if kernel.discards else 'true'};")
+    return carried, later.lines
 
 
 def improve(

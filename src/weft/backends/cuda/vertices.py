@@ -161,7 +161,7 @@ def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
         *(f"    {line}" for line in out.lines),
         "});",
         *kernel.publish_scalars(sweep),
-        "out.end();",
+        "out.end(degree);",
     ]
 
 
@@ -185,7 +185,7 @@ def _wake_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
             f"        out.emit_lazily({targets}[s], degree);",
             "    }",
         ]
-    body += ["});", "out.end();"]
+    body += ["});", "out.end(degree);"]
     number = kernel.follow(then)
     start = kernel.phase(f"wake_{k}", body, ["keep_counts(t);", f"take_queue(t, {number}, false);"])
     return f"t.loop.epoch += 1; begin_output(t); {start}"

@@ -12,7 +12,7 @@ from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import overlay_pairs
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, items_of, stored_type
-from weft.backends.cuda.updates import Pulled, push_update
+from weft.backends.cuda.updates import Pulled, can_part, push_update, try_claim
 from weft.backends.sweeping import buffered_edges, row_values
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
@@ -36,6 +36,7 @@ class Visitor:
     message: list[tuple[str, str, str]] = field(default_factory=list)  # what they are kept in
     computes: bool = False  # the message is made of what is loaded
     take: list[str] = field(default_factory=list)
+    settle: list[str] = field(default_factory=list)  # what comes once all swaps are under way
     merge: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
     vertex: str = "v"  # what the row is called
@@ -47,6 +48,7 @@ class Visitor:
     lanes: int = 1  # threads that take one arc together
     spread: bool = False  # and share its features
     extra: list[str] = field(default_factory=list)  # functions of its own
+    looks: bool = False  # how many arcs it looks at is counted
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
@@ -119,7 +121,7 @@ class Visitor:
             f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
             f"    const Place& place;\n{members}"
             f"    struct Parts {{ {self.parts} }} parts;\n"
-            f"    u64 looked = 0;\n"
+            f"{'    u64 looked = 0;' if self.looks else ''}\n"
             f"    struct Row {{ {struct(self._members(), False)} }};\n"
             f"    struct Partial {{ {struct(self.partial, False)} }};\n"
             f"    static_assert(sizeof(Row) <= {self.row_bytes} && "
@@ -144,20 +146,41 @@ class Visitor:
             f"{indent([*held, *placed, *self.fetch])}"
             f"        return Message{{{fetched}}};\n    }}\n"
             f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {at}, i64 s,\n"
-            f"                             const Message& message) {{\n"
+            f"                             Message& message) {{\n"
             f"        const i64 {self.far} = message.{self.far};\n"
             f"        static_cast<void>({self.far});\n{indent([*held, *placed, *self.take])}"
             f"        return false;\n    }}\n"
-            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {at}, i64 s) {{\n"
-            f"        const i64 {self.far} = format.target(s, {at});\n"
-            f"        return deliver(partial, row, {at}, s, "
-            f"message_of(row, {at}, s, {self.far}));\n"
-            f"    }}\n"
+            f"{self._taking(at, indent([*held, *placed, *self.settle]))}"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
             f"    WEFT_DEVICE void close(const Row& row, i64 {at}, Partial partial, "
             f"bool whole) {{\n{indent([*held, *whole, *self.close])}    }}\n"
             f"}};\n"
+        )
+
+    def _taking(self, at: str, lines: str) -> str:
+        """Return how one arc is taken: in one part, or with what comes once its swap is known."""
+        settles = bool(self.settle)
+        text = (
+            f"    static constexpr bool settles = {str(settles).lower()};\n"
+            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {at}, i64 s) {{\n"
+            f"        const i64 {self.far} = format.target(s, {at});\n"
+            f"        Message message = message_of(row, {at}, s, {self.far});\n"
+        )
+        if not settles:
+            return f"{text}        return deliver(partial, row, {at}, s, message);\n    }}\n"
+        return (
+            f"{text}"
+            f"        deliver(partial, row, {at}, s, message);\n"
+            f"        if (settle(row, {at}, s, message)) out.emit_lazily({self.far}, degree);\n"
+            f"        return false;\n    }}\n"
+            f"    WEFT_DEVICE bool settle(const Row& row, i64 {at}, i64 s, Message& message) {{\n"
+            f"        const i64 {self.far} = message.{self.far};\n"
+            f"        static_cast<void>({self.far});\n{lines}"
+            f"        return false;\n    }}\n"
+            f"    template <u32 count>\n"
+            f"    WEFT_DEVICE void emit(const i64 (&far)[count], bool (&emits)[count]) {{\n"
+            f"        out.emit_batch(far, emits, degree);\n    }}\n"
         )
 
 
@@ -287,8 +310,14 @@ def push_visitor(
     renderers[0].known.update(known)
     renderers[0].scope.marks = bool(visitor.marks)
 
+    parted = sweep.mode == "once" and update is push_update and can_part(kernel, sweep.steps[0])
+
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
-        update(kernel, out, sweep, number, step, renderer, messages)
+        if parted:
+            carried, visitor.settle = try_claim(kernel, out, step, messages)
+            visitor.message += carried
+        else:
+            update(kernel, out, sweep, number, step, renderer, messages)
 
     render_functions(kernel, out, sweep, site, renderers, send)
     visitor.take = out.lines
@@ -312,6 +341,7 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     visitor.parts = kernel.parts_struct(sweep)
     visitor.collects = True
     visitor.exits = sweep.early_exit
+    visitor.looks = True
     site = kernel.slot_site(side, "in")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)

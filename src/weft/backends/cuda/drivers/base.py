@@ -27,9 +27,10 @@ class Limits:
     name: str
     multiprocessors: int
     shared_bytes: int  # dynamic shared memory of a block, at most
-    clusters: int  # blocks of a cluster, at most; 1 where there are none
+    clusters: int  # blocks of a cluster that every such device allows; 1 where there are none
     architecture: str
     multiprocessor: Multiprocessor | None = None  # not known in the emulation
+    large_cluster: int = 0  # blocks of a cluster that perhaps are allowed; 0: no more
 
 
 @dataclass(frozen=True)

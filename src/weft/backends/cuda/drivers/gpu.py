@@ -26,6 +26,7 @@ UNASKED_SHARED_BYTES = 48 * 1024
 RESERVED_SHARED_BYTES = 1024  # of each block, for the system
 NO_PREFERENCE = -1  # of a division of memory into shared memory and L1
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
+LARGE_CLUSTER = 16  # and that some of them allow if they are asked for it
 CACHE_FORMAT = 1
 
 
@@ -132,6 +133,8 @@ class GpuKernel:
             self._set("CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT", NO_PREFERENCE)
             self._ask_for_shared(shared_bytes)
             occupancy = self.handle.occupancy
+            if cluster > PORTABLE_CLUSTER:
+                self._set("CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
             if cluster > 1:
                 from cuda.core import LaunchConfig
 
@@ -225,6 +228,7 @@ class GpuDriver:
                 int(properties.max_blocks_per_multiprocessor),
                 int(properties.max_threads_per_multiprocessor),
             ),
+            LARGE_CLUSTER if major >= 9 else 0,
         )
         self.stream = _Stream(cupy)
         self._own = threading.local()  # an event of each thread, to wait for

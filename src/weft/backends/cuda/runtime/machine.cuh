@@ -115,14 +115,23 @@ WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Progra
     if (stop != 0) atomic_add(cells + STOPPED, 1ull);
 }
 
-// By one thread of each block: on to the next phase.
+// By each block: on to the next phase. One thread decides; a warp fetches the counters, which are
+// far away, at once. Ends with a block barrier.
 template <class Program>
 WEFT_DEVICE void step_forward(const typename Program::Args& a,
                               Held<typename Program::Scalars>* held, const u64* counters,
                               u32 blocks) {
-    const u64* cells = counters + held->loop.tick % 3 * CELLS;
-    Program::advance(a, held->loop, held->scalars, cells, blocks, block_id() == 0);
-    held->loop.tick += 1;
+    static_assert(CELLS == warp_size, "a counter for each lane");
+    WEFT_SHARED(u64, cells, CELLS);
+    if (warp_id() == 0) {
+        cells[lane_id()] = counters[held->loop.tick % 3 * CELLS + lane_id()];
+        sync_warp(full_mask);
+        if (lane_id() == 0) {
+            Program::advance(a, held->loop, held->scalars, cells, blocks, block_id() == 0);
+            held->loop.tick += 1;
+        }
+    }
+    sync_block();
 }
 
 // Copy words by the threads of a block: through registers one at a time, not all at once.
@@ -183,8 +192,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
     sync_block();  // everybody has looked
     if (begins) {  // each block for itself
-        if (thread_id() == 0) step_forward<Program>(a, held, a.counters, grid_size());
-        sync_block();
+        step_forward<Program>(a, held, a.counters, grid_size());
         ran = true;
     }
     while (is_turn(held->loop, phases)) {
@@ -204,8 +212,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
                 if (narrow) sync_cluster();
                 else sync_grid(a.barrier);
                 loaded = false;
-                if (thread_id() == 0) step_forward<Program>(a, held, counters, blocks);
-                sync_block();
+                step_forward<Program>(a, held, counters, blocks);
             } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
             // All have read the counters before the block that has them may end.
             if (narrow) sync_cluster();
@@ -245,8 +252,7 @@ WEFT_DEVICE void turn_alone(const typename Program::Args& a, u32 blocks) {
     const bool running = held->loop.status == RUNNING;
     sync_block();  // all have looked before the first thread goes on
     if (!running) return;
-    if (thread_id() == 0) step_forward<Program>(a, held, a.counters, blocks);
-    sync_block();
+    step_forward<Program>(a, held, a.counters, blocks);
     report_held(a, held);
 }
 

@@ -55,7 +55,10 @@
 //   static constexpr bool batches;               whether take comes in two parts as well:
 //   static constexpr bool computes;              whether message_of does more than load
 //   Message message_of(const Row&, i64 row, i64 slot, i64 target);   loads, without any effect
-//   bool deliver(Partial&, const Row&, i64 row, i64 slot, const Message&);
+//   bool deliver(Partial&, const Row&, i64 row, i64 slot, Message&);
+//   static constexpr bool settles;               whether something follows what deliver began:
+//   bool settle(const Row&, i64 row, i64 slot, Message&);       whether the far end is to be emitted
+//   void emit(const i64 (&far)[count], bool (&emits)[count]);   those of a batch that are
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
 //   void mark(i64 row); void unmark();           by all of its threads, before and after
 //   void merge(Partial& into, const Partial& other);      commutative and associative

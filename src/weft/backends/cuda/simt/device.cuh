@@ -519,6 +519,14 @@ WEFT_DEVICE u32 reduce_or(u32 mask, u32 value) { return __reduce_or_sync(mask, v
 WEFT_DEVICE u32 reduce_and(u32 mask, u32 value) { return __reduce_and_sync(mask, value); }
 #endif
 
+// Counts, which are mostly small.
+WEFT_DEVICE u64 reduce_counts(u64 count WEFT_HERE) {
+    if (all(full_mask, count >> 26 == 0 WEFT_PASS)) {
+        return reduce_add(full_mask, static_cast<u32>(count) WEFT_PASS);
+    }
+    return reduce_add(full_mask, count WEFT_PASS);
+}
+
 // Replace the float at `word` by combine(it, value) and return the old one; nothing is written
 // where nothing changes.
 template <class Word, class T, class Combine>
