@@ -9,6 +9,7 @@ from hypothesis import given
 import weft
 from graphs import graphs
 from small_formats import FORMATS
+from weft.backends.layouts import ordered
 from weft.errors import ConfigError
 from weft.formats import choose, formats
 
@@ -121,3 +122,26 @@ def test_shards_are_sorted_by_window_source_and_destination(incoming):
         np.testing.assert_array_equal(want, np.arange(dest.size))
         np.testing.assert_array_equal(rows, arcs.rows()[layout.places()])
         np.testing.assert_array_equal(others, arcs.targets[layout.places()])
+
+
+def test_directions_of_an_undirected_graph_share_what_does_not_turn():
+    for directed in (False, True):
+        g = weft.generators.rmat(5, seed=1, directed=directed)
+        for name, format_ in formats().items():
+            if name == "dia":  # which is refused here
+                continue
+            out, in_ = (ordered(g.topology, choose(FORMATS[name]), way) for way in ("out", "in"))
+            assert (out.layout is in_.layout) == (not directed and not format_.turns)
+            arcs = g.topology.in_
+            if not format_.turns:  # else they could not be shared
+                both = [
+                    choose(FORMATS[name]).make(arcs.offsets, arcs.targets, np, incoming)
+                    for incoming in (False, True)
+                ]
+                for one, other in zip(both[0].parts, both[1].parts, strict=True):
+                    assert one.numbers == other.numbers
+                    for key, array in one.arrays.items():
+                        np.testing.assert_array_equal(array, other.arrays[key])
+            pair = format_.to_coo(in_.layout, arcs.offsets, arcs.targets, np)
+            held = sorted(zip(*(end.tolist() for end in pair), strict=True))
+            assert held == sorted(zip(arcs.rows().tolist(), arcs.targets.tolist(), strict=True))

@@ -92,10 +92,14 @@ def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
         known = _built.setdefault(topology, {})
         if (chosen, direction) not in known:
             arcs = topology.adjacency(direction)
+            twin = known.get((chosen, "out" if direction == "in" else "in"))
             with topology.device.current():
-                layout = chosen.build(
-                    arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in"
-                )
+                if twin is not None and not (topology.directed or chosen.format.turns):
+                    layout = twin.layout
+                else:
+                    layout = chosen.build(
+                        arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in"
+                    )
                 known[chosen, direction] = Ordered(topology, layout)
         return known[chosen, direction]
 
@@ -109,16 +113,18 @@ def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
         changed = int(change.added[0].size) + int(change.removed[0].size)
         if changed > MANY * after.num_edges:  # to build it is no more work
             return
+        edited: dict[Any, Any] = {}  # directions of an undirected graph may share a layout
         for (chosen, direction), held in built.items():
             if chosen.format.edit is not None:
                 arcs = after.adjacency(direction)
+                known = _built.setdefault(after, {})
                 with after.device.current():
-                    rows = _rows_of(change, direction, after)
-                    layout = chosen.format.edit(
-                        held.layout, arcs.offsets, arcs.targets, rows, after.xp
-                    )
-                    known = _built.setdefault(after, {})
-                    known[chosen, direction] = Ordered(after, layout)
+                    if held.layout not in edited:
+                        edited[held.layout] = chosen.format.edit(
+                            held.layout, arcs.offsets, arcs.targets,
+                            _rows_of(change, direction, after), after.xp,
+                        )  # fmt: skip
+                    known[chosen, direction] = Ordered(after, edited[held.layout])
 
 
 def _rows_of(change: EdgeChange, direction: Direction, topology: Topology) -> Any:

@@ -83,7 +83,7 @@ class Part:
     numbers: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class Layout:
     """The arcs of one direction, built in a format.
 
@@ -171,6 +171,9 @@ class Format:
         now and the rows that differ, each at least once. Without it the format is built anew.
     formula
         The memory that it is said to take, in words of a vertex: text over E, V and facts.
+    turns
+        Whether rows of destinations are laid out otherwise than rows of sources: whether `build`
+        looks at `incoming`. If not, an undirected graph is built once for both directions.
     own_order
         Whether positions are others than the slots of the adjacency.
     gathers
@@ -194,6 +197,7 @@ class Format:
     to_coo: Callable[[Layout, Any, Any, Any], tuple[Any, Any]]
     edit: Callable[..., Layout] | None = None
     formula: str = ""
+    turns: bool = True
     own_order: bool = False
     gathers: bool = False
     parameters: tuple[Parameter, ...] = ()

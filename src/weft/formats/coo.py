@@ -31,5 +31,6 @@ COO = register(
         build=build,
         to_coo=to_coo,
         formula="2 E + V + 1",
+        turns=False,
     )
 )

@@ -161,6 +161,7 @@ def _registered(name: str, title: str, kind: Kind, formula: str) -> Format:
             to_coo=to_coo,
             edit=edit,
             formula=formula,
+            turns=False,
             own_order=True,
             parameters=(Parameter("bits", 16, (16, 8)),),
             header="cr2.cuh",

@@ -35,5 +35,6 @@ CSR = register(
         build=build,
         to_coo=to_coo,
         formula="E + V + 1",
+        turns=False,
     )
 )

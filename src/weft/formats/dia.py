@@ -110,6 +110,7 @@ DIA = register(
         build=build,
         to_coo=to_coo,
         formula="diagonals V / 32 + rest",
+        turns=False,
         own_order=True,
         parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0)),
     )

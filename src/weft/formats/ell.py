@@ -101,6 +101,7 @@ ELL = register(
         build=build,
         to_coo=to_coo,
         formula="width V + rest",
+        turns=False,
         own_order=True,
         parameters=(Parameter("width", 0, (0, 2, 4, 8, 16), least=0),),
     )

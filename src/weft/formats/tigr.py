@@ -69,6 +69,7 @@ TIGR = register(
         build=build,
         to_coo=to_coo,
         formula="E + virtual rows",
+        turns=False,
         # All rows are short; those of a queue lie anywhere.
         schedule=BySide({"push": "warp", "pull": "vertex", "gather": "vertex"}),
         parameters=(Parameter("degree", 8, (4, 8, 16, 32)),),
