@@ -146,6 +146,17 @@ WEFT_DEVICE void for_all(const Place& place, i64 size, const Each& each) {
     }
 }
 
+// The same, where each call emits one vertex at most. All threads of a block go round together.
+template <class Out, class DegreeOf, class Each>
+WEFT_DEVICE void for_all_emitting(const Place& place, i64 size, Out& output,
+                                  const DegreeOf& degree_of, const Each& each) {
+    const i64 threads = static_cast<i64>(place.blocks) * block_size();
+    for (i64 first = static_cast<i64>(place.block) * block_size(); first < size; first += threads) {
+        if (first + thread_id() < size) each(first + thread_id());
+        output.relieve(degree_of);
+    }
+}
+
 // The vertices of a batch, each once, to an exact output; between its begin and its end.
 template <class Vertex, class DegreeOf, class Out>
 WEFT_DEVICE void filter_batch(const Place& place, const Vertex* batch, i64 size,

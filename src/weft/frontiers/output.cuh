@@ -190,6 +190,26 @@ struct Output {
         }
     }
 
+    // Between emissions, by all threads of the block, each of which emits once before the next call
+    // at most: a bin that could run out is appended to the queue as a whole. Else all warps would
+    // append to it by one counter, which is slow.
+    template <class DegreeOf>
+    WEFT_DEVICE void relieve(const DegreeOf& degree_of) {
+        if constexpr (counts_late) {
+            // While one thread looks, others may still emit; and then each may once more.
+            const u32 coming = 2 * block_size();
+            if (coming > bin_size) return;
+            const bool looks = thread_id() == 0;
+            if (!sync_block_or(looks && load_volatile(counts()) + coming > bin_size)) return;
+            append_bin(degree_of);
+            sync_block();
+            flush();
+            sync_block();
+            if (looks) counts()[0] = 0;
+            sync_block();
+        }
+    }
+
     template <class DegreeOf>
     WEFT_DEVICE void end(const DegreeOf& degree_of) {
         if constexpr (counts_late) {
@@ -314,10 +334,18 @@ struct Output {
         }
     }
 
-    // The degrees of what is in the bin are asked for while its places in the queue are on their way.
     template <class DegreeOf>
     WEFT_DEVICE void end_late(const DegreeOf& degree_of) {
         sync_block();
+        append_bin(degree_of);
+        sum_up();
+        publish();
+        flush();
+    }
+
+    // The degrees of what is in the bin are asked for while its places in the queue are on their way.
+    template <class DegreeOf>
+    WEFT_DEVICE void append_bin(const DegreeOf& degree_of) {
         const u32 held = held_in_bin(counts()[0], bin_size);
         const bool takes = thread_id() == 0 && held > 0;
         u64 first = 0;
@@ -327,9 +355,6 @@ struct Output {
             edges += static_cast<u64>(degree_of(bins()[i]));
         }
         if (takes) firsts()[0] = first;
-        sum_up();
-        publish();
-        flush();
     }
 
     // What the threads counted, by warp, for all. Ends with a block barrier.

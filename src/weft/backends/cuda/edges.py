@@ -490,7 +490,7 @@ def _commit_phase(
             "out.begin();",
             f"const auto degree = {degree_functor(kernel)};",
             "static_cast<void>(degree);",
-            f"{kernel.for_all}(place, loop.touched, [&](i64 i) {{",
+            kernel.for_all_emitting("loop.touched"),
             f"    const i64 v = {kernel.args.use('touched')}[i];",
             *(f"    {line}" for line in commit_lines(kernel, sweep)),
             "});",

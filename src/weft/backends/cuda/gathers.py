@@ -379,7 +379,7 @@ def _gather_commit(
         "static_cast<void>(degree);",
         f"struct Parts {{ {kernel.parts_struct(sweep)} }} parts;",
         "static_cast<void>(parts);",
-        f"{kernel.for_all}(place, {'loop.size' if split else 'loop.touched'}, [&](i64 i) {{",
+        kernel.for_all_emitting("loop.size" if split else "loop.touched"),
         f"    const i64 v = {which};",
         *(f"    {line}" for line in out.lines),
         "});",

@@ -232,6 +232,12 @@ class Kernel:
         """The loop over the items of a phase, and the width of a group in it."""
         return f"for_groups<{self.lanes}>" if self.spread else "for_all"
 
+    def for_all_emitting(self, size: str) -> str:
+        """Return the head of a loop over items that each emit a vertex at most."""
+        if self.spread:
+            return f"for_groups<{self.lanes}>(place, {size}, [&](i64 i) {{"
+        return f"for_all_emitting(place, {size}, out, degree, [&](i64 i) {{"
+
     @property
     def head(self) -> list[str]:
         """What a phase begins with whose functions share features."""

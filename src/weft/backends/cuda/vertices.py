@@ -156,7 +156,7 @@ def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
         "static_cast<void>(degree);",
         f"struct Parts {{ {kernel.parts_struct(sweep)} }} parts;",
         "static_cast<void>(parts);",
-        f"{kernel.for_all}(place, loop.size, [&](i64 i) {{",
+        kernel.for_all_emitting("loop.size"),
         "    const i64 v = entered_vertex(a, loop, i);",
         *(f"    {line}" for line in out.lines),
         "});",
