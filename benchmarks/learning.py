@@ -54,7 +54,7 @@ from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
 SHORT, LONG = 2, 12  # iterations of the two runs that are compared
 WIDTHS = (16, 128, 32, 8, 64, 2, 1)
 NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
-DRIVEN = ("LP", "MMR", "MML")  # whose sums can be kept up by differences
+DRIVEN = ("LP", "MMR", "MML", "BP")  # whose sums can be kept up by differences
 TOLERANCE, MOST = 1e-4, 200
 WIDEST = {"ALS": 32}
 SMALL = 12  # scale of the graphs on which programs are found ahead

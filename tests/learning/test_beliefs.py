@@ -127,6 +127,18 @@ def test_emulated_device():
     np.testing.assert_allclose(found.beliefs, want, **tolerance("float32"))
 
 
+@pytest.mark.parametrize("device", [pytest.param("cpu", marks=pytest.mark.slow), "emulated"])
+def test_changes_alone_lead_to_the_same_beliefs(device):
+    g = weft.generators.grid(3, 3)
+    priors, potentials = field_of(g, 3, 1)
+    priors[0] = [0, 1, 0]
+    config = weft.Config(change_driven=True, direction="push")
+    found = propagate(g.to(device), priors, "psi", config=config)
+    assert found.converged
+    want, _ = dense.loopy_messages(g, priors, potentials)
+    np.testing.assert_allclose(found.beliefs, want, atol=1e-4)
+
+
 def test_what_does_not_come_to_rest_says_so():
     g = weft.generators.grid(3, 3)
     priors, _ = field_of(g, 3, 1)

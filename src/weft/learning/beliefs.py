@@ -17,6 +17,7 @@ K. Murphy, Y. Weiss, M. Jordan: Loopy belief propagation for approximate inferen
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,12 +63,11 @@ class Beliefs(NamedTuple):
     converged: bool
 
 
-def passing(column: str | None, turned: bool, mode: str, damping: float, log: bool) -> Any:
-    """Return one superstep: messages over all arcs, then beliefs."""
+def product_with_potential(column: str | None, turned: bool, mode: str) -> Any:
+    """Return x · Ψ(u, v) as a function; Ψ is stored for the edge from its lower end on."""
     best = monoids.max if mode == "max" else None
 
     def over(u: Any, v: Any, e: Any, potential: Any, x: Any) -> Any:
-        """Return x · Ψ(u, v); Ψ is stored for the edge from its lower end to its higher one."""
         matrix = getattr(e, column) if column is not None else potential
         matrix = fn.cast(matrix, x.dtype)
         back = fn.matvec(matrix, x, reduce=best)
@@ -75,14 +75,29 @@ def passing(column: str | None, turned: bool, mode: str, damping: float, log: bo
             return back
         return fn.where(u.id < v.id, fn.matvec(matrix.T, x, reduce=best), back)
 
-    def scaled(u: Any, v: Any, e: Any, potential: Any) -> Any:
-        x = u.belief * fn.hadamard_inverse(e.reverse.message)
-        return fn.normalize(over(u, v, e, potential, x), "max")
+    return over
 
-    def scaled_log(u: Any, v: Any, e: Any, potential: Any) -> Any:
+
+def message_in_logs(column: str | None, turned: bool, mode: str) -> Any:
+    """Return the function that makes the logarithms of a message, of which the largest is 0."""
+    over = product_with_potential(column, turned, mode)
+
+    def make(u: Any, v: Any, e: Any, potential: Any) -> Any:
         x = u.belief - e.reverse.message
         message = fn.log(over(u, v, e, potential, fn.exp(x - monoids.max(x))))
         return message - monoids.max(message)
+
+    return make
+
+
+def passing(column: str | None, turned: bool, mode: str, damping: float, log: bool) -> Any:
+    """Return one superstep: messages over all arcs, then beliefs."""
+    over = product_with_potential(column, turned, mode)
+    scaled_log = message_in_logs(column, turned, mode)
+
+    def scaled(u: Any, v: Any, e: Any, potential: Any) -> Any:
+        x = u.belief * fn.hadamard_inverse(e.reverse.message)
+        return fn.normalize(over(u, v, e, potential, x), "max")
 
     @edge(
         into="product",
@@ -111,6 +126,31 @@ def passing(column: str | None, turned: bool, mode: str, damping: float, log: bo
         v.changed = True
 
     return fold(pass_on, believe)
+
+
+def passing_changes(column: str | None, turned: bool, mode: str, damping: float, tol: float) -> Any:
+    """Return a superstep in which those whose belief moved pass on, in logarithms.
+
+    What a message was is taken out of the product, what it is now put in.
+    """
+    make = message_in_logs(column, turned, mode)
+
+    @edge(into="product", reduce=monoids.sum, active=lambda v, old: True)
+    def pass_change(u: Any, v: Any, e: Any, potential: Any) -> Any:
+        message = (1 - damping) * make(u, v, e, potential) + damping * e.message
+        moved = message - e.message
+        e.message = message
+        return moved
+
+    @vertex
+    def believe(v: Any) -> None:
+        belief = v.prior + v.product
+        v.belief = belief - fn.logsumexp(belief)
+        moved = fn.any_changed(fn.exp(v.belief), fn.exp(v.told), tol)
+        v.told = fn.where(moved, v.belief, v.told)
+        v.changed = moved
+
+    return fold(pass_change, believe)
 
 
 @on_its_device
@@ -151,7 +191,8 @@ def belief_propagation(
     log_domain
         Whether to compute with logarithms: for vertices with many neighbours.
     config
-        How to run it.
+        How to run it. With `change_driven` only those whose belief moved by more than `tol` pass
+        on, in logarithms; supersteps of all follow until no message moves by more than that.
 
     Returns
     -------
@@ -183,6 +224,8 @@ def belief_propagation(
     prior = _priors(g, priors)
     k = prior.shape[1]
     column, shared, turned = _potentials(g, potential, k)
+    driven = config is not None and bool(config.change_driven)
+    log_domain = log_domain or driven
     step = passing(column, turned, mode, float(damping), log_domain)
     if log_domain:
         with np.errstate(divide="ignore"):
@@ -194,12 +237,23 @@ def belief_propagation(
         potential=parameter(shared, kind), error=scalar(np.inf),
     )  # fmt: skip
     messages = g.edge_state(message=full(start, kind, k))
+    steps = 0
+    if config is not None and driven:
+        changing = g.state(
+            prior=prior, belief=prior, told=prior, product=full(0, kind, k),
+            potential=parameter(shared, kind),
+        )  # fmt: skip
+        config = replace(config, change_driven=False)
+        only = passing_changes(column, turned, mode, float(damping), tol)
+        first = g.iterate(only, changing, edge_state=messages, max_iter=max_iter, config=config)
+        # All pass on once more, from here: that tells how far it is from rest, and ends drift.
+        state.belief, steps = changing.belief, first.steps
     run = g.iterate(
-        step, state, edge_state=messages, until=lambda error: error <= tol, max_iter=max_iter,
-        direction=pulled(config), config=config,
+        step, state, edge_state=messages, until=lambda error: error <= tol,
+        max_iter=max(max_iter - steps, 1), direction=pulled(config), config=config,
     )  # fmt: skip
     beliefs = module_of(prior).exp(state.belief) if log_domain else state.belief
-    return Beliefs(beliefs, run.steps, run.converged)
+    return Beliefs(beliefs, steps + run.steps, run.converged)
 
 
 def _check_options(g: Graph, mode: str, damping: float) -> None:

@@ -12,7 +12,7 @@ from weft.backends.cuda.sorting import (
     sorts_messages,
 )
 from weft.backends.cuda.spreading import spread_lanes
-from weft.backends.cuda.text import c_type
+from weft.backends.cuda.text import c_type, size_of
 from weft.backends.cuda.updates import commit_lines, push_update
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
@@ -438,15 +438,32 @@ def _finish(
     elif not chain:
         chain = _collect(kernel, sweep, k, direction, kind, then)
     for name in buffered:
-        _, shape = kernel.edge_types[name]
-        source, target = kernel.args.use("edge_next", name), kernel.args.use("edge_state", name)
-        size = 1
-        for extent in shape:
-            size *= extent
-        body = [f"for_all(place, a.arcs * {size}, [&](i64 i) {{ {target}[i] = {source}[i]; }});"]
-        chain = kernel.phase(f"copy_{name}_{k}_{direction}", body, [chain])
+        chain = kernel.phase(
+            f"copy_{name}_{k}_{direction}", _copied_states(kernel, name, direction), [chain]
+        )
     lines.append(chain)
     return kernel.decide(f"finish_{direction}_{k}", lines)
+
+
+def _copied_states(kernel: Kernel, name: str, direction: str) -> list[str]:
+    """Return the body of a phase that copies an edge state's second buffer back."""
+    size = size_of(kernel.edge_types[name][1])
+    source, target = kernel.args.use("edge_next", name), kernel.args.use("edge_state", name)
+    everything = f"for_all(place, a.arcs * {size}, [&](i64 i) {{ {target}[i] = {source}[i]; }});"
+    queued = kernel.options.push.frontier_in == "queue" and not kernel.options.classes
+    if direction != "push" or not queued or not kernel.traits.arcs_are_slots("out"):
+        return [everything]
+    offsets = kernel.args.use("offsets", "out")
+    return [  # the arcs of the senders alone
+        f"if (loop.dense != 0) {{ {everything} return; }}",
+        "for_groups<warp_size>(place, loop.entered, [&](i64 i) {",
+        "    const i64 u = entered_vertex(a, loop, i);",
+        f"    const i64 end = {offsets}[u + 1] * {size};",
+        f"    for (i64 at = {offsets}[u] * {size} + lane_id(); at < end; at += warp_size) {{",
+        f"        {target}[at] = {source}[at];",
+        "    }",
+        "});",
+    ]
 
 
 def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, then: str) -> str:
