@@ -1,5 +1,6 @@
 """Every algorithm as CUDA in the emulation, on awkward graphs, against independent answers."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import networkx as nx
@@ -67,6 +68,12 @@ def test_awkward_graphs(name):
 def test_a_hub_by_the_schedule_that_is_chosen(name):
     g = hub()
     check(name, g, CALLS[name](g.to("emulated"), None))
+
+
+def test_bins_that_are_full_again_and_again():
+    g = weft.generators.road(40, 0.7, seed=1)
+    found = weft.core_number(g.to("emulated"), config=replace(CONFIG, bin_size=32))
+    check("core_number", g, found)
 
 
 def test_deterministic_parents_lie_over_the_smallest_edge():
