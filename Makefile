@@ -17,7 +17,7 @@ demo: $(VENV)/.with-viz
 	$(BIN)/python -m weft.demo $(ARGS)
 
 test: lint types
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/.with-dev
 	$(BIN)/ruff check .

@@ -281,7 +281,8 @@ def test_rule_12_ordering_by_priority_cannot_be_observed():
         weft.Config(threads=1), weft.Config(threads=3), weft.Config(delta=1e-6),
         weft.Config(delta=1e9), weft.Config(ordering=False),
     ]  # fmt: skip
-    for weights in (g.edge["weight"], np.ones(g.num_edges), np.zeros(g.num_edges)):
+    drawn = g.edge["weight"]
+    for weights in (drawn, np.ones_like(drawn), np.zeros_like(drawn)):
         g.edge["weight"] = weights
         expected = run(g, relax, {"dist": start}, [3], mode="iterate").dist.tolist()
         for config in configs:

@@ -191,7 +191,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
 
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_every_rule_gives_the_same_result_on_a_cpu(rule):
-    g = weft.generators.rmat(9, 16, seed=2)
+    g = weft.generators.rmat(9, 16, seed=2, directed=True)
     assert search(g, direction=rule) == search(g)
     label = np.arange(g.num_vertices)[::-1].copy()
     found = []
@@ -205,7 +205,7 @@ def test_every_rule_gives_the_same_result_on_a_cpu(rule):
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_rules_turn_as_published(rule):
     """The directions of a search are those of the rule's own words, computed here."""
-    g = weft.generators.rmat(10, 16, seed=2)
+    g = weft.generators.rmat(10, 16, seed=2, directed=True)
     source = int(np.argmax(g.out_degree))
     with weft.profile() as p:
         state = levels(g, source)

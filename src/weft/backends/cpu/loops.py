@@ -54,6 +54,7 @@ AHEAD_ARCS = np.uint64(10)
 AHEAD_TARGETS = np.uint64(5)
 FEW_ARCS = np.uint64(4)  # arcs of a later row whose targets are fetched
 LATER = np.uint64(12)  # arcs ahead within a long row
+FEW_KEYS = 32  # that are sorted by insertion
 
 
 @njit(nogil=True)
@@ -306,8 +307,9 @@ def most_tallied(keys, begin, count, table, counts, first):
     Long rows are counted in a hash table: a thread's own part of `table` and `counts` from `first`
     on, with room for twice as many keys. The counts are zero before and after.
     """
-    if count <= 32:
-        return most_frequent(keys, begin, count)
+    if count <= FEW_KEYS:
+        sort_few(keys, begin, begin + count)
+        return longest_run(keys, begin, begin + count)
     bits = 64 - clz(np.int64(2 * count - 1))
     mask = (ONE << np.uint64(bits)) - ONE
     best = keys[begin]
@@ -335,16 +337,28 @@ def most_frequent(keys, begin, count):
     The keys are sorted in place. NaNs are one key, greater than all others.
     """
     end = begin + count
-    if count <= 32:
-        for i in range(begin + 1, end):
-            key = keys[i]
-            j = i
-            while j > begin and (keys[j - 1] > key or (keys[j - 1] != keys[j - 1] and key == key)):
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
+    if count <= FEW_KEYS:
+        sort_few(keys, begin, end)
     else:
-        carray(keys, end)[begin:end].sort()
+        carray(keys, end)[begin:end].sort()  # takes long to compile
+    return longest_run(keys, begin, end)
+
+
+@njit(nogil=True)
+def sort_few(keys, begin, end):
+    """Sort keys in place, NaNs last."""
+    for i in range(begin + 1, end):
+        key = keys[i]
+        j = i
+        while j > begin and (keys[j - 1] > key or (keys[j - 1] != keys[j - 1] and key == key)):
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@njit(nogil=True)
+def longest_run(keys, begin, end):
+    """Return the key that comes most often in a row, the first on ties; NaNs are one key."""
     best = keys[begin]
     most = 0
     i = begin

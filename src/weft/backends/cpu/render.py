@@ -76,8 +76,8 @@ def render(
     named = {name: f"{name}_array" for name in arrays}
     parameters = ["tid", "nt", *(named.get(p, p) for p in ("ctl", *FIXED, *kernel.args.bindings))]
     lines = [f"    {name} = pointer({array})" for name, array in named.items()] + body.lines + lines
-    head = [
-        '@njit(nogil=True, cache=True, error_model="numpy")',
+    head = [  # nothing to rewrite: no expressions of arrays, no tuples, no powers
+        '@njit(nogil=True, cache=True, error_model="numpy", no_rewrites=True)',
         f"def kernel({', '.join(parameters)}):",
     ]
     source = IMPORTS + "\n\n" + "\n".join([*head, *lines]) + "\n"
