@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from weft.backends.cpu.atomics import (
     atomic_cas,
     atomic_load,
@@ -20,6 +18,7 @@ from weft.backends.cpu.control import (
     FAULT_VERTEX,
     GENERATION,
 )
+from weft.backends.cpu.lean_numba import inner
 from weft.backends.cpu.processor import pause, yield_thread
 
 SPINS = 128
@@ -30,7 +29,7 @@ for is often queued behind this one: 2000 rounds made each barrier there ten tim
 """
 
 
-@njit(nogil=True)
+@inner()
 def barrier(ctl, nt):
     """Wait until all `nt` threads are here; return whether the gang is aborted.
 
@@ -56,7 +55,7 @@ def barrier(ctl, nt):
     return atomic_load(ctl, ABORT) != 0
 
 
-@njit(nogil=True)
+@inner()
 def fault(ctl, cause, function, vertex):
     """Record a fault (`cause` is not 0) unless there is one already."""
     if atomic_load(ctl, FAULT) == 0 and atomic_cas(ctl, FAULT, 0, cause) == 0:

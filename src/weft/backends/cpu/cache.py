@@ -40,6 +40,7 @@ RUNTIME_SOURCES = (
     "casts.py",
     "control.py",
     "dense.py",
+    "lean_numba.py",
     "loops.py",
     "numbers.py",
     "processor.py",

@@ -7,15 +7,15 @@ matrix without an inverse raises the fault flag and gives zeros.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from weft.backends.cpu.barrier import fault
+from weft.backends.cpu.lean_numba import inner
 from weft.backends.cpu.loops import NOT_POSITIVE, ONE, SINGULAR
 
 ZERO = np.uint64(0)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def pivot_row(a, base, k, column):
     """Return the row of the largest element from the diagonal down; k if it is 0 or NaN."""
     row = column
@@ -28,7 +28,7 @@ def pivot_row(a, base, k, column):
     return row if best > 0 else k
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def swap_rows(a, base, width, first, second):
     """Exchange two rows of a matrix."""
     for j in range(width):
@@ -36,7 +36,7 @@ def swap_rows(a, base, width, first, second):
         a[i], a[k] = a[k], a[i]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def solve(a, base, x, start, k, ctl, function, vertex):
     """Replace the right side x by the solution of a x = b; `a` is destroyed.
 
@@ -66,7 +66,7 @@ def solve(a, base, x, start, k, ctl, function, vertex):
         x[start + i] = total / a[base + i * k + i]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def solve_spd(a, base, x, start, k, ctl, function, vertex):
     """Do the same for a symmetric positive definite matrix, of which the lower half is read.
 
@@ -100,7 +100,7 @@ def solve_spd(a, base, x, start, k, ctl, function, vertex):
             x[start + m] -= a[row + m] * x[start + i]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(error_model="numpy")
 def invert(a, base, x, start, k, ctl, function, vertex):
     """Write the inverse of `a` to x; `a` is destroyed. Gauss-Jordan with partial pivoting."""
     for i in range(k):

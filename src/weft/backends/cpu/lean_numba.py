@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+from numba import njit
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.functions import BaseFunction
@@ -42,6 +43,11 @@ def load() -> None:
         linalg.ensure_blas = ask
     if hasattr(asking, "ensure_blas"):
         asking.ensure_blas = ask
+
+
+def inner(**options: Any) -> Any:
+    """Compile a function that kernels alone call: nothing that Python could call it by is made."""
+    return njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
 
 
 @contextlib.contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import carray, njit
+from numba import carray
 
 from weft.backends.cpu.atomics import atomic_add, atomic_load, atomic_or
 from weft.backends.cpu.barrier import fault
 from weft.backends.cpu.bits import clz
 from weft.backends.cpu.control import FIRST_FREE, STOP, STRIDE
+from weft.backends.cpu.lean_numba import inner
 
 # Causes of faults (the host turns them into messages).
 INDEX_RANGE = 1
@@ -57,7 +58,7 @@ LATER = np.uint64(12)  # arcs ahead within a long row
 FEW_KEYS = 32  # that are sorted by insertion
 
 
-@njit(nogil=True)
+@inner()
 def counters(ctl, phase, tid):
     """Return the counters of a phase; one thread clears those of the next."""
     if tid == 0:
@@ -68,7 +69,7 @@ def counters(ctl, phase, tid):
     return COUNTERS + (phase % 3) * GROUP
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def share_of(size, grain, nt):
     """Return how many items a thread takes at a time: all of its part if there are few."""
     if size <= grain * nt * 4:
@@ -76,7 +77,7 @@ def share_of(size, grain, nt):
     return grain
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def first_item(ctl, base, share, size, nt, tid):
     """Return the first item of a thread's first share."""
     if share * nt >= size:
@@ -84,7 +85,7 @@ def first_item(ctl, base, share, size, nt, tid):
     return atomic_add(ctl, base + CURSOR, share)
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def next_item(ctl, base, share, size, nt):
     """Return the first item of the next share, or the end: also when the run is to stop."""
     if share * nt >= size or atomic_load(ctl, STOP) != 0:
@@ -92,7 +93,7 @@ def next_item(ctl, base, share, size, nt):
     return atomic_add(ctl, base + CURSOR, share)
 
 
-@njit(nogil=True)
+@inner()
 def flush(local, start, count, queue, ctl, tail):
     """Append a thread's own queue to a shared one."""
     if count > 0:
@@ -101,7 +102,7 @@ def flush(local, start, count, queue, ctl, tail):
             queue[place + i] = local[start + i]
 
 
-@njit(nogil=True)
+@inner()
 def flush_last(local, start, count, queue, ctl, tail):
     """Append the rest of a thread's own queue; return how many threads have done so before.
 
@@ -115,7 +116,7 @@ def flush_last(local, start, count, queue, ctl, tail):
     return tail_before >> LENGTH_BITS
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def push(local, start, count, item, queue, ctl, tail):
     """Append an item to a thread's own queue; return its new length."""
     local[start + count] = item
@@ -126,7 +127,7 @@ def push(local, start, count, item, queue, ctl, tail):
     return count
 
 
-@njit(nogil=True)
+@inner()
 def flush_far(local, start, count, queue, first, ctl, tail):
     """Append a thread's own list to a shared one that holds `first` entries already."""
     if count > 0:
@@ -135,7 +136,7 @@ def flush_far(local, start, count, queue, first, ctl, tail):
             queue[place + i] = local[start + i]
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def push_far(local, start, count, item, queue, first, ctl, tail):
     """Append an item to a thread's own list; return its new length."""
     local[start + count] = item
@@ -146,14 +147,14 @@ def push_far(local, start, count, item, queue, first, ctl, tail):
     return count
 
 
-@njit(nogil=True)
+@inner()
 def clear_bits(bits, words, tid, nt):
     """Clear a thread's part of a bitmap."""
     for w in range(words * tid // nt, words * (tid + 1) // nt):
         bits[w] = 0
 
 
-@njit(nogil=True)
+@inner()
 def set_bits(bits, queue, size, tid, nt):
     """Set the bits of a thread's part of a queue."""
     for i in range(size * tid // nt, size * (tid + 1) // nt):
@@ -161,7 +162,7 @@ def set_bits(bits, queue, size, tid, nt):
         atomic_or(bits, v >> np.uint64(6), ONE << (v & np.uint64(63)))
 
 
-@njit(nogil=True)
+@inner()
 def mark_row(marker, base, offsets, targets, old, row, n):
     """Set the bits of a row's far ends in a thread's own bitmap, in place of those of `old`.
 
@@ -176,14 +177,14 @@ def mark_row(marker, base, offsets, targets, old, row, n):
             marker[base + (w >> np.uint64(5))] |= np.uint32(1) << np.uint32(w & np.uint64(31))
 
 
-@njit(nogil=True)
+@inner()
 def is_marked(marker, base, w):
     """Return whether the bit of a vertex is set in a thread's own bitmap."""
     word = marker[base + (w >> np.uint64(5))]
     return (word >> np.uint32(w & np.uint64(31))) & np.uint32(1) != 0
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def checked(ctl, place, n, function, vertex):
     """Return an index, or 0 after a fault if it is out of range."""
     if np.uint64(place) >= np.uint64(n):
@@ -192,7 +193,7 @@ def checked(ctl, place, n, function, vertex):
     return np.uint64(place)
 
 
-@njit(nogil=True, forceinline=True)
+@inner(forceinline=True)
 def neighbor_slot(ctl, offsets, x, i, function, vertex):
     """Return the slot of the i-th arc of a row, or -1 after a fault if there is none."""
     begin = np.int64(offsets[x])
@@ -206,7 +207,7 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
 # running sums; a single chain of additions would wait for each one to end. Where rows are `short`
 # one is summed without a loop: the processor would guess its length wrong, which costs more than
 # four loads.
-@njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
+@inner(forceinline=True, fastmath={"reassoc", "nsz"})
 def row_sum(values, targets, first, end, arcs, short, zero):
     """Return the sum of the values of a row's far ends, of the type of `zero`."""
     count = end - first
@@ -227,7 +228,7 @@ def row_sum(values, targets, first, end, arcs, short, zero):
     return whole
 
 
-@njit(nogil=True, forceinline=True, fastmath={"reassoc", "nsz"})
+@inner(forceinline=True, fastmath={"reassoc", "nsz"})
 def row_dot(values, weights, targets, first, end, arcs, short, zero):
     """Return the sum of the values of a row's far ends, each times the weight of its slot."""
     count = end - first
@@ -248,7 +249,7 @@ def row_dot(values, weights, targets, first, end, arcs, short, zero):
     return whole
 
 
-@njit(nogil=True)
+@inner()
 def scan_degrees(offsets, queue, dense, begin, end, rows, ends, sums, tid):
     """Write running sums of the degrees (and rows) of a thread's part of the frontier."""
     total = 0
@@ -259,7 +260,7 @@ def scan_degrees(offsets, queue, dense, begin, end, rows, ends, sums, tid):
     sums[tid * STRIDE] = total
 
 
-@njit(nogil=True)
+@inner()
 def shift_degrees(ends, sums, begin, end, tid, nt):
     """Add what the threads before have summed; return the whole sum."""
     before = 0
@@ -273,7 +274,7 @@ def shift_degrees(ends, sums, begin, end, tid, nt):
     return total
 
 
-@njit(nogil=True)
+@inner()
 def row_of(ends, size, place):
     """Return the row of the frontier in which a place of the laid-out slots lies."""
     low, high = 0, size - 1
@@ -286,7 +287,7 @@ def row_of(ends, size, place):
     return low
 
 
-@njit(nogil=True)
+@inner()
 def balanced_row(offsets, n, part, parts, rows):
     """Return the first row of a part, of parts with equal numbers of slots (and rows)."""
     place = (np.int64(offsets[n]) + rows * n) * part // parts
@@ -300,7 +301,7 @@ def balanced_row(offsets, n, part, parts, rows):
     return low
 
 
-@njit(nogil=True)
+@inner()
 def most_tallied(keys, begin, count, table, counts, first):
     """Return the most frequent of `count` integer keys from `begin` on, the smallest on ties.
 
@@ -330,7 +331,7 @@ def most_tallied(keys, begin, count, table, counts, first):
     return best
 
 
-@njit(nogil=True)
+@inner()
 def most_frequent(keys, begin, count):
     """Return the most frequent of `count` keys from `begin` on, the smallest on ties.
 
@@ -344,7 +345,7 @@ def most_frequent(keys, begin, count):
     return longest_run(keys, begin, end)
 
 
-@njit(nogil=True)
+@inner()
 def sort_few(keys, begin, end):
     """Sort keys in place, NaNs last."""
     for i in range(begin + 1, end):
@@ -356,7 +357,7 @@ def sort_few(keys, begin, end):
         keys[j] = key
 
 
-@njit(nogil=True)
+@inner()
 def longest_run(keys, begin, end):
     """Return the key that comes most often in a row, the first on ties; NaNs are one key."""
     best = keys[begin]
