@@ -126,9 +126,13 @@ class Kernel:
         self.out.line("phase += 1")
         self.out.line("base = counters(ctl, phase, tid)")
 
-    def shares(self, size: str, grain: int) -> Any:
-        """Open a loop over a thread's shares of `size` items; the items are i."""
-        return _Shares(self, size, grain)
+    def shares(self, size: str, grain: int, suited: str = "") -> Any:
+        """Open a loop over a thread's shares of `size` items; the items are i.
+
+        A share has `grain` items, or as many as `suited` says where shares need not be the same in
+        every run.
+        """
+        return _Shares(self, size, grain, suited)
 
     def emit(self, vertex: str, *, count_only: bool = False, degree: str = "") -> None:
         """Put a vertex into the next frontier; `degree` is its out-degree where that is known."""
@@ -252,8 +256,8 @@ class Kernel:
 class _Shares:
     """A loop over shares of work; `with` opens it at the items."""
 
-    def __init__(self, kernel: Kernel, size: str, grain: int) -> None:
-        self.kernel, self.size, self.grain = kernel, size, grain
+    def __init__(self, kernel: Kernel, size: str, grain: int, suited: str) -> None:
+        self.kernel, self.size, self.grain, self.suited = kernel, size, grain, suited
         self._stack: list[Any] = []
 
     def __enter__(self) -> None:
@@ -263,7 +267,7 @@ class _Shares:
         if self.kernel.shared_out or self.kernel.serial:
             out.line(f"portion = {self.grain}")
         else:
-            out.line(f"portion = share_of({self.size}, {self.grain}, nt)")
+            out.line(f"portion = share_of({self.size}, {self.suited or self.grain}, nt)")
         if self.kernel.serial:
             out.line(f"low = 0 if tid == 0 else {self.size}")
         else:

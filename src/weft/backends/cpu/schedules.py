@@ -15,6 +15,8 @@ from weft.backends.cpu.prefetching import fetch_rows_ahead
 
 SCHEDULES = ("vertex", "edge", "merge")
 ROWS = 64  # rows of a share of the schedule `vertex`
+SHORT = 8  # arcs on the average
+SHORT_ROWS = 1024  # of a share where rows are short
 WORK = 4096  # slots (and rows) of a share of the others
 
 
@@ -44,7 +46,10 @@ def _whole_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
     out, args = kernel.out, kernel.args
     offsets = args.use("offsets", "out")
     out.line("last_item = np.uint64(size - 1)")
-    with kernel.shares("size", ROWS):
+    # Shares of short rows are alike, so they may be large: a thread then gets all that it found
+    # itself, which is in its cache.
+    grain = f"{SHORT_ROWS} if edges <= {SHORT} * size else {ROWS}" if kernel.counts_edges else ""
+    with kernel.shares("size", ROWS, grain):
         out.line("u = i if dense else np.uint64(queue_a[i])")
         with out.block("if not dense:"):
             fetch_rows_ahead(kernel, "np.uint64(queue_a[min(i + {}, last_item)])", places)
