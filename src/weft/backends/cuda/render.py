@@ -471,12 +471,11 @@ struct Program {{
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
     """Return the bounds of a kernel's registers: loads under way want them more than warps do.
 
-    Deep searches are to spill nothing; pulls that stop early have few loads under way, and want
-    warps (docs/design/cuda-engine.md).
+    Deep searches are to spill nothing (docs/design/cuda-engine.md).
     """
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
-    blocks = 2 if kernel.deep else 6 if any(sweep.early_exit for sweep in sweeps) else 4
+    blocks = 2 if kernel.deep else 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
