@@ -322,6 +322,7 @@ WEFT_DEVICE void walk_by_team(const Format& format, i64 row, i64 begin, i64 end,
     take_by_team<lanes>(format, visitor, partial, held, row, begin, end, mask, width);
     if constexpr (Visitor::collects) {
         meet<lanes>(visitor, partial, mask, width);
+        sync_warp(mask);  // all have read what belongs to the row before it is written
         if (lane_id() % width < lanes) visitor.close(held, row, partial, true);
     }
 }

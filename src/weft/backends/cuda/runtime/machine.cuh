@@ -78,8 +78,9 @@ struct Pointed<T*> {
 };
 
 // The part of the shared memory that every block keeps: the loop, and the scalars of the state.
+// Of a size such that what follows in shared memory may be accessed 16 bytes at a time.
 template <class Scalars>
-struct Held {
+struct alignas(16) Held {
     Loop loop;
     Scalars scalars;
 };
