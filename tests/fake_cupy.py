@@ -289,7 +289,7 @@ def _function(name):
 
 for _name in (
     "arange", "atleast_1d", "concatenate", "cumsum",
-    "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isnan", "maximum",
+    "diff", "empty", "flatnonzero", "fmax", "fmin", "full", "isfinite", "isin", "isnan", "maximum",
     "minimum", "ones", "searchsorted", "stack", "unpackbits", "where", "zeros", "add", "subtract",
     "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax", "take",

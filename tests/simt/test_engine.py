@@ -11,6 +11,7 @@ import weft
 from graphs import AWKWARD
 from networks import multigraph
 from weft import acc
+from weft.backends.cuda.costs import is_deep
 
 # One schedule for all graphs: what is chosen by their degrees would only be compiled more often.
 CONFIG = weft.Config(schedule="warp")
@@ -68,6 +69,12 @@ def test_awkward_graphs(name):
 def test_a_hub_by_the_schedule_that_is_chosen(name):
     g = hub()
     check(name, g, CALLS[name](g.to("emulated"), None))
+
+
+def test_deep_searches():
+    for g in (weft.generators.road(40, 0.8, seed=1), weft.generators.path(1100, directed=True)):
+        assert is_deep(g.topology)
+        check("bfs", g, weft.bfs(g.to("emulated"), 0))
 
 
 def test_bins_that_are_full_again_and_again():

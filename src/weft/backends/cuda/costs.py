@@ -25,6 +25,7 @@ SAMPLES = 5  # vertices around which it is looked how a graph grows
 LEVELS = 6
 MOST_SEEN = 1 << 14  # arcs that are looked at in one level
 SHORT_ROW = 4  # slots: a thread has all of them under way at once (`batch` in sharing.cuh)
+FEW_VERTICES = 1024  # of a graph that is not worth a kernel of its own
 SMALL_FRONTIER = 1 << 13  # vertices, on average
 EXPANDS = 1.5  # from level to level: a lattice of any dimension soon grows by less
 
@@ -127,10 +128,12 @@ def is_deep(topology: Topology) -> bool:
     """Whether a search takes so many supersteps that its frontiers are small: in a road network.
 
     There the latency of a superstep is all that counts, not how many warps are under way. Only of
-    graphs with short rows the diameter is estimated, which takes some milliseconds.
+    graphs with short rows, and not of the smallest, the diameter is estimated, which takes some
+    milliseconds.
     """
     shape = shape_of(topology)
-    if shape.largest > FEW_SLOTS or shape.average > SHORT_ROW:
+    short = shape.largest <= FEW_SLOTS and shape.average <= SHORT_ROW
+    if topology.num_vertices < FEW_VERTICES or not short:
         return False
     return topology.num_vertices < SMALL_FRONTIER * estimated_diameter(topology)
 
