@@ -158,16 +158,13 @@ struct TurnFlag {
 // Slots that a group takes one after another have their loads under way together.
 constexpr u32 batch = 4;
 
-// The slots of one batch, all of them in one stage before any is in the next: targets, messages,
-// swaps, and what became of them. Each stage waits for memory once.
+// The targets of a batch of slots, then their messages: each stage waits for memory once. `left`
+// tells how far the row still goes; beyond, nothing is fetched.
 template <class Format, class Visitor>
-WEFT_DEVICE void settle_batch(const Format& format, Visitor& visitor,
-                              typename Visitor::Partial& partial,
-                              const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
-                              u32 step) {
-    i64 targets[batch];
-    bool emits[batch];
-    typename Visitor::Message messages[batch];
+WEFT_DEVICE void fetch_batch(const Format& format, Visitor& visitor,
+                             const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
+                             u32 step, i64 (&targets)[batch],
+                             typename Visitor::Message (&messages)[batch]) {
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
         if (k * step < left) targets[k] = format.target(slot + k * step, row);
@@ -178,6 +175,19 @@ WEFT_DEVICE void settle_batch(const Format& format, Visitor& visitor,
             messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
         }
     }
+}
+
+// The slots of one batch, all of them in one stage before any is in the next: targets, messages,
+// swaps, and what became of them.
+template <class Format, class Visitor>
+WEFT_DEVICE void settle_batch(const Format& format, Visitor& visitor,
+                              typename Visitor::Partial& partial,
+                              const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
+                              u32 step) {
+    i64 targets[batch];
+    bool emits[batch];
+    typename Visitor::Message messages[batch];
+    fetch_batch(format, visitor, held, row, slot, left, step, targets, messages);
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
         if (k * step < left) visitor.deliver(partial, held, row, slot + k * step, messages[k]);
@@ -219,16 +229,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                     messages[k] = visitor.message_of(held, row, at, targets[k]);
                 }
             } else {
-                WEFT_UNROLL(batch)
-                for (u32 k = 0; k < batch; ++k) {
-                    if (k * step < left) targets[k] = format.target(slot + k * step, row);
-                }
-                WEFT_UNROLL(batch)
-                for (u32 k = 0; k < batch; ++k) {
-                    if (k * step < left) {
-                        messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
-                    }
-                }
+                fetch_batch(format, visitor, held, row, slot, left, step, targets, messages);
             }
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
