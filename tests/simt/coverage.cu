@@ -79,7 +79,7 @@ template <class Format, u32 lanes, bool does_collect, bool does_exit>
 struct Counter {
     static constexpr bool collects = does_collect;
     static constexpr bool exits = does_exit;
-    static constexpr bool batches = false;
+    static constexpr bool batches = !does_collect && !does_exit;
     static constexpr bool settles = false;
     static constexpr bool asks = true;
     static constexpr bool computes = false;
@@ -89,6 +89,10 @@ struct Counter {
         u32 lane;
     };
     using Partial = Gathered<collects>;
+    struct Message {
+        i64 slot;
+        i64 target;
+    };
     const Format& format;
     Tally tally;
 
@@ -128,6 +132,16 @@ struct Counter {
             partial.sum += (place + 1) * (lane + 1);
         }
         return tally.wanted[place] != 0;
+    }
+    // Where loads are made ahead: a message is that of the slot it is delivered for.
+    WEFT_DEVICE Message message_of(const Row&, i64 row, i64 slot, i64 target) {
+        if (target != format.target(slot, row)) trap();
+        return {slot, target};
+    }
+    WEFT_DEVICE bool deliver(Partial& partial, const Row& held, i64 row, i64 slot,
+                             Message& message) {
+        if (message.slot != slot || message.target != format.target(slot, row)) trap();
+        return take(partial, held, row, slot);
     }
     WEFT_DEVICE void merge(Partial& into, const Partial& other) {
         if constexpr (collects) {

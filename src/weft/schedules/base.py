@@ -22,7 +22,7 @@ from weft.formats import Format
 HERE = Path(__file__).parent
 WARP = 32
 ALIGNMENT = 16
-BOARD_BYTES = 912  # Board::bytes in sharing.cuh
+BOARD_BYTES = 912  # Board::bytes in evenly.cuh
 
 Rows = Literal["whole", "mixed", "split"]
 Workspace = tuple[tuple[str, str, int], ...]

@@ -6,7 +6,7 @@
 #ifndef WEFT_SCHEDULE_BLOCK_CUH
 #define WEFT_SCHEDULE_BLOCK_CUH
 
-#include "sharing.cuh"
+#include "evenly.cuh"
 
 namespace weft {
 

@@ -9,6 +9,7 @@
 #ifndef WEFT_SCHEDULE_MERGE_CUH
 #define WEFT_SCHEDULE_MERGE_CUH
 
+#include "evenly.cuh"
 #include "layout.cuh"
 #include "rows.cuh"
 

@@ -1,5 +1,4 @@
-// What schedules have in common: asking for rows, walking one row by a group, a team or a block,
-// and handing the slots of up to 32 rows to the groups of a warp evenly.
+// What schedules have in common: asking for rows, and walking one row by a group, a team or a block.
 //
 // `lanes` is the width of a group; lane i of a group only ever meets lane i of another one, so that
 // a partial may be spread over the lanes of its group.
@@ -375,25 +374,6 @@ WEFT_DEVICE void clear_flag(unsigned char* shared) {
     }
 }
 
-// Shared memory of a warp for share_out: the rows that have slots, in order.
-struct Board {
-    i64* row;
-    i64* base;   // slot of a position = base + position
-    i64* start;  // first position of the row; one more for the end
-    u32* mark;
-
-    static constexpr u32 starts = warp_size + 1;
-    static constexpr u32 bytes = (2 * warp_size + starts) * 8 + warp_size * 4 + 8;
-
-    explicit WEFT_DEVICE Board(unsigned char* memory) {
-        row = reinterpret_cast<i64*>(memory);
-        base = row + warp_size;
-        start = base + warp_size;
-        mark = reinterpret_cast<u32*>(start + starts);
-    }
-};
-static_assert(Board::bytes == 912, "schedules/base.py says BOARD_BYTES");
-
 // Rows of a warp are nobody else's.
 struct CloseWhole {
     template <class Visitor>
@@ -445,133 +425,6 @@ WEFT_DEVICE void take_share(const Format& format, Visitor& visitor, const Keeper
         take_every<lanes>(format, visitor, partial, held, share.row, share.begin, end, 1, flag);
     }
     if constexpr (Visitor::collects) keeper.finish(visitor, held, share.row, partial, share.mark);
-}
-
-// Every thread of a warp brings the share of a row (of degree 0 for none); the groups of the warp
-// take all of their slots evenly, and the keeper finishes each row.
-//
-// The slots, one row after another, are numbered by positions. The groups take one window of
-// consecutive positions after another. The rows that start in a window are bits of a word, so a
-// group finds its row by counting them. While no row starts, a row gathers in all groups; when one
-// does, the groups of the same row meet, and the first of them (the leader) has the whole.
-template <u32 lanes, class Format, class Visitor, class Keeper>
-WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
-                           unsigned char* memory, const Share& mine) {
-    using Row = typename Visitor::Row;
-    using Partial = typename Visitor::Partial;
-    if constexpr (lanes == warp_size) {
-        for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
-            const u32 source = ffs(rest) - 1;
-            const Share share = {shuffle(full_mask, mine.row, source),
-                                 shuffle(full_mask, mine.begin, source),
-                                 shuffle(full_mask, mine.degree, source),
-                                 shuffle(full_mask, mine.mark, source)};
-            take_share<lanes>(format, visitor, keeper, share);
-        }
-    } else {
-        constexpr u32 width = Group<lanes>::per_warp;
-        constexpr u32 none = 0xffffffffu;
-        const u32 group = lane_id() / lanes;
-        const i64 sum = scan_warp(mine.degree);
-        const i64 total = shuffle(full_mask, sum, warp_size - 1);
-        if (total == 0) return;
-        const bool some = mine.degree > 0;
-        const i64 start = sum - mine.degree;
-        const u32 present = ballot(full_mask, some);
-        const Board board(memory);
-        sync_warp(full_mask);  // Nobody reads the rows of the share before.
-        if (some) {
-            const u32 place = popcount(present & lanes_below());
-            board.row[place] = mine.row;
-            board.base[place] = mine.begin - start;
-            board.start[place] = start;
-            board.mark[place] = mine.mark;
-        }
-        if (lane_id() == 0) board.start[popcount(present)] = total;
-        sync_warp(full_mask);
-
-        i64 window = 0;
-        u32 last = none;     // the row that the window before ended in
-        bool spread = true;  // its partial is in all groups, not in the leader alone
-        u32 leader = 0;
-        u32 done = 0;  // rows of which no more is wanted
-        u32 rank = 0;
-        i64 row = board.row[0], base = board.base[0];
-        Row held = visitor.load(row);
-        Partial partial = visitor.empty(held);
-        if constexpr (Visitor::exits) {
-            if (any(full_mask, keeper.raised(row, board.mark[0]))) {
-                done = 1;
-                last = 0;
-                window = board.start[1];
-            }
-        }
-        while (true) {
-            const bool over = window >= total;
-            const bool starts_here = some && start >= window && start < window + width;
-            const u32 bit = starts_here ? 1u << static_cast<u32>(start - window) : 0u;
-            const u32 starts = over ? 1u : reduce_or(full_mask, bit);
-            if constexpr (Visitor::collects) {
-                if (starts != 0 && last != none) {
-                    if (spread) {
-                        meet<lanes>(visitor, partial, full_mask, warp_size);
-                        leader = 0;
-                    }
-                    if (starts & 1) {
-                        if (group == leader) {
-                            keeper.finish(visitor, held, row, partial, board.mark[rank]);
-                        }
-                    } else {
-                        const u32 source = leader * lanes + lane_id() % lanes;
-                        partial = shuffle_any(full_mask, partial, source);
-                    }
-                }
-            }
-            if (over) return;
-
-            const u32 now = last + popcount(starts & ((2u << group) - 1));
-            if (now != rank) {
-                rank = now;
-                row = board.row[now];
-                base = board.base[now];
-                held = visitor.load(row);
-            }
-            if constexpr (Visitor::collects) {
-                const bool keeps = starts == 0 ? spread || group == leader
-                                               : group == 0 && (starts & 1) == 0;
-                if (!keeps) partial = visitor.empty(held);
-            }
-            last += popcount(starts);
-            const i64 position = window + group;
-            bool hit = false;
-            if (position < total && !(Visitor::exits && (done >> rank & 1))) {
-                const i64 slot = base + position;
-                if (format.valid(slot, row)) hit = visitor.take(partial, held, row, slot);
-            }
-            if constexpr (Visitor::collects) {
-                if (starts != 0) {
-                    meet_keyed<lanes>(visitor, partial, rank);
-                    const bool first = group == 0 || (starts >> group & 1);
-                    if (first && rank != last) {
-                        keeper.finish(visitor, held, row, partial, board.mark[rank]);
-                    }
-                    leader = 31 - clz(starts);
-                }
-                spread = starts == 0;
-            }
-            window += width;
-            if constexpr (Visitor::exits) {
-                u32 ended = hit ? 1u << rank : 0;
-                if (hit) keeper.raise(row, board.mark[rank]);
-                if (lane_id() == 0 && keeper.raised(board.row[last], board.mark[last])) {
-                    ended |= 1u << last;
-                }
-                done |= reduce_or(full_mask, ended);
-                const i64 next = board.start[last + 1];
-                if ((done >> last & 1) && next > window) window = next;
-            }
-        }
-    }
 }
 
 // How many of the sorted starts are at or before a position, less one: the row that holds it.

@@ -6,6 +6,7 @@
 #ifndef WEFT_SCHEDULE_STRICT_CUH
 #define WEFT_SCHEDULE_STRICT_CUH
 
+#include "evenly.cuh"
 #include "layout.cuh"
 
 namespace weft {

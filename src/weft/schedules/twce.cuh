@@ -5,7 +5,7 @@
 #ifndef WEFT_SCHEDULE_TWCE_CUH
 #define WEFT_SCHEDULE_TWCE_CUH
 
-#include "sharing.cuh"
+#include "evenly.cuh"
 
 namespace weft {
 

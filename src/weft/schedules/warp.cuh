@@ -4,7 +4,7 @@
 #ifndef WEFT_SCHEDULE_WARP_CUH
 #define WEFT_SCHEDULE_WARP_CUH
 
-#include "sharing.cuh"
+#include "evenly.cuh"
 
 namespace weft {
 

@@ -14,7 +14,7 @@ from weft.backends.cuda.blocks import BlockRenderer
 from weft.backends.cuda.edges import CLASSES, degree_functor, inputs_of, visitor_phase
 from weft.backends.cuda.expressions import cast
 from weft.backends.cuda.kernel import Kernel
-from weft.backends.cuda.pairs import key_word, overlay_pairs
+from weft.backends.cuda.pairs import overlay_pairs
 from weft.backends.cuda.parts import MAP, QUEUE, Stage, sweep_parts, wants_map
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter
@@ -22,6 +22,7 @@ from weft.backends.cuda.updates import improve
 from weft.backends.cuda.visitors import (
     Visitor,
     hoist_row,
+    messages_ahead,
     racy_fields,
     render_functions,
 )
@@ -99,13 +100,7 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
                 out.line("waiting.append(v);")
 
     if ahead:
-        messages = renderer.block(step.body)
-        visitor.fetch = out.lines
-        kinds = [(r.dtype, r.shape) for r in step.body.results]
-        messages = visitor.carry(messages, kinds)
-        if step.reductions[0].selecting:  # what a message is compared with comes along with it
-            seen = "message.seen"
-            visitor.message.append(("u64", "seen", key_word(kernel, step.into[0], "v")))
+        messages, seen = messages_ahead(kernel, visitor, step, renderer, out)
         out = kernel.emitter()
         renderer = kernel.renderer(out, site, step, set())
         update(0, step, renderer, messages)

@@ -9,11 +9,12 @@ from typing import Any
 from weft.backends.cuda.adjacent import row_of_pair
 from weft.backends.cuda.blocks import BlockRenderer, used_whole
 from weft.backends.cuda.kernel import Kernel
-from weft.backends.cuda.pairs import overlay_pairs
+from weft.backends.cuda.pairs import key_word, overlay_pairs
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, items_of, stored_type
-from weft.backends.cuda.updates import Pulled, can_part, push_update, try_claim
+from weft.backends.cuda.updates import Pulled, can_part, emit, improve, push_update, try_claim
 from weft.backends.sweeping import buffered_edges, row_values
+from weft.ir.facts import is_pure
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
 
@@ -310,7 +311,17 @@ def push_visitor(
     renderers[0].known.update(known)
     renderers[0].scope.marks = bool(visitor.marks)
 
-    parted = sweep.mode == "once" and update is push_update and can_part(kernel, sweep.steps[0])
+    step = sweep.steps[0]
+    if side and kernel.lanes == 1 and not kernel.spread and _swaps_pairs(sweep):
+        messages, seen = messages_ahead(kernel, visitor, step, renderers[0], out)
+        out = kernel.emitter()
+        improve(kernel, out, step, kernel.renderer(out, site, step), messages, seen=seen)
+        with out.block("if (hit)"):
+            emit(kernel, out)
+        visitor.take = out.lines
+        return visitor
+
+    parted = sweep.mode == "once" and update is push_update and can_part(kernel, step)
 
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         if parted:
@@ -322,6 +333,32 @@ def push_visitor(
     render_functions(kernel, out, sweep, site, renderers, send)
     visitor.take = out.lines
     return visitor
+
+
+def _swaps_pairs(sweep: Sweep) -> bool:
+    """Whether every arc of a sweep swaps a pair, and nothing else."""
+    step = sweep.steps[0]
+    return (
+        sweep.mode == "online" and len(sweep.steps) == 1 and step.reductions[0].selecting
+        and step.accept is None and not step.conditional
+        and all(is_pure(value, set()) for value in step.body.walk())
+    )  # fmt: skip
+
+
+def messages_ahead(
+    kernel: Kernel, visitor: Visitor, step: Step, renderer: BlockRenderer, out: Emitter
+) -> tuple[list[str], str]:
+    """Make the messages of a push ahead of the arcs before them.
+
+    Returns how they are named, and the word of a pair that they are compared with, if there is one.
+    """
+    messages = renderer.block(step.body)
+    visitor.fetch = out.lines
+    messages = visitor.carry(messages, [(r.dtype, r.shape) for r in step.body.results])
+    if not step.reductions[0].selecting:
+        return messages, ""
+    visitor.message.append(("u64", "seen", key_word(kernel, step.into[0], "v")))
+    return messages, "message.seen"
 
 
 def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
