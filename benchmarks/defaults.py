@@ -3,7 +3,8 @@
 Every task runs under a published list of configurations (``defaults_list.py``) and under none, on a
 Kronecker graph and a road network. Printed are the default, the best of the list, and by how much
 the default is slower. A configuration that takes more than four times the best so far is stopped.
-Kernels are compiled side by side while others run. ``--device emulated --tiny`` tries it without a
+Kernels of all tasks are compiled side by side while others run, and a task has the time that its
+equals leave it. ``--device emulated --tiny`` tries it without a
 GPU.
 """
 
@@ -26,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import gpu_checks, gpu_graphs, gpu_report
 from benchmarks.defaults_list import CONFIGURATIONS
 from benchmarks.gpu_graphs import Workload
+from benchmarks.racing import as_ready, compilers
+from weft.reductions import equal_arrays
 
 BUDGET_SECONDS = 200.0
 GRAPHS = ("kron18", "road1500")
@@ -87,50 +90,49 @@ def same(result: Any, right: Any) -> bool:
         return int(result) == right
     if right.dtype.kind == "f":
         return float(abs(result - right).sum()) <= RANK_TOLERANCE
-    return bool((result == right).all())
+    return equal_arrays(result, right)
 
 
-def measure(task: str, workload: Workload, seconds: float) -> Row:
-    """Run a task under the configurations of its list, as far as there is time."""
+def prepare(task: str, workload: Workload, ahead: Any) -> tuple[Any, Row]:
+    """Run the default of a task and begin to compile for its list; returns a bench and a row."""
     import weft
     from weft.tuning.measuring import Bench
 
-    began = time.perf_counter()
-    configurations = [weft.Config(**options) for options in CONFIGURATIONS[task]]
-    row = Row(workload.name, task, listed=len(configurations))
-    bench = Bench(caller(task, workload), workload.graph.topology.device, same=same)
-    try:
-        row.default_ms = bench.start().ms
-        for config in configurations:
-            bench.begin(config)
-        counts: Counter[str] = Counter()
-        best = None
-        while configurations:
-            if time.perf_counter() - began > seconds:
-                counts["no time"] += len(configurations)
-                break
-            config = next((c for c in configurations if bench.is_ready(c)), configurations[0])
-            configurations.remove(config)
-            trial = bench.measure(config)
-            counts[trial.status] += 1
-            row.times[_text(config.given())] = trial.ms
-            if trial.status in ("wrong", "failed"):
-                row.troubles.append(f"{_text(config.given())}: {trial.status}: {trial.reason}")
-            if trial.is_timed and (best is None or trial.ms < best.ms):
-                best = trial
-        row.outcomes = dict(counts)
-        if best is not None:
-            # Once more in turn: the clock of the device may have changed meanwhile.
-            pairs = [
-                (bench.confirm(weft.Config())[0], bench.confirm(best.config)[0])
-                for _ in range(CONFIRM_RUNS)
-            ]
-            row.default_ms = min([row.default_ms, *(default for default, _ in pairs)])
-            row.best_ms = min([best.ms, *(other for _, other in pairs)])
-            row.best = best.config.given()
-    finally:
-        bench.close()
-    return row
+    device = workload.graph.topology.device
+    bench = Bench(caller(task, workload), device, same=same, ahead=ahead)
+    row = Row(workload.name, task, bench.start().ms, listed=len(CONFIGURATIONS[task]))
+    for options in CONFIGURATIONS[task]:
+        bench.begin(weft.Config(**options))
+    return bench, row
+
+
+def measure(bench: Any, row: Row, deadline: float) -> None:
+    """Run a task under the configurations of its list, as far as there is time."""
+    import weft
+
+    left = [weft.Config(**options) for options in CONFIGURATIONS[row.task]]
+    counts: Counter[str] = Counter()
+    best = None
+    for config in as_ready(left, bench.is_ready, deadline):
+        trial = bench.measure(config)
+        counts[trial.status] += 1
+        row.times[_text(config.given())] = trial.ms
+        if trial.status in ("wrong", "failed"):
+            row.troubles.append(f"{_text(config.given())}: {trial.status}: {trial.reason}")
+        if trial.is_timed and (best is None or trial.ms < best.ms):
+            best = trial
+    if left:
+        counts["no time"] = len(left)
+    row.outcomes = dict(counts)
+    if best is not None:
+        # Once more in turn: the clock of the device may have changed meanwhile.
+        pairs = [
+            (bench.confirm(weft.Config())[0], bench.confirm(best.config)[0])
+            for _ in range(CONFIRM_RUNS)
+        ]
+        row.default_ms = min([row.default_ms, *(default for default, _ in pairs)])
+        row.best_ms = min([best.ms, *(other for _, other in pairs)])
+        row.best = best.config.given()
 
 
 def _text(given: dict[str, Any]) -> str:
@@ -178,20 +180,21 @@ def main(arguments: list[str] | None = None) -> int:
     for graph in graphs:
         workload = gpu_graphs.make(graph, options.device)
         print(f"{graph}: {workload.arcs.m:,} arcs", flush=True)
-        for task in tasks:
-            seconds = (options.budget - (time.perf_counter() - began)) / left
-            left -= 1
-            row = measure(task, workload, seconds)
-            rows.append(row)
-            print(
-                f"[{time.perf_counter() - began:6.1f} s] {task} on {graph}: default "
-                f"{row.default_ms:.3g} ms, best {row.best_ms:.3g} ms by {_text(row.best)}; "
-                f"{row.outcomes}\n           {row.fastest}",
-                flush=True,
-            )
-            if options.json is not None:
-                found = [{**vars(row), "ratio": row.ratio} for row in rows]
-                options.json.write_text(json.dumps(found, indent=1, default=str) + "\n")
+        with compilers(workload.graph.topology.device) as ahead:
+            for bench, row in [prepare(task, workload, ahead) for task in tasks]:
+                now = time.perf_counter()
+                measure(bench, row, now + (began + options.budget - now) / left)
+                left -= 1
+                rows.append(row)
+                print(
+                    f"[{time.perf_counter() - began:6.1f} s] {row.task} on {graph}: default "
+                    f"{row.default_ms:.3g} ms, best {row.best_ms:.3g} ms by {_text(row.best)}; "
+                    f"{row.outcomes}\n           {row.fastest}",
+                    flush=True,
+                )
+                if options.json is not None:
+                    found = [{**vars(row), "ratio": row.ratio} for row in rows]
+                    options.json.write_text(json.dumps(found, indent=1, default=str) + "\n")
         del workload
     report(rows)
     return int(any(row.troubles for row in rows))

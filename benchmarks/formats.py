@@ -6,10 +6,12 @@ shuffled edges, the best time of each task with the schedule that gave it, and w
 the times of runs that only push and only pull. Then what CR² promises, line by line. Formats that
 are made for an order of vertices run in it, and so does csr once more.
 
-Each graph has an equal share of ``--budget``. Everything is printed as it is found, what the
-promises are about first; kernels are compiled side by side, and a schedule is given up when it
-takes three times as long as the best of its format. ``--device emulated --tiny`` tries it without a
-GPU.
+Each graph has an equal share of ``--budget``. The kernels of all tasks are compiled side by side
+while others are timed. Round after round every format tries one more schedule, the likely ones
+first; what only pushes or pulls comes last. A schedule is given up when it takes three times as
+long as the best of its format, and not tried any more when it has lost with several formats of the
+same kind; so is a format whose first schedules all take more than ten times as long as the default.
+``--device emulated --tiny`` tries it without a GPU.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +32,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import ablation_programs, defaults, formats_report, gpu_graphs
 from benchmarks.formats_report import Row
 from benchmarks.gpu_graphs import Workload, synchronize
+from benchmarks.racing import as_ready, compilers
 
 BUDGET_SECONDS = 240.0
 GRAPHS = ("kron21", "road4900", "planted20")
 TINY = ("kron8", "road24", "planted9")
 TASKS = ("pagerank", "bfs", "components", "sssp")
-SCHEDULES = ("row", "warp", "vertex", "edge", "twc", "merge", "strict")
+SCHEDULES = ("vertex", "twc", "warp", "row", "strict", "edge", "merge")  # likely ones first
+SHORT_ROWS = ("vertex", "warp", "row", "twc", "edge", "strict", "merge")  # where rows are short
+PROMISED = {("csr", "row"), ("coo", "edge"), ("block_coo", "edge")}  # compared with by name
 FIRST = ("csr", "cr2", "tigr", "cr2_bare", "coo", "block_coo")  # what the promises are about
 SIDES = ("push", "pull")
 RUNS = 3
 LOST = 3.0  # times the best of a format: what takes longer is given up
-FIRST_LIMIT = 60.0  # times the default: how long the first schedule of a format may take
-SIDE_LIMIT = 10.0  # times the best of a format: how long it may take to push or pull alone
-ROW_SECONDS = 8.0  # for all schedules of a format and a task
+SLOW = 10.0  # times the default or the best of a format: the most that anything is waited for
+FIRST_ROUNDS = 2  # of schedules, compiled for all tasks before the others
+STRIKES = 3  # schedules in vain, or formats that a schedule is in vain for
+ROW_SECONDS = 4.0  # for all schedules of a format and a task
+SIDES_SHARE = 0.2  # of the time for a graph
 
 
 @dataclass(frozen=True)
@@ -54,10 +62,26 @@ class Case:
     direction: str
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """Important formats first, round after round of schedules."""
+    def has_short_rows(self) -> bool:
+        """Whether the format says itself which schedule suits its rows."""
+        from weft.formats import formats
+
+        return bool(formats()[self.row.format].schedule)
+
+    @property
+    def round(self) -> int:
+        """When its turn is: those that promises are about come early."""
+        if (self.row.format, self.schedule) in PROMISED:
+            return 1
+        known = SHORT_ROWS if self.has_short_rows else SCHEDULES
+        return known.index(self.schedule) if self.schedule in known else len(known)
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Round after round of schedules, task after task, important formats first."""
         name = self.row.format
-        return SCHEDULES.index(self.schedule), FIRST.index(name) if name in FIRST else len(FIRST)
+        place = FIRST.index(name) if name in FIRST else len(FIRST)
+        return self.round, TASKS.index(self.task), place
 
     @property
     def config(self) -> Any:
@@ -122,50 +146,97 @@ def caller(task: str, workload: Workload, sides: bool) -> Callable[[Any], Any]:
     return defaults.caller(task, workload)
 
 
-def measure(
-    workload: Workload, task: str, cases: list[Case], deadline: float, sides: bool = False
-) -> int:
-    """Time the cases of a task, as far as there is time; returns how many were left out."""
-    from weft.tuning.measuring import Bench, Patience
+@dataclass
+class Contest:
+    """All that is timed on one graph: a bench for every task and order of vertices.
 
-    if not cases or time.perf_counter() > deadline:
-        return len(cases)
-    patience = Patience(runs=RUNS, warm_up=LOST, lost=LOST, near=LOST)
-    device = workload.graph.topology.device
-    run = caller(task, workload, sides)
-    bench = Bench(run, device, same=defaults.same, patience=patience)
-    left = sorted(cases, key=lambda case: case.rank)
-    spent: dict[str, float] = {}
-    try:
+    Attributes
+    ----------
+    workload
+        The graph; its `graph` is set to what a bench is made for.
+    ahead
+        What compiles for all benches.
+    benches, usual_ms
+        Benches by task, order and whether runs are told to push or pull; times of the defaults by
+        task and order.
+    """
+
+    workload: Workload
+    ahead: Any
+    benches: dict[Any, Any] = field(default_factory=dict)
+    usual_ms: dict[Any, float] = field(default_factory=dict)
+    spent: dict[tuple[str, str], float] = field(default_factory=dict)  # by format and task
+    strikes: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def prepare(self, graph: Any, task: str, cases: list[Case], sides: bool = False) -> None:
+        """Make the bench of some cases, and begin to compile for the first rounds."""
+        from weft.tuning.measuring import Bench, Patience
+
+        if not cases:
+            return
+        order = cases[0].row.order
+        if sides and task != "pagerank":  # the same call, told which way to go
+            self.benches[task, order, sides] = self.benches[task, order, False]
+            return
+        self.workload.graph = graph
+        patience = Patience(runs=RUNS, warm_up=LOST, lost=LOST, near=1.2)
+        bench = Bench(
+            caller(task, self.workload, sides), graph.topology.device,
+            same=defaults.same, patience=patience, ahead=self.ahead,
+        )  # fmt: skip
+        self.benches[task, order, sides] = bench
         usual_ms = bench.start().ms
+        self.usual_ms.setdefault((task, order), usual_ms)
+        for case in sorted(cases, key=lambda case: case.rank):
+            if case.round < FIRST_ROUNDS:
+                bench.begin(case.config)
+
+    def time(self, cases: list[Case], deadline: float, sides: bool = False) -> int:
+        """Time cases in their turn, as far as there is time; returns how many were left out."""
+
+        def bench_of(case: Case) -> Any:
+            return self.benches[case.task, case.row.order, sides]
+
+        left = sorted(cases, key=lambda case: case.rank)
         for case in left:
-            bench.begin(case.config)
-        while left and time.perf_counter() < deadline:
-            ready = next((case for case in left if bench.is_ready(case.config)), None)
-            if ready is None:
-                time.sleep(0.002)
-                continue
-            left.remove(ready)
-            row, began = ready.row, time.perf_counter()
-            held = float("inf") if sides else row.best(task)[0]
-            if held < float("inf") and spent.get(row.key, 0.0) > ROW_SECONDS:
-                continue
-            # Every format has a best of its own.
-            bench.best_ms = min(held, FIRST_LIMIT / LOST * usual_ms)
-            if sides:
-                bench.best_ms = SIDE_LIMIT / LOST * row.best(task)[0]
-            trial = bench.measure(ready.config)
-            spent[row.key] = spent.get(row.key, 0.0) + time.perf_counter() - began
-            side = ready.direction if sides else ""
-            if trial.is_timed:
-                row.note(task, ready.schedule, trial.ms, side)
-            elif trial.status == "stopped" and sides:
-                row.note(task, ready.schedule, trial.ms, side, ">")
-            elif trial.status in ("wrong", "failed"):
-                row.troubles.append(f"{task}, {ready.schedule}: {trial.status}: {trial.reason}")
-    finally:
-        bench.close()
-    return len(left)
+            bench_of(case).begin(case.config)
+        for case in as_ready(left, lambda case: bench_of(case).is_ready(case.config), deadline):
+            if sides or not self._is_hopeless(case):
+                began = time.perf_counter()
+                self._race(case, bench_of(case), sides)
+                key = (case.row.key, case.task)
+                self.spent[key] = self.spent.get(key, 0.0) + time.perf_counter() - began
+        return len(left)
+
+    def _is_hopeless(self, case: Case) -> bool:
+        row, task, schedule = case.row, case.task, case.schedule
+        if (row.format, schedule) in PROMISED:
+            return False
+        if not row.best(task)[1]:
+            return self.strikes[task, row.key] >= STRIKES
+        kind = str(case.has_short_rows)
+        lost = self.strikes[task, schedule, kind] >= STRIKES
+        return lost or self.spent.get((row.key, task), 0.0) > ROW_SECONDS
+
+    def _race(self, case: Case, bench: Any, sides: bool) -> None:
+        row, task, schedule = case.row, case.task, case.schedule
+        best_ms = row.best(task)[0]
+        promised = (row.format, schedule) in PROMISED
+        usual_ms = best_ms if sides else self.usual_ms[task, row.order]
+        slowest_ms = SLOW * min(best_ms, usual_ms)
+        # The bench stops at so many times its best: every format has a best of its own.
+        bench.best_ms = slowest_ms / LOST if sides or promised else min(best_ms, slowest_ms / LOST)
+        trial = bench.measure(case.config)
+        side = case.direction if sides else ""
+        if trial.is_timed:
+            row.note(task, schedule, trial.ms, side)
+        elif trial.status == "stopped":
+            row.stopped(task, trial.ms, side)
+        elif trial.status in ("wrong", "failed"):
+            row.troubles.append(f"{task}, {schedule}: {trial.status}: {trial.reason}")
+        if not side and (not trial.is_timed or trial.ms > LOST * best_ms):
+            self.strikes[task, row.key] += 1
+            self.strikes[task, schedule, str(case.has_short_rows)] += 1
 
 
 def usual_direction(task: str) -> str:
@@ -173,15 +244,14 @@ def usual_direction(task: str) -> str:
     return "pull" if task == "pagerank" else "auto"
 
 
-def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row]:
-    """Return a row for every format on a graph."""
-    workload = gpu_graphs.make(name, options.device)
-    plain = workload.graph
-    arcs = plain.topology.num_arcs
-    print(f"\n{name}: {plain.num_vertices:,} vertices, {arcs:,} arcs", flush=True)
+def describe_all(
+    workload: Workload, options: argparse.Namespace
+) -> tuple[list[Row], list[tuple[Any, list[Row]]]]:
+    """Return a row for every format on a graph, and those that are run with the graph for each."""
+    name, plain = workload.name, workload.graph
     csr_ms = csr_build_ms(plain.topology)
     print(f"{name}: csr from shuffled edges in {csr_ms:.4g} ms", flush=True)
-    groups: list[tuple[Any, list[Row]]] = []
+    found, groups = [], []
     for order in ("", "community"):
         began = time.perf_counter()
         graph = plain if not order else plain.reorder(order)
@@ -198,31 +268,52 @@ def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row
         for row in rows:
             describe(row, topology)
             print(row.described(), flush=True)
-        groups.append((graph, rows))
-    found = [row for _, rows in groups for row in rows]
-    for task in options.tasks:
-        for graph, rows in groups:
-            workload.graph = graph
-            able = [row for row in rows if not row.refused]
-            ways = [
-                Case(row, task, schedule, usual_direction(task))
-                for row in able
-                for schedule in options.schedules
-            ]
-            missed = measure(workload, task, ways, deadline)
-            sides = [
-                Case(row, task, row.best(task)[1], side)
-                for row in able
-                for side in SIDES
-                if row.best(task)[1] and side != usual_direction(task)
-            ]
-            missed += measure(workload, task, sides, deadline, sides=True)
-            for row in able:
-                if usual_direction(task) != "auto" and row.best(task)[1]:
-                    row.note(task, "", row.best(task)[0], usual_direction(task))
-                print(row.told(task), flush=True)
-            if missed:
-                print(f"{name}: {task}: no time for {missed} more", flush=True)
+        found += rows
+        groups.append((graph, [row for row in rows if not row.refused]))
+    return found, groups
+
+
+def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row]:
+    """Return a row for every format on a graph."""
+    began = time.perf_counter()
+    workload = gpu_graphs.make(name, options.device)
+    print(f"\n{name}: {workload.arcs.n:,} vertices, {workload.arcs.m:,} arcs", flush=True)
+    found, groups = describe_all(workload, options)
+    print(f"{name}: ready after {time.perf_counter() - began:.1f} s", flush=True)
+    with compilers(workload.graph.topology.device) as ahead:
+        contest = Contest(workload, ahead)
+        ways: list[Case] = []
+        for task in options.tasks:
+            for graph, rows in groups:
+                cases = [
+                    Case(row, task, schedule, usual_direction(task))
+                    for row in rows
+                    for schedule in options.schedules
+                ]
+                contest.prepare(graph, task, cases)
+                ways += cases
+        missed = contest.time(ways, deadline - SIDES_SHARE * max(0.0, deadline - began))
+        print(f"{name}: {missed} of {len(ways)} not reached", flush=True)
+        sides: list[Case] = []
+        for task in options.tasks:
+            for graph, rows in groups:
+                for row in rows:
+                    print(row.told(task), flush=True)
+                cases = [
+                    Case(row, task, row.best(task)[1], side)
+                    for row in rows
+                    for side in SIDES
+                    if row.best(task)[1] and side != usual_direction(task)
+                ]
+                if time.perf_counter() < deadline:
+                    contest.prepare(graph, task, cases, sides=True)
+                    sides += cases
+        missed = contest.time(sides, deadline, sides=True)
+        print(f"{name}: {missed} of {len(sides)} in one direction not reached", flush=True)
+    for row in found:
+        for task in options.tasks:
+            if usual_direction(task) != "auto" and row.best(task)[1]:
+                row.note(task, "", row.best(task)[0], usual_direction(task))
     return found
 
 

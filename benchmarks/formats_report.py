@@ -28,6 +28,7 @@ class Row:
     refused: str = ""
     times: dict[str, dict[str, float]] = field(default_factory=dict)  # task -> schedule -> ms
     sides: dict[str, dict[str, str]] = field(default_factory=dict)  # task -> direction -> ms
+    bounds: dict[str, float] = field(default_factory=dict)  # task -> ms after which it was stopped
     troubles: list[str] = field(default_factory=list)
 
     @property
@@ -35,12 +36,19 @@ class Row:
         """What tells it from the others on a graph."""
         return f"{self.format} {self.order}"
 
-    def note(self, task: str, schedule: str, ms: float, side: str = "", sign: str = "") -> None:
-        """Keep a time: of a schedule, or of the best one in a direction; ">" if stopped."""
+    def note(self, task: str, schedule: str, ms: float, side: str = "") -> None:
+        """Keep a time: of a schedule, or of the best one in a direction."""
         if side:
-            self.sides.setdefault(task, {})[side] = f"{sign}{ms:.3g}"
+            self.sides.setdefault(task, {})[side] = f"{ms:.3g}"
         else:
             self.times.setdefault(task, {})[schedule] = ms
+
+    def stopped(self, task: str, ms: float, side: str = "") -> None:
+        """Keep that something took longer than so many milliseconds."""
+        if side:
+            self.sides.setdefault(task, {})[side] = f">{ms:.3g}"
+        else:
+            self.bounds[task] = min(ms, self.bounds.get(task, math.inf))
 
     def best(self, task: str) -> tuple[float, str]:
         """Return the best time of a task and its schedule."""
@@ -56,18 +64,24 @@ class Row:
         """Return what it takes, in a line."""
         if self.refused:
             return f"  {self.format}: refused: {self.refused}"
+        size = f"{self.bytes_per_arc:.2f} bytes per arc"
+        if self.format == "csr":
+            return f"  csr in the order {self.order}: {size}"
         facts = "".join(f", {name} {value:.4g}" for name, value in self.facts.items())
         return (
-            f"  {self.format} in the order {self.order}: {self.bytes_per_arc:.2f} bytes per arc, "
+            f"  {self.format} in the order {self.order}: {size}, "
             f"built in {self.build_ms:.4g} ms ({self.build_ratio:.2f} × csr){facts}"
         )
 
     def told(self, task: str) -> str:
         """Return the times of a task, in a line."""
         ranked = sorted(self.times.get(task, {}).items(), key=lambda item: item[1])
-        times = ", ".join(f"{schedule} {ms:.3g}" for schedule, ms in ranked) or "nothing timed"
-        sides = "".join(f"; only {k} {ms}" for k, ms in self.sides.get(task, {}).items())
-        return f"  {task} {self.graph} {self.format} ({self.order}): {times}{sides}"
+        times = ", ".join(f"{schedule} {ms:.3g}" for schedule, ms in ranked) or self.untimed(task)
+        return f"  {task} {self.graph} {self.format} ({self.order}): {times}"
+
+    def untimed(self, task: str) -> str:
+        """Return what is told of a task of which no run came to its end."""
+        return f">{self.bounds[task]:.3g}" if task in self.bounds else "-"
 
 
 def report(rows: Sequence[Row], tasks: Sequence[str]) -> None:
@@ -90,12 +104,15 @@ def report(rows: Sequence[Row], tasks: Sequence[str]) -> None:
 def _cells(row: Row, tasks: Sequence[str]) -> list[str]:
     if row.refused:
         return [row.format, row.order, "refused", *[""] * (2 + 3 * len(tasks))]
-    size = [f"{row.bytes_per_arc:.2f}", f"{row.build_ms:.3g}", f"{row.build_ratio:.2f}"]
+    build = ["-", "-"]  # csr is there anyway
+    if row.format != "csr":
+        build = [f"{row.build_ms:.3g}", f"{row.build_ratio:.2f}"]
+    size = [f"{row.bytes_per_arc:.2f}", *build]
     times = []
     for task in tasks:
         ms, schedule = row.best(task)
         sides = row.sides.get(task, {})
-        times.append(f"{ms:.3g} {schedule}" if schedule else "-")
+        times.append(f"{ms:.3g} {schedule}" if schedule else row.untimed(task))
         times += [sides.get(side, "-") for side in ("push", "pull")]
     return [row.format, row.order, *size, *times]
 

@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.reductions import all_true, any_true, count_true
+
 DAMPING = 0.85
 ITERATIONS = 20
 RANK_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
@@ -98,7 +100,7 @@ def check_bfs(arcs: Arcs, source: int, level: Array, parent: Array) -> str | Non
     xp = arcs.xp
     if fault := _shaped(arcs, level=level, parent=parent):
         return fault
-    if int(level[source]) != 0 or int((level == 0).sum()) != 1:
+    if int(level[source]) != 0 or count_true(level == 0) != 1:
         return f"the source has level {int(level[source])}, or it is not alone on level 0"
     for _, row, target in arcs.stretches():
         here, there = level[row], level[target]
@@ -188,7 +190,7 @@ def check_components(arcs: Arcs, label: Array, count: int | None = None) -> str 
 
 
 def count_roots(arcs: Arcs, label: Array) -> int:
-    return int((label == arcs.xp.arange(arcs.n, dtype=label.dtype)).sum())
+    return count_true(label == arcs.xp.arange(arcs.n, dtype=label.dtype))
 
 
 def minimal_labels(arcs: Arcs) -> Array:
@@ -208,7 +210,7 @@ def minimal_labels(arcs: Arcs) -> Array:
             return label
         while True:
             above = label[label]
-            if bool((above == label).all()):
+            if all_true(above == label):
                 break
             label = above
 
@@ -252,14 +254,14 @@ def _peel_fault(
     alive = xp.ones(arcs.n, bool)
     while True:
         peeled = alive & (left <= core)
-        if not bool(peeled.any()):
+        if not any_true(peeled):
             break
         alive &= ~peeled
         left = left - _counted(xp, target[peeled[row]], arcs.n)
         kept = xp.flatnonzero(alive[row] & alive[target])
         row, target = row[kept], target[kept]
         if time.perf_counter() > deadline:
-            return f"not proved: {int(alive.sum())} vertices were still to be peeled"
+            return f"not proved: {count_true(alive)} vertices were still to be peeled"
     return _first(xp, alive, "vertices have a larger core number, the first", xp.arange(arcs.n))
 
 
@@ -357,5 +359,5 @@ def _shaped(arcs: Arcs, **answers: Array) -> str | None:
 
 def _first(xp: Any, wrong: Array, what: str, vertex: Array) -> str | None:
     """None if nothing is wrong, else how many are, what they do, and the first of them."""
-    count = int(wrong.sum())
+    count = count_true(wrong)
     return f"{count} {what} {int(vertex[int(xp.argmax(wrong))])}" if count else None

@@ -87,7 +87,7 @@ def make(name: str, device: str) -> Workload:
     if family == "road":
         giant = xp.argmax(xp.bincount(label))
         start = min(size + 8, arcs.n - 1)
-        source = start + int(xp.argmax(label[start:] == giant))
+        source = start + int(xp.flatnonzero(label[start:] == giant)[0])
     else:
         source = int(xp.argmax(arcs.degree))
     members = xp.flatnonzero(label == label[source])

@@ -386,7 +386,9 @@ def test_formats_are_compared_with_cr2(capsys):
     assert "planted9: built in 3.50 × csr: DOES NOT HOLD (promised: at most 3.0)" in told
     assert "bfs: csr under row takes 2.00 × cr2's time (planted9 3.00, b 1.33): holds" in told
     assert "block_coo beside coo, both under edge: bfs b 3.00 ×" in told
-    rows[2].note("bfs", "row", 9.0, "pull", ">")
+    rows[2].stopped("bfs", 9.0, "pull")
+    rows[3].stopped("bfs", 7.0)
+    assert rows[3].told("bfs").endswith("cr2_bare (community): >7")
     assert rows[2].sides == {"bfs": {"pull": ">9"}} and rows[2].best("bfs") == (2.0, "row")
     assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
     assert {"csr", "coo", "tigr", "ell"} <= set(formats.formats_of(""))

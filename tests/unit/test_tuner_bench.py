@@ -80,9 +80,14 @@ def test_a_small_run_tells_everything(tmp_path, capsys):
 
 def test_summaries_compare_with_the_best():
     row = {"best_ms": 1.0, "second_ms": 1.2, "worst_ms": 20.0, "tuned_over_best": 1.05}
-    told = tuner.summary([row | {"second_differs_in_format": True}] * 2)
-    assert "1.20 × best, worst 20.0 × best" in told and "second place: 100%" in told
+    row |= {"second_differs_in_format": True, "worst_stopped": False}
+    row["searches"] = [{"name": "random order", "until_near": 4.0, "tried": 9.0, "ratio": 1.0}]
+    late = row | {"worst_stopped": True, "searches": [row["searches"][0] | {"until_near": None}]}
+    assert "1.20 × best, worst 20.0 × best" in tuner.summary([row])
+    told = tuner.summary([row, late])
+    assert "worst at least 20.0 × best" in told and "second place: 100%" in told
     assert "within 10 %: 2 of 2" in told
+    assert "random order: within 10 % on 1 of 2 tables after 4.0 tried in the mean" in told
     assert tuner.summary([]) == "nothing was timed"
 
 

@@ -110,6 +110,9 @@ class Bench:
     trusted
         Whether equal inputs give equal results, but for what `Reference` knows. If not, runs that
         only push and only pull show what else is a choice.
+    ahead
+        What compiles ahead (`weft.backends.cuda.ahead.Ahead`), if several benches share it and one
+        of their own is not wanted.
     """
 
     call: Callable[[Config], Any]
@@ -120,9 +123,10 @@ class Bench:
     clock: Callable[[], float] = time.perf_counter
     requests: dict[str, Request] = field(default_factory=dict)
     best_ms: float = float("inf")
+    ahead: Any = None
     _right: Any = None
     _reference: Reference | None = None
-    _ahead: Any = None
+    _own_ahead: Any = None
     _signatures: dict[Any, Trial] = field(default_factory=dict)
     _begun: dict[Config, Any] = field(default_factory=dict)
 
@@ -133,10 +137,10 @@ class Bench:
         with watching(watch):
             self._right = self.call(default)
         self.requests = watch.requests
-        if self.device.kind != "cpu" and self.requests:
+        if self.ahead is None and self.device.kind != "cpu" and self.requests:
             from weft.backends.cuda.ahead import Ahead
 
-            self._ahead = Ahead(self.device.kind, self.device.index)
+            self.ahead = self._own_ahead = Ahead(self.device.kind, self.device.index)
         trial = self._time(default)
         self.best_ms = trial.ms
         self._reference = Reference(self._right, self._others())
@@ -156,11 +160,11 @@ class Bench:
 
     def begin(self, config: Config) -> None:
         """Begin to compile for a configuration."""
-        if self._ahead is None or config in self._begun:
+        if self.ahead is None or config in self._begun:
             return
         try:
             self._begun[config] = [
-                self._ahead.begin(under(request, config)) for request in self.requests.values()
+                self.ahead.begin(under(request, config)) for request in self.requests.values()
             ]
         except WeftError as error:
             self._begun[config] = error
@@ -178,7 +182,7 @@ class Bench:
     @property
     def lookahead(self) -> int:
         """How many configurations are compiled while another runs."""
-        return 1 if self._ahead is None else 1 + 2 * int(self._ahead.workers)
+        return 1 if self.ahead is None else 1 + 2 * int(self.ahead.workers)
 
     def measure(self, config: Config) -> Trial:
         """Time a configuration, as long as it can win."""
@@ -211,10 +215,10 @@ class Bench:
         return [self._once(config)[0] for _ in range(runs)]
 
     def close(self) -> None:
-        """Give up what is being compiled."""
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead = None
+        """Give up what is being compiled for this bench alone."""
+        if self._own_ahead is not None:
+            self._own_ahead.close()
+            self.ahead = self._own_ahead = None
 
     def kernel_source(self, config: Config) -> str:
         """Return the generated source of the programs under a configuration."""

@@ -10,7 +10,7 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.execute import compile_program
 from weft.ir.request import Request
 
-MOST_WORKERS = 12
+MOST_WORKERS = 16
 
 
 class Ahead:

@@ -1,0 +1,39 @@
+"""Candidates that are compiled side by side and timed one after another, as they are ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Candidate = TypeVar("Candidate")
+NAP_S = 0.001
+
+
+@contextmanager
+def compilers(device: Any) -> Iterator[Any]:
+    """Give what compiles ahead for all benches of a device, or None where nothing is compiled."""
+    if device.kind == "cpu":
+        yield None
+        return
+    from weft.backends.cuda.ahead import Ahead
+
+    ahead = Ahead(device.kind, device.index)
+    try:
+        yield ahead
+    finally:
+        ahead.close()
+
+
+def as_ready(
+    left: list[Candidate], is_ready: Callable[[Candidate], bool], deadline: float
+) -> Iterator[Candidate]:
+    """Take out of a list the first that is ready, again and again, until the time is over."""
+    while left and time.perf_counter() < deadline:
+        ready = next((candidate for candidate in left if is_ready(candidate)), None)
+        if ready is None:
+            time.sleep(NAP_S)
+            continue
+        left.remove(ready)
+        yield ready
