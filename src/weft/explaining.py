@@ -50,8 +50,9 @@ class SweepSummary:
         Directions that are not possible, each with the reason.
     notes
         Further decisions, such as an early exit.
-    refill
-        Whether the sweep belongs to ``refill=``.
+    role
+        ``"refill"`` if the sweep belongs to ``refill=``, ``"wide"`` if it takes the place of the
+        others while many vertices change, in a run that is driven by changes; else empty.
     """
 
     functions: tuple[str, ...]
@@ -60,10 +61,10 @@ class SweepSummary:
     buffered: tuple[str, ...]
     refused: dict[str, str]
     notes: tuple[str, ...]
-    refill: bool
+    role: str
 
     def __str__(self) -> str:
-        role = " of refill" if self.refill else ""
+        role = f" of {self.role}" if self.role else ""
         lines = [f"{', '.join(self.functions)}: {self.kind} sweep{role}, mode {self.mode}"]
         lines.append(f"  {MODES[self.mode]}")
         if self.buffered:
@@ -221,7 +222,7 @@ def explain(
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
     wanted = checked.change_driven if mode == "iterate" else False
-    delta = g._delta(lambda: trace(state), wanted, 0.0, frontier, max_iter)
+    delta = g._delta(program, wanted, 0.0, frontier, max_iter)
     if delta is not None:
         program, copy = delta.program, hidden_state(delta, copy, g.topology)
     with g.topology.device.current():
@@ -240,6 +241,7 @@ def explain(
         made,
         steps=tuple(named[id(step)] for step in made.steps),
         refill=tuple(named[id(step)] for step in made.refill),
+        wide=tuple(named[id(step)] for step in made.wide),
     )
     return Explanation(
         traced,
@@ -248,7 +250,7 @@ def explain(
         tuple(
             _summary(
                 replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
-                g.topology.keep, wanted_direction(checked.options()), sweep.steps[0] in made.refill,
+                g.topology.keep, wanted_direction(checked.options()), _role(sweep, made),
             )
             for sweep in compiled.sweeps
         ),
@@ -290,7 +292,14 @@ def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:
             fields[error.missing] = full(0.0)
 
 
-def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary:
+def _role(sweep: Sweep, program: Program) -> str:
+    """Return which steps of a program a sweep belongs to."""
+    if sweep.steps[0] in program.refill:
+        return "refill"
+    return "wide" if sweep.steps[0] in program.wide else ""
+
+
+def _summary(sweep: Sweep, keep: str, wanted: str, role: str) -> SweepSummary:
     refused = {}
     for direction, stored in (("push", "out"), ("pull", "in")):
         own = sweep.push_refused if direction == "push" else sweep.pull_refused
@@ -320,5 +329,5 @@ def _summary(sweep: Sweep, keep: str, wanted: str, refill: bool) -> SweepSummary
         tuple(sorted(sweep.buffered)),
         refused if sweep.kind == "edge" else {},
         tuple(notes),
-        refill,
+        role,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from weft.config import Config, check_config, each_choice
 from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
-from weft.engine.change_driven import iterate_by_changes
+from weft.engine.change_driven import hidden_state
 from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
@@ -21,11 +21,11 @@ from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
 from weft.ir.delta import Delta, Refused, rewrite
 from weft.orders import arranged, kept
-from weft.program import trace_program
 from weft.traces import kept_trace
 
 if TYPE_CHECKING:
     from weft.columns import EdgeColumns, VertexColumns
+    from weft.ir.ops import Program
     from weft.topology import Topology
     from weft.versions import History
 
@@ -207,26 +207,15 @@ class Running:
 
         roles = {"until": until, "refill": refill, "next_threshold": next_threshold,
                  "bounded": max_iter is not None, "trail": trail}  # fmt: skip
-
-        def trace() -> Any:
-            return trace_program(functions, signature, "iterate", **roles)
-
         most = None if max_iter is None else int(max_iter)
         wanted = check_config(config).change_driven if change_driven is None else change_driven
-        delta = self._delta(trace, wanted, tolerance, frontier, most)
-        if delta is None:
-            program = kept_trace(functions, signature, "iterate", **roles)
-            outcome = self._execute(
-                program, state, edge_state, frontier, direction, config, max_iter=most
-            )
-        else:
-
-            def execute(held: State, first: Any, limit: int) -> Any:
-                return self._execute(
-                    delta.program, held, edge_state, first, direction, config, max_iter=limit
-                )
-
-            outcome = iterate_by_changes(execute, delta, state, self._topology, most)
+        program, held = kept_trace(functions, signature, "iterate", **roles), state
+        delta = self._delta(program, wanted, tolerance, frontier, most)
+        if delta is not None:
+            program, held = delta.program, hidden_state(delta, state, self._topology)
+        outcome = self._execute(
+            program, held, edge_state, frontier, direction, config, max_iter=most
+        )
         scalars = {name: array[0] for name, array in state.scalars.items()}
         last = self._frontier_of(outcome.frontier)
         if outcome.steps == 0 and isinstance(frontier, Frontier):
@@ -234,7 +223,12 @@ class Running:
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
 
     def _delta(
-        self, trace: Any, wanted: bool | str, tolerance: float, frontier: Any, most: int | None
+        self,
+        program: Program,
+        wanted: bool | str,
+        tolerance: float,
+        frontier: Any,
+        most: int | None,
     ) -> Delta | None:
         """Return the program as it is driven by changes, if that is wanted and possible."""
         if wanted is not False:
@@ -253,7 +247,7 @@ class Running:
         try:
             if not self.frontier(frontier).is_all:
                 raise Refused("the first frontier is not that of all vertices")
-            return rewrite(trace, float(tolerance))
+            return _rewritten(program, float(tolerance))
         except Refused as reason:
             if wanted == "auto":
                 return None
@@ -384,6 +378,15 @@ class Running:
         device = self._topology.device
         in_order = device.kind == "cpu"
         return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
+
+
+def _rewritten(program: Program, tolerance: float) -> Delta:
+    """Return the program as it is driven by changes, made once."""
+    found = program.findings.setdefault("driven", {})
+    if tolerance not in found:
+        found[tolerance] = rewrite(program, tolerance)
+    made: Delta = found[tolerance]
+    return made
 
 
 def order_wanted(config: Config) -> str | None:

@@ -124,6 +124,39 @@ def test_products_with_zeros(drawn, seed):
     np.testing.assert_array_equal(state.x, want.state.fields["x"])
 
 
+@weft.vertex
+def count_paths(v):
+    v.paths = v.own + v.gather(lambda u, e: u.paths, weft.sum)
+
+
+@pytest.mark.parametrize(
+    ("direction", "wide"), [("auto", [0, 64]), ("push", [0, 64]), ("pull", range(72))]
+)
+def test_few_changes_are_passed_on_and_many_gathered_anew(direction, wide):
+    n = 71  # vertices of a path, of which one changes in a superstep
+    g = placed(weft.Graph.from_edges(range(n - 1), range(1, n), num_vertices=n))
+    state = g.state(own=np.arange(n) == 0, paths=weft.full(0))
+    with weft.profile() as told:
+        run = g.iterate(count_paths, state, change_driven=True, direction=direction)
+    np.testing.assert_array_equal(state.paths, np.ones(n))
+    assert run.steps == n + 1
+    phases = {(record.step, record.phase) for record in told.records}
+    passed_on, gathered = ({step for step, phase in phases if phase == p} for p in (0, 3))
+    assert gathered == set(wide)
+    assert passed_on == set(range(n + 1)) - gathered
+
+
+def test_a_graph_of_which_many_change_is_gathered_anew():
+    ring = np.arange(40)
+    g = placed(weft.Graph.from_edges(ring, (ring + 1) % 40, num_vertices=40))
+    state = g.state(own=weft.full(0), paths=ring % 3)
+    with weft.profile() as told:
+        run = g.iterate(count_paths, state, change_driven=True, max_iter=9)
+    assert run.steps == 9 and not run.converged
+    np.testing.assert_array_equal(state.paths, np.roll(ring % 3, 9))
+    assert {record.phase for record in told.records} == {3}
+
+
 # -- what is refused
 
 

@@ -104,7 +104,7 @@ def test_refill_is_told(g):
         return v.total < 3
 
     told = weft.explain(arrive, g, g.state(total=np.zeros(6)), max_iter=3, refill=seed)
-    assert [sweep.refill for sweep in told.sweeps] == [False, True]
+    assert [sweep.role for sweep in told.sweeps] == ["", "refill"]
     assert "sweep of refill" in str(told)
 
 

@@ -141,6 +141,14 @@ def directions_of(request: Request) -> tuple[str, ...]:
     return tuple(d for d in possible if wanted in ("auto", d))
 
 
+def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ...]) -> None:
+    """Let the sweeps of a program with steps for wide frontiers push, where they can."""
+    if program.wide and "push" in directions:
+        for sweep in sweeps:
+            if sweep.kind == "edge" and not sweep.push_refused:
+                sweep.pull_refused = "while many are active, all messages are gathered anew"
+
+
 def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
     """Raise if a sweep over edges cannot go in any direction that is there."""
     if sweep.kind != "edge":

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from weft.ir.ops import REFRESH, WIDE_SHARE
+
 COST = "cost"
 
 
@@ -44,6 +46,18 @@ RULES: Mapping[str, Rule] = {
     # Liu, Huang 2019: more than 0.3 of the edges.
     "simdx": _above("edges * 10 > m * 3"),
 }
+
+
+def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str, step: str) -> str:
+    """Return when a program runs its steps for wide frontiers, given the directions of the others.
+
+    Without a push differences cost as much as all messages; where a push was asked for, they do not
+    decide.
+    """
+    if not pushes:
+        return "1"
+    often = f"{step} % {REFRESH} == 0"
+    return f"{often} or {edges} * {WIDE_SHARE} > {arcs}" if pulls else often
 
 
 def rule_of(options: Mapping[str, Any]) -> str:

@@ -7,15 +7,17 @@ function becomes two steps that keep three hidden values for each x and one for 
     step    new = f(sum(v), ...); if it moved from sent(v) by more than the tolerance:
             before(v) = sent(v), sent(v) = new, and v is in the frontier
 
-When the frontier is empty (and at the start), a *refresh* gathers all sums from x as it is. It
-moves only vertices that move by more than the tolerance; if there are none, the run is over, and a
-step of the function as it was written would move none further either. A product is kept as the
+While many vertices are in the frontier, and every now and then, a *whole* step takes the place of
+both: it gathers all sums from x as it is and runs the function everywhere. When the frontier is
+empty, a *refresh* does the same, but moves only vertices that move by more than the tolerance; if
+there are none, the run is over, and a step of the function as it was written would move none
+further either. A product is kept as the
 product of its messages that are not 0 and the number of those that are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,13 +53,13 @@ class Refused(Exception):
     """Why a program cannot be driven by changes."""
 
 
-def rewrite(trace: Callable[[], Program], tolerance: float) -> Delta:
+def rewrite(program: Program, tolerance: float) -> Delta:
     """Return a program that is driven by changes.
 
     Parameters
     ----------
-    trace
-        Returns the program, made anew each time: its parts are rewritten in place.
+    program
+        As it was traced; it stays as it is.
     tolerance
         What a feature may move before others are told.
 
@@ -66,9 +68,8 @@ def rewrite(trace: Callable[[], Program], tolerance: float) -> Delta:
     Refused
         With the reason, if the program is of another form.
     """
-    program = trace()
     _check(program)
-    step, refresh = program.steps[0], trace().steps[0]
+    step, whole, refresh = (copy.deepcopy(program.steps[0]) for _ in range(3))
     written = sorted(facts_of(step).written)
     gathers = [value for value in step.body.body if value.op == "gather"]
     messages = [m for number, gather in enumerate(gathers) for m in _messages(gather, number)]
@@ -85,12 +86,13 @@ def rewrite(trace: Callable[[], Program], tolerance: float) -> Delta:
     spread = _spread(messages, sent, step)
     _drive(step, gathers, messages, written, sent, tolerance)
     step.wake, step.everywhere = "changed", everywhere
-    _refresh(refresh, written, sent, tolerance)
-    refresh.wake, refresh.everywhere = "changed", True
+    for gathering, moves_all in ((whole, True), (refresh, False)):
+        _gather_anew(gathering, written, sent, tolerance, moves_all=moves_all)
+        gathering.wake, gathering.everywhere = "changed", True
     kinds = tuple((name, *kind) for name, kind in hidden.items())
     signature = replace(program.signature, fields=program.signature.fields + kinds)
-    rewritten = replace(program, steps=(spread, step), refill=(refresh,), signature=signature)
-    return Delta(replace(rewritten, bounded=True), hidden)
+    rewritten = replace(program, steps=(spread, step), refill=(refresh,), wide=(whole,))
+    return Delta(replace(rewritten, signature=signature), hidden)
 
 
 def _check(program: Program) -> None:
@@ -316,8 +318,10 @@ def _drive(
     step.body.body = out.body
 
 
-def _refresh(step: Step, written: list[str], sent: list[str], tolerance: float) -> None:
-    """Let the function keep what it gathers, and move only where it moves far enough."""
+def _gather_anew(
+    step: Step, written: list[str], sent: list[str], tolerance: float, *, moves_all: bool
+) -> None:
+    """Let the function keep what it gathers; it may move only where it moves far enough."""
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
     gathers = [value for value in step.body.body if value.op == "gather"]
@@ -333,7 +337,7 @@ def _refresh(step: Step, written: list[str], sent: list[str], tolerance: float) 
     out.body = [v for v in out.body if v.op != "store" or v.attr not in present]
     for name, now in present.items():
         chosen = out.select(moved, last[name], now)
-        out.store(name, chosen)
+        out.store(name, last[name] if moves_all else chosen)
         if name in sent:
             out.store(f"before.{name}", now)
             out.store(f"sent.{name}", chosen)

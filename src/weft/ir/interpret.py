@@ -15,7 +15,7 @@ import numpy as np
 from weft.ir.arithmetic import elementwise
 from weft.ir.evaluate import Evaluator, Frame, evaluate_arrays
 from weft.ir.memory import Memory
-from weft.ir.ops import Step, Value
+from weft.ir.ops import REFRESH, WIDE_SHARE, Step, Value
 from weft.ir.request import Array, Outcome, Request
 from weft.ir.sweeps import Members, Sweeper, cut_into_sweeps
 
@@ -85,9 +85,17 @@ class _Run:
             self.sizes.append(len(frontier))
         if self.program.trail:
             self.trail.append(self._array(frontier))
-        output = self.sweeper.run(self.program.steps, frontier)
+        wide = bool(self.program.wide) and self._is_wide(frontier)
+        output = self.sweeper.run(self.program.wide if wide else self.program.steps, frontier)
         self.memory.superstep += 1
         return output
+
+    def _is_wide(self, frontier: Members) -> bool:
+        if self.memory.superstep % REFRESH == 0:
+            return True
+        offsets = self.request.topology.adjacency("out").offsets
+        edges = sum(int(offsets[u + 1] - offsets[u]) for u in frontier.items)
+        return edges * WIDE_SHARE > self.request.topology.num_arcs
 
     def once(self) -> Outcome:
         """Run one superstep."""

@@ -64,6 +64,7 @@ class Keyer:
             program.signature.index_dtype.char,
             tuple(self.step(step) for step in program.steps),
             tuple(self.step(step) for step in program.refill),
+            tuple(self.step(step) for step in program.wide),
             self.optional(program.until),
             self.optional(program.next_threshold),
         )

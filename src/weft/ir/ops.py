@@ -205,6 +205,12 @@ class Findings(dict[Any, Any]):
         return Findings()
 
 
+# A frontier is wide if more than one in so many arcs begins in it. Told apart from the costs of an
+# arc: atomics of a push take some six times as long as a pull does (docs/design/change-driven.md).
+WIDE_SHARE = 16
+REFRESH = 64
+
+
 @dataclass(eq=False)
 class Program:
     """What one `run`, `iterate` or `replay` executes."""
@@ -214,14 +220,17 @@ class Program:
     mode: str = "run"  # run, iterate, replay
     until: Block | None = None
     refill: tuple[Step, ...] = ()
+    # In place of the steps while the frontier is wide, and in every REFRESH-th superstep, the first
+    # one being such; a program that has some has a refill.
+    wide: tuple[Step, ...] = ()
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)
 
     def all_steps(self) -> tuple[Step, ...]:
-        """Return the steps of a superstep and those of a refill."""
-        return self.steps + self.refill
+        """Return the steps of a superstep, those of a refill, and those of a wide frontier."""
+        return self.steps + self.refill + self.wide
 
 
 def step_blocks(step: Step) -> tuple[Block, ...]:

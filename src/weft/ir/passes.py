@@ -185,7 +185,7 @@ def join_steps(program: Program) -> bool:
     they reduced, may follow them at each vertex at once.
     """
     fired = False
-    for steps in (program.steps, program.refill):
+    for steps in (program.steps, program.refill, program.wide):
         group: list[Step] = []
         for step in steps:
             step.joined = bool(group) and _may_join(group, step)
@@ -215,7 +215,7 @@ def hoist_sources(program: Program) -> bool:
     filled in a sweep of its own before the step.
     """
     fired = False
-    for number, step in enumerate(program.steps):
+    for number, step in enumerate(program.steps + program.wide):
         if step.kind == "vertex" and (step.everywhere or step.wake == "all"):
             live = facts_of(step).live
             for value in step.body.body:

@@ -32,8 +32,9 @@ def show(program: Program) -> str:
     lines = [" ".join([f"program {program.mode}", *flags])]
     for step in program.steps:
         lines += show_step(step)
-    for step in program.refill:
-        lines += ["refill", *(f"  {line}" for line in show_step(step))]
+    for role, steps in (("refill", program.refill), ("wide", program.wide)):
+        for step in steps:
+            lines += [role, *(f"  {line}" for line in show_step(step))]
     for name in ("until", "next_threshold"):
         block = getattr(program, name)
         if block is not None:

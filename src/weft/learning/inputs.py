@@ -114,6 +114,16 @@ def pulled(config: Config | None) -> str | None:
     return "pull" if config is None or config.direction == "auto" else None
 
 
+def tolerances(config: Config | None, tol: float) -> tuple[float | None, float]:
+    """Return what a function is to test its moves by, and what the engine is told.
+
+    In a run that is driven by changes the engine compares with what others were told last, so that
+    small moves add up.
+    """
+    driven = config is not None and bool(config.change_driven)
+    return (None, tol) if driven else (tol, 0.0)
+
+
 def check_end(on_unconverged: str) -> None:
     """Raise unless this is a way to end without convergence."""
     if on_unconverged not in ("raise", "return"):

@@ -31,6 +31,7 @@ from weft.learning.inputs import (
     check_tolerance,
     check_weights,
     settle,
+    tolerances,
     vertex_features,
     weight_of,
 )
@@ -40,7 +41,13 @@ Array = np.ndarray[Any, Any]
 
 
 def propagation(
-    names: list[str], weight: str, apart: bool, seeded: bool, alpha: float, tol: float, dtype: Any
+    names: list[str],
+    weight: str,
+    apart: bool,
+    seeded: bool,
+    alpha: float,
+    tol: float | None,
+    dtype: Any,
 ) -> Any:
     """Return the vertex function of one iteration; all properties share one sweep."""
 
@@ -57,9 +64,11 @@ def propagation(
             own = getattr(v, name)
             mixed = fn.normalize(alpha * fn.normalize(aggr) + (1 - alpha) * own)
             mixed = fn.where(v.seed, own, mixed) if seeded else mixed
-            moved = moved | fn.any_changed(mixed, own, tol)
+            if tol is not None:
+                moved = moved | fn.any_changed(mixed, own, tol)
             setattr(v, name, mixed)
-        v.changed = moved
+        if tol is not None:
+            v.changed = moved
 
     return mix
 
@@ -141,8 +150,9 @@ def label_propagation_features(
     if seeds is not None:
         fields["seed"] = _mask(g, seeds)
     state = g.state(**fields)
-    step = propagation(names, weight, shape != (), seeds is not None, alpha, tol, dtype)
-    run = g.iterate(step, state, max_iter=max_iter, config=config)
+    own, told = tolerances(config, tol)
+    step = propagation(names, weight, shape != (), seeds is not None, alpha, own, dtype)
+    run = g.iterate(step, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "label propagation", tol, on_unconverged)
     found = [getattr(state, name) for name in names]
     return found if several else found[0]

@@ -28,6 +28,7 @@ from weft.learning.inputs import (
     check_tolerance,
     check_weights,
     settle,
+    tolerances,
     vertex_features,
     weight_of,
 )
@@ -36,7 +37,7 @@ from weft.program import vertex
 Array = np.ndarray[Any, Any]
 
 
-def ranking(weight: str, alpha: float, tol: float, dtype: Any) -> tuple[Any, Any]:
+def ranking(weight: str, alpha: float, tol: float | None, dtype: Any) -> tuple[Any, Any]:
     """Return the vertex functions that weigh the neighbours and that spread scores."""
 
     @vertex
@@ -48,7 +49,8 @@ def ranking(weight: str, alpha: float, tol: float, dtype: Any) -> tuple[Any, Any
     def spread(v: Any) -> None:
         arrived = v.gather(lambda u, e: weight_of(e, weight, dtype) * u.score, monoids.sum)
         score = alpha * arrived * v.share + (1 - alpha) * v.start
-        v.changed = fn.any_changed(score, v.score, tol)
+        if tol is not None:
+            v.changed = fn.any_changed(score, v.score, tol)
         v.score = score
 
     return weigh, spread
@@ -119,8 +121,9 @@ def manifold_ranking(
     features = begin.shape[1:]
     shape = check_weights(g, weight, ((), features))
     state = g.state(start=begin, score=begin, share=np.zeros((g.num_vertices, *shape), begin.dtype))
-    weigh, spread = ranking(weight, alpha, tol, begin.dtype)
+    own, told = tolerances(config, tol)
+    weigh, spread = ranking(weight, alpha, own, begin.dtype)
     g.run(weigh, state, config=config)
-    run = g.iterate(spread, state, max_iter=max_iter, config=config)
+    run = g.iterate(spread, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "manifold ranking", tol, on_unconverged)
     return state.score

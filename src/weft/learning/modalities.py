@@ -32,6 +32,7 @@ from weft.learning.inputs import (
     check_tolerance,
     check_weights,
     settle,
+    tolerances,
     vertex_features,
     weight_of,
 )
@@ -40,7 +41,7 @@ from weft.program import vertex
 Array = np.ndarray[Any, Any]
 
 
-def mixing(weight: str, vectors: bool, tol: float, dtype: Any) -> Any:
+def mixing(weight: str, vectors: bool, tol: float | None, dtype: Any) -> Any:
     """Return the vertex function of one iteration."""
 
     @vertex(wake="all")
@@ -51,7 +52,8 @@ def mixing(weight: str, vectors: bool, tol: float, dtype: Any) -> Any:
 
         arrived = v.gather(lambda u, e: mixed(e) * u.mode, monoids.sum)
         mode = arrived + (1 - monoids.sum(alpha)) * v.start
-        v.changed = fn.any_changed(mode, v.mode, tol)
+        if tol is not None:
+            v.changed = fn.any_changed(mode, v.mode, tol)
         v.mode = mode
 
     return mix
@@ -124,8 +126,9 @@ def multimodal(
     mixture = _mixture(alpha)
     shape = check_weights(g, weight, ((mixture.size,),) + (((),) if mixture.size == 1 else ()))
     state = g.state(start=begin, mode=begin, alpha=parameter(mixture, begin.dtype))
-    step = mixing(weight, shape != (), tol, begin.dtype)
-    run = g.iterate(step, state, max_iter=max_iter, config=config)
+    own, told = tolerances(config, tol)
+    step = mixing(weight, shape != (), own, begin.dtype)
+    run = g.iterate(step, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "multimodal learning", tol, on_unconverged)
     return state.mode
 

@@ -30,6 +30,7 @@ from weft.backends.planning import (
     directions_of,
     kept_old,
     proven_form,
+    push_narrow,
     wants_state,
 )
 from weft.backends.rules import rule_of
@@ -124,7 +125,9 @@ def _make(
     arguments["reuse"] = wants_state(request, REUSES)
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
-    for sweep in [*sweeps, *refill]:
+    wide, others = plan_sweeps(program.wide, program, **arguments)
+    push_narrow(sweeps, program, directions)
+    for sweep in [*sweeps, *refill, *wide]:
         check_directions(sweep, directions, request)
     ordered = (
         program.mode == "iterate"
@@ -146,10 +149,10 @@ def _make(
         formats_of(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
-    rendered = render(program, sweeps, refill, traits, options)
-    made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
+    rendered = render(program, sweeps, refill, wide, traits, options)
+    made = [*fired, *decided, *more, *others, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
-    return Compiled(rendered, program, [*sweeps, *refill], list(dict.fromkeys(made)), closed)
+    return Compiled(rendered, program, [*sweeps, *refill, *wide], list(dict.fromkeys(made)), closed)
 
 
 def execute(request: Request) -> Outcome:

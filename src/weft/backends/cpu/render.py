@@ -23,6 +23,7 @@ from weft.backends.cpu.kernel import (
 from weft.backends.cpu.ordered import render_ordered
 from weft.backends.cpu.pairs import find_pairs
 from weft.backends.cpu.vertices import fill_hoisted, render_vertex_sweep, take_snapshots
+from weft.backends.rules import wide_test
 from weft.backends.sweeping import Traits, buffered_edges, may_carry, refused, scalar_reductions
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep
@@ -43,20 +44,23 @@ class Rendered:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: Traits, options: Options
-) -> Rendered:
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep], traits: Traits,
+    options: Options,
+) -> Rendered:  # fmt: skip
     """Render the kernel of a program."""
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
     find_pairs(kernel, sweeps)
     kernel.sorts = options.deterministic and (
         any(dtype.kind == "f" for _, _, dtype in scalar_reductions(list(program.all_steps())))
-        or any(s.in_order and s.pull_refused for s in [*sweeps, *refill])
+        or any(s.in_order and s.pull_refused for s in [*sweeps, *refill, *wide])
     )
-    edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
+    edge_sweeps = [s for s in [*sweeps, *refill, *wide] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
-    kernel.counts_edges = program.mode == "iterate" and any(
-        len([d for d in options.directions if not refused(s, d)]) == 2 for s in edge_sweeps
+    chooses = bool(wide) and len(options.directions) == 2
+    kernel.counts_edges = program.mode == "iterate" and (
+        chooses
+        or any(len([d for d in options.directions if not refused(s, d)]) == 2 for s in edge_sweeps)
     )
     body = kernel.out
     body._depth = 1
@@ -65,7 +69,7 @@ def render(
     elif program.mode == "replay":
         _replay(kernel, sweeps)
     else:
-        _loop(kernel, sweeps, refill)
+        _loop(kernel, sweeps, refill, wide)
     _epilogue(kernel)
     lines = body.lines
     body.lines = []
@@ -172,7 +176,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         out.line("work += looked_all + entered")
 
 
-def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
+def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
     out, program = kernel.out, kernel.program
     if program.mode == "run":
@@ -200,7 +204,17 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
             out.line("break")
         if program.trail:
             _keep_trail(kernel)
-        _superstep(kernel, sweeps, final="wake")
+        if wide:
+            directions = kernel.options.directions
+            pushes = "push" in directions and not refused(sweeps[0], "push")
+            chooses = "pull" in directions
+            with out.block(f"if {wide_test(pushes, chooses, 'edges', 'arcs', 'step')}:"):
+                number = len(sweeps) + len(refill)
+                _superstep(kernel, wide, final="wake", first_number=number)
+            with out.block("else:"):
+                _superstep(kernel, sweeps, final="wake")
+        else:
+            _superstep(kernel, sweeps, final="wake")
         out.line("step += 1")
         if program.until is not None:
             test = kernel.block_value(program.until, kernel.site())

@@ -27,6 +27,7 @@ from weft.backends.planning import (
     first_form,
     kept_old,
     may_start_anywhere,
+    push_narrow,
 )
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
@@ -119,13 +120,15 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     }  # fmt: skip
     sweeps, decided = plan_sweeps(program.steps, program, **arguments)
     refill, more = plan_sweeps(program.refill, program, **arguments)
-    if request.options.get("combine") is None and must_sort([*sweeps, *refill], options):
+    wide, others = plan_sweeps(program.wide, program, **arguments)
+    push_narrow(sweeps, program, options.directions)
+    if request.options.get("combine") is None and must_sort([*sweeps, *refill, *wide], options):
         options = replace(options, combine="sort")
-    decided += allow_sorted_pushes([*sweeps, *refill], options)
+    decided += allow_sorted_pushes([*sweeps, *refill, *wide], options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")
         decided.append("exact_dedup")  # a vertex that is queued twice could be seen
-    for sweep in [*sweeps, *refill]:
+    for sweep in [*sweeps, *refill, *wide]:
         check_directions(sweep, options.directions, request)
     ordered = (
         program.mode == "iterate"
@@ -141,11 +144,11 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     decided += ["degree_classes"] if options.classes else []
     renumbered = topology.numbering is not None
     traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
-    rendered = render(program, sweeps, refill, traits, options, closed)
-    made = [*fired, *decided, *more, *(["ordering"] if ordered else [])]
+    rendered = render(program, sweeps, refill, wide, traits, options, closed)
+    made = [*fired, *decided, *more, *others, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     made = list(dict.fromkeys(made))
-    return Compiled(rendered, program, options, [*sweeps, *refill], made, closed)
+    return Compiled(rendered, program, options, [*sweeps, *refill, *wide], made, closed)
 
 
 def execute(request: Request) -> Outcome:

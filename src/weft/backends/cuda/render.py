@@ -24,6 +24,7 @@ from weft.backends.cuda.vertices import (
     render_vertex_sweep,
     take_snapshots,
 )
+from weft.backends.rules import wide_test
 from weft.backends.sweeping import buffered_edges, may_carry, may_turn
 from weft.ir.ops import Program, Reduction
 from weft.ir.plan import Sweep
@@ -104,27 +105,27 @@ def headers_of(options: Options) -> dict[str, str]:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], traits: DeviceTraits,
-    options: Options,
+    program: Program, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep],
+    traits: DeviceTraits, options: Options,
     closed: frozenset[str] = frozenset(),
 ) -> Rendered:  # fmt: skip
     """Render the kernels of a program."""
     kernel = Kernel(program, traits, options)
     find_pairs(kernel, sweeps)
-    edge_sweeps = [s for s in [*sweeps, *refill] if s.kind == "edge"]
+    edge_sweeps = [s for s in [*sweeps, *refill, *wide] if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
     searches = any(sweep.mode == "once" for sweep in edge_sweeps)
     kernel.deep = options.deep and kernel.counts_edges and searches and not options.ordered
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
-    kernel.states_by_in = _sorts_states(kernel, [*sweeps, *refill])
+    kernel.states_by_in = _sorts_states(kernel, [*sweeps, *refill, *wide])
     if options.ordered:
         render_ordered(kernel, sweeps[0])
     elif program.mode == "replay":
         _replay(kernel, sweeps)
     else:
-        _loop(kernel, sweeps, refill)
+        _loop(kernel, sweeps, refill, wide)
     render_beginning(kernel, sweeps, closed)
     render_conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
@@ -246,7 +247,7 @@ def _direction_code(kernel: Kernel, sweep: Sweep) -> str:
     return "t.loop.pulling" if directions_of(kernel, sweep) else "0"
 
 
-def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
+def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
     program = kernel.program
     if program.mode == "run":
@@ -279,6 +280,16 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep]) -> None:
     else:
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
+    if wide:
+        kernel.carries_hoisted = False
+        number = len(sweeps) + len(refill)
+        whole = superstep(kernel, wide, number, "wake", "end_step(t);")
+        directions = directions_of(kernel, sweeps[0])
+        test = wide_test(
+            "push" in directions, "pull" in kernel.options.directions,
+            "t.loop.edges", "t.a.arcs", "t.loop.step",
+        )  # fmt: skip
+        lines.append(f"if ({test}) {{ {whole} return; }}")
     lines.append(enter)
     kernel.decide("begin_step", lines)
     ends = ["t.loop.step += 1;"]
