@@ -32,6 +32,12 @@ WEFT_DEVICE u32 starts_in(i64 window, bool some, i64 start, u32 width) {
     return reduce_or(full_mask, here ? 1u << static_cast<u32>(start - window) : 0u);
 }
 
+// Whether there are registers for the messages of several windows: with larger ones than a target and
+// a word, or a second part to come, they are spilled, and that costs more than is won.
+template <class Visitor>
+constexpr bool is_light = Visitor::batches && !Visitor::settles &&
+                          sizeof(typename Visitor::Message) <= 16;
+
 // Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of several
 // windows have their loads under way together. `mine` is what the arcs of the lane's own row share;
 // the board's marks are the lanes that have the rows.
@@ -74,15 +80,6 @@ WEFT_DEVICE void send_evenly(const Format& format, Visitor& visitor, const Board
             if (k * warp_size + lane_id() < left) {
                 visitor.deliver(partial, held[k], rows[k], slots[k], messages[k]);
             }
-        }
-        if constexpr (Visitor::settles) {
-            bool emits[batch];
-            WEFT_UNROLL(batch)
-            for (u32 k = 0; k < batch; ++k) {
-                emits[k] = k * warp_size + lane_id() < left &&
-                           visitor.settle(held[k], rows[k], slots[k], messages[k]);
-            }
-            visitor.emit(targets, emits);
         }
     }
 }
@@ -188,7 +185,7 @@ template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
                            unsigned char* memory, const Share& mine) {
     constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
-                           Visitor::batches && Format::full_rows;
+                           is_light<Visitor> && Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;
