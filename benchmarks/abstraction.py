@@ -48,11 +48,11 @@ class Launches:
         original = self.driver.launch
         self.spans, self.wall_ms = [], 0.0
 
-        def launch(kernel: Any, arguments: Any, *, grid: int, block: int, **options: Any) -> None:
+        def launch(kernel: Any, *arguments: Any, grid: int, block: int, **options: Any) -> None:
             if grid > 1:
                 self.grid, self.block = grid, block
             with self.timed():
-                original(kernel, arguments, grid=grid, block=block, **options)
+                original(kernel, *arguments, grid=grid, block=block, **options)
 
         self.driver.launch = launch
         try:

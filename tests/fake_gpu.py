@@ -16,7 +16,7 @@ import numpy as np
 import fake_cupy
 from weft.backends.cuda import execute as engine
 from weft.backends.cuda.control import AT, LOOP
-from weft.backends.cuda.drivers.base import Limits, Packed
+from weft.backends.cuda.drivers.base import Limits, Packed, merged, open_places
 
 BLOCKS = 1056  # of a grid: 8 on each of 132 multiprocessors
 
@@ -35,10 +35,10 @@ class IdleDriver:
         return SimpleNamespace(kernel=lambda name: kernel)
 
     def pack(self, arguments):
-        return Packed(None, tuple(arguments))
+        return Packed(None, tuple(arguments), open_places(arguments))
 
-    def launch(self, kernel, arguments, **how):
-        arguments = [*arguments[0].arguments, *arguments[1:]]
+    def launch(self, kernel, arguments, given=(), **how):
+        arguments = merged(arguments, given)
         for report in (a for a in arguments if isinstance(a, np.ndarray) and a.size >= len(LOOP)):
             loop = report[: len(LOOP)].view(np.int64)
             ending = {"status": engine.EMPTY, "size": self.last_size, "dense": 0,
@@ -49,11 +49,14 @@ class IdleDriver:
         source = source if isinstance(source, fake_cupy.ndarray) else fake_cupy.ndarray(source)
         target[: source.size] = source
 
+    def uploader(self, target, source):
+        return lambda nbytes: None
+
     def shared_array(self, size, dtype):
         array = np.zeros(size, dtype)
         return array, array
 
-    def wait(self, stop, limit=None):
+    def wait(self, stop, limit=None, ended=None):
         pass
 
 

@@ -164,7 +164,8 @@ class Config:
         Threads of a block: a multiple of 32 from 32 to 1024. GPU.
     width
         Who runs a superstep with a narrow frontier: one ``"block"``, one ``"cluster"``, always the
-        whole ``"grid"``, or as the device allows (``"auto"``). GPU.
+        whole ``"grid"``, or as the device allows (``"auto"``), which leaves a graph of few vertices
+        and edges to one cluster altogether. GPU.
     direction
         ``"push"``, ``"pull"`` or ``"auto"``: whichever looks at fewer edges, step by step. Or a
         published rule that decides step by step: ``"beamer"``, ``"ligra"``, ``"gunrock"``,

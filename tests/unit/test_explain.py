@@ -189,7 +189,9 @@ def told_on(driver, g, monkeypatch, **config):
 
 def test_a_gpu_gets_cuda(g, monkeypatch):
     driver = FakeDriver(resources=Resources(60, 16, 600))
-    told = told_on(driver, g, monkeypatch, block_size=256, fuse="all")
+    small = told_on(driver, g, monkeypatch, block_size=256).kernels[0]
+    assert (small.grid, small.cluster) == (8, 8)  # so few vertices are left to one cluster
+    told = told_on(driver, g, monkeypatch, block_size=256, fuse="all", width="cluster")
     assert {"write_once", "early_exit"} <= set(told.passes)
     assert told.sweeps[0].mode == "once" and told.device == "emulated"
     assert "__global__" in told.source and "@njit" not in told.source

@@ -1,13 +1,10 @@
 """Constant values into arrays, on the host and by the fills of CUDA's driver."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
 import fake_cupy
 import weft
-from weft.backends.cuda.drivers.gpu import _Words
 from weft.errors import FieldError
 from weft.filling import fill
 
@@ -65,13 +62,3 @@ def test_a_field_starts_from_one_value_but_at_some_vertices():
             state.a = weft.full(0).but(place, 1)
         with pytest.raises(FieldError, match="Expected an integer from 0 to 3"):
             g.state(a=weft.full(0).but(place, 1))
-
-
-def test_a_launch_finds_its_arguments_and_those_that_follow():
-    words = _Words([1, 2**64 - 1])
-    for more in ([], [5, 6], [7], list(range(40))):  # the last needs more room
-        words.follow(more)
-        count = 2 + len(more)
-        places = (ctypes.c_uint64 * count).from_address(words.places_address)
-        found = [ctypes.c_uint64.from_address(place).value for place in places]
-        assert found == [1, 2**64 - 1, *more]

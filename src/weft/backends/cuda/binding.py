@@ -26,11 +26,11 @@ NO_SPREAD = np.array(3 * [np.inf, 0.0])
 ACCESS = 16  # bytes that one access of a kernel moves at most
 
 
-# Bindings to buffers that nothing is written to before a run, and that hang on the topology and on
-# what is asked for alone.
+# Bindings to buffers that nothing is written to before a run, and to arrays of the topology: they
+# hang on the topology and on what is asked for alone.
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
-    "row_list", "pair_locks", "degree",
+    "row_list", "pair_locks", "degree", "offsets", "targets", "owners",
 })  # fmt: skip
 
 
@@ -119,22 +119,13 @@ class Binder:
         self.trail_steps = 1024
         self._layouts: dict[tuple[str, str], Ordered] = {}
 
-    def arguments(self, key: Any) -> list[Any]:
-        """Return the arguments that the code asked for, in order.
+    def steady(self) -> list[Any]:
+        """Return the arguments that stay the same run after run; None in place of the others."""
+        bindings = self.rendered.bindings.values()
+        return [self.bind(*b) if b[0] in STEADY else None for b in bindings]
 
-        Those that stay the same run after run are looked up by `key`.
-        """
-        steady = self.workspace.remembered(("steady", key), self._steady)
-        return [
-            steady[name] if name in steady else self._bind(*binding)
-            for name, binding in self.rendered.bindings.items()
-        ]
-
-    def _steady(self) -> dict[str, Any]:
-        bindings = self.rendered.bindings.items()
-        return {name: self._bind(*binding) for name, binding in bindings if binding[0] in STEADY}
-
-    def _bind(self, kind: str, *rest: Any) -> Any:
+    def bind(self, kind: str, *rest: Any) -> Any:
+        """Return the argument of a binding."""
         return getattr(self, f"_{kind}")(*rest)
 
     def _constant(self, position: int, dtype: Any) -> Any:

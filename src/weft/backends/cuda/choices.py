@@ -24,6 +24,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
@@ -172,10 +173,13 @@ def launching(
     fuse = options.fuse
     width = get("width") or "auto"
     kernels = [module.kernel(name) for name in KERNELS[fuse]]
-    for cluster in _clusters(width, rendered, driver.limits):
+    small = width == "auto" and fuse == "all" and _is_small(request.topology, block, driver.limits)
+    clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
+    for cluster in clusters:
         grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels)
         if grid:
             break
+    grid = min(grid, cluster) if small else grid
     alone = rendered.narrows and width != "grid" and fuse == "all"
     narrow = block * cluster if alone else 0
     knobs = {
@@ -190,13 +194,20 @@ def launching(
         "marker_at": marker_at,
         "marker_bits": marker_bits,
         "narrow_size": narrow,
-        "narrow_edges": narrow * 16,
+        "narrow_edges": narrow * NARROW_ARCS,
         "few": 1 << 20,
         "many": 1 << 23,
     }
     degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
     return Launching(grid, block, shared, cluster, fuse, knobs)
+
+
+def _is_small(topology: Topology, block: int, limits: Any) -> bool:
+    """Whether every frontier of a graph is narrow, so that a cluster is all it ever needs."""
+    threads = block * limits.clusters
+    few = topology.num_vertices <= threads and topology.num_arcs <= threads * NARROW_ARCS
+    return few and bool(limits.small_grids)
 
 
 def _clusters(width: str, rendered: Rendered, limits: Any) -> list[int]:

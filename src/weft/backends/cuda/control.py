@@ -1,8 +1,9 @@
 """The memory that steers a run: one block, written by the host in one go, and one that answers.
 
 What the host writes (the loop, the scalars, counters, barrier, fault, accumulators) lies side by
-side on the device and in a staging copy. At its end a kernel writes the loop, the scalars and the
-fault into memory that the host reads directly.
+side on the device and in a staging copy, and in front of the first queue: one copy brings the
+vertices of a small first frontier too. At its end a kernel writes the loop, the scalars and the
+fault into memory that the host reads directly, and then a word that says so.
 """
 
 from __future__ import annotations
@@ -32,33 +33,64 @@ CELLS = 32
 FAULT_WORDS = 2
 
 
-class Control:
-    """The steering memory of one shape of program in one workspace."""
+FEW = 64  # vertices that are copied along
+LINE = 128  # bytes
 
-    def __init__(self, driver: Any, scalars: int, accumulators: int) -> None:
-        sizes = {
-            "loop": len(LOOP), "scalars": scalars + 1, "counters": 3 * CELLS, "barrier": 1,
-            "fault": FAULT_WORDS, "accumulators": 3 * accumulators,
-        }  # fmt: skip
-        ends = np.cumsum(list(sizes.values()))
+
+def control_sizes(scalars: int, accumulators: int) -> dict[str, int]:
+    """Return the parts of the steering memory of a shape of program, in words."""
+    return {
+        "loop": len(LOOP), "scalars": scalars + 1, "counters": 3 * CELLS, "barrier": 1,
+        "fault": FAULT_WORDS, "accumulators": 3 * accumulators,
+    }  # fmt: skip
+
+
+def bytes_ahead(sizes: dict[str, int]) -> int:
+    """Return how far into its memory the first queue begins: where a line of a cache does."""
+    return -(-8 * sum(sizes.values()) // LINE) * LINE
+
+
+class Control:
+    """The steering memory of one shape of program in one workspace.
+
+    Parameters
+    ----------
+    driver
+        Where it is.
+    sizes
+        Its parts, in words (see `control_sizes`).
+    memory : array of vertices
+        The memory of the device that it begins; the first queue is the rest.
+    """
+
+    def __init__(self, driver: Any, sizes: dict[str, int], memory: Any) -> None:
+        ends = np.cumsum(list(sizes.values())).tolist()
+        words, self._ahead = ends[-1], bytes_ahead(sizes)
+        first = self._ahead // memory.itemsize
         self.driver = driver
-        self.staging, _ = driver.shared_array(int(ends[-1]), np.uint64)
-        self.device = driver.xp.zeros(int(ends[-1]), np.uint64)
+        self.queue = memory[first:]
+        device = memory[:first].view(np.uint64)
+        room = (self._ahead + FEW * memory.itemsize) // 8
+        staging, _ = driver.shared_array(room, np.uint64)
+        self._send = driver.uploader(memory, staging)
+        self.staging = staging[:words]
+        self._few = staging[self._ahead // 8 :].view(memory.dtype)
         self.parts: dict[str, Any] = {}
         self.staged: dict[str, Any] = {}
         for (name, size), end in zip(sizes.items(), ends, strict=True):
-            self.parts[name] = self.device[int(end) - size : int(end)]
-            self.staged[name] = self.staging[int(end) - size : int(end)]
+            self.parts[name] = device[end - size : end]
+            self.staged[name] = self.staging[end - size : end]
         loop = self.staged["loop"]
         integers, doubles = loop.view(np.int64), loop.view(np.float64)
         self._places = {
             name: (doubles if name in DOUBLES else integers, at) for at, name in enumerate(LOOP)
         }
         self._scalar_bytes = self.staged["scalars"].view(np.uint8)
-        self.scalars = scalars
-        words = len(LOOP) + scalars + 1 + FAULT_WORDS
-        self.report, self.report_argument = driver.shared_array(words, np.uint64)
+        told = len(LOOP) + sizes["scalars"] + FAULT_WORDS
+        report, self.report_argument = driver.shared_array(told + 1, np.uint64)
+        self.report, self.ended = report[:told], report[told:]
         self._told = self.report.view(np.int64)
+        self._told_loop = self.report[: len(LOOP)]
         self._seen: list[int] = self._told.tolist()
         self.write(**START)
         self._start = self.staging.copy()
@@ -80,10 +112,17 @@ class Control:
             view, at = self._places[name]
             view[at] = value
 
-    def upload(self) -> None:
-        """Bring the staging copy to the device."""
-        self.driver.upload(self.device, self.staging)
-        self.report[: len(LOOP)] = self.staged["loop"]
+    def upload(self, frontier: Any = None) -> None:
+        """Bring the staging copy to the device, and the vertices of the first frontier if any."""
+        nbytes = self._ahead
+        if isinstance(frontier, np.ndarray) and frontier.size <= FEW:
+            self._few[: frontier.size] = frontier
+            nbytes += frontier.size * self._few.itemsize
+        elif frontier is not None:
+            self.driver.upload(self.queue, frontier)
+        self._send(nbytes)
+        self._told_loop[:] = self.staged["loop"]
+        self.ended[0] = 0
 
     def look(self) -> None:
         """Read what kernels have left, all at once: this is memory that a device writes to."""

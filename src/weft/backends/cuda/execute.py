@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
-from weft.backends.cuda.binding import Binder
+from weft.backends.cuda.binding import STEADY, Binder
 from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
@@ -171,6 +171,26 @@ def execute(request: Request) -> Outcome:
     return outcome
 
 
+class _Plan:
+    """What the runs of a compiled form have in common, as long as a workspace's buffers stay."""
+
+    def __init__(self, request: Request, compiled: Compiled, workspace: Any) -> None:
+        topology, driver = request.topology, workspace.driver
+        rendered, options = compiled.rendered, compiled.options
+        self.module = compiled.module(driver)
+        self.launching: Launching = launching(request, rendered, options, driver, self.module)
+        n = topology.num_vertices
+        places = self.launching.knobs["class_4"] if options.classes else n
+        kind = topology.index_dtype
+        self.control: Control = workspace.control(
+            len(request.scalars), rendered.accumulators, places, kind
+        )
+        self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
+        # Bindings to what every run brings anew.
+        self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
+        self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
+
+
 class _Run:
     """One run of a program."""
 
@@ -182,22 +202,17 @@ class _Run:
         workspace: Any,
         asked: tuple[Any, ...],
     ) -> None:
-        self.asked = asked
         self.request, self.compiled, self.workspace = request, compiled, workspace
         self.driver = workspace.driver
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
-        self.module = compiled.module(self.driver)
-        self.launching: Launching = workspace.remembered(
-            ("launching", compiled, asked), launching,
-            request, compiled.rendered, compiled.options, self.driver, self.module,
-        )  # fmt: skip
-        knobs = self.launching.knobs
-        self.binder = Binder(
-            request, compiled.rendered, compiled.options, workspace, constants, knobs
+        self.plan: _Plan = workspace.remembered(
+            (compiled, asked), _Plan, request, compiled, workspace
         )
-        self.control: Control = workspace.control(
-            len(request.scalars), compiled.rendered.accumulators
+        self.launching, self.control = self.plan.launching, self.plan.control
+        self.queues = self.plan.queues
+        self.binder = Binder(
+            request, compiled.rendered, compiled.options, workspace, constants, self.launching.knobs
         )
         self.saved = self.control.saved
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
@@ -208,16 +223,16 @@ class _Run:
         """Launch until the loop has ended; return the name of a proof that did not hold."""
         self.stop[0] = 0
         self._start()
-        arguments = self._arguments()
+        arguments, given = self._arguments()
         while True:
             if self.limit is None:
-                self._launch(arguments)
+                self._launch(arguments, given)
             else:
                 with self.limit.running():
-                    self._launch(arguments)
+                    self._launch(arguments, given)
             status = self.saved("status")
             if status == TRAIL_FULL:
-                arguments = self._grow_trail()
+                arguments, given = self._grow_trail()
             elif status != RUNNING:
                 break
         self.workspace.epoch = self.saved("epoch")
@@ -241,8 +256,6 @@ class _Run:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
         control.write(epoch=workspace.epoch, delta=float(request.options.get("delta") or 0.0))
-        places = self.launching.knobs["class_4"] if self.compiled.options.classes else self.n
-        self.queues = [workspace.get(("queue", k), places, topology.index_dtype) for k in (0, 1)]
         frontier = request.frontier
         if request.arcs:
             count = topology.num_arcs if frontier is None else len(frontier)
@@ -252,12 +265,11 @@ class _Run:
             control.write(size=self.n, dense=1, edges=arcs, explored=arcs)
         else:
             control.write(size=len(frontier), queued=1)
-            self.driver.upload(self.queues[0], frontier)
         for position, held in enumerate(request.scalars.values()):
             control.stage_scalar(position, held)
-        control.upload()
+        control.upload(None if request.arcs else frontier)
 
-    def _arguments(self) -> list[Any]:
+    def _arguments(self) -> tuple[Any, list[Any]]:
         """Return the arguments of the kernels: packed those that are the same run after run."""
         limit = 2**62 if self.request.max_iter is None else self.request.max_iter
         if self.request.program.mode == "replay":
@@ -265,16 +277,15 @@ class _Run:
             limit = len(self.request.trail)
         ring_size = RECORDS if self.request.options.get("report") is not None else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
-        rooms = (self.binder.trail_room, self.binder.trail_steps)
-        bound = self.binder.arguments((self.compiled, self.asked))
-        packed = self.workspace.remembered(
-            ("fixed", self.compiled, self.asked, limit, ring_size, rooms),
-            self._packed, limit, ring_size,
-        )  # fmt: skip
-        return [packed, *bound]
+        given = [self.binder.bind(*binding) for binding in self.plan.open]
+        key = (limit, ring_size, self.binder.trail_room, self.binder.trail_steps)
+        packed = self.plan.packed.get(key)
+        if packed is None:
+            packed = self.plan.packed[key] = self._packed(limit, ring_size)
+        return packed, given
 
     def _packed(self, limit: int, ring_size: int) -> Any:
-        """Return the arguments that all programs have, made ready."""
+        """Return the arguments, made ready; those that runs bring are left open."""
         compiled, workspace, how = self.compiled, self.workspace, self.launching
         n, rendered = self.n, compiled.rendered
         words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
@@ -293,53 +304,53 @@ class _Run:
             "most_blocks": most, **how.knobs,
             "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
         }  # fmt: skip
-        return self.driver.pack(
-            [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
-        )
+        fixed = [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
+        return self.driver.pack([*fixed, *self.binder.steady()])
 
     # -- running
 
-    def _launch(self, arguments: list[Any]) -> None:
+    def _launch(self, arguments: Any, given: list[Any]) -> None:
         fuse = self.launching.fuse
         if fuse == "all":
-            self._start_all("run_all", arguments)
-            self._wait()
+            self._start_all("run_all", arguments, given)
+            self._wait(self.control.ended)
         elif fuse == "direction":
             while True:
                 for _ in range(ALTERNATIONS):
-                    self._start_all("run_push", arguments)
-                    self._start_all("run_pull", arguments)
+                    self._start_all("run_push", arguments, given)
+                    self._start_all("run_pull", arguments, given)
                 self._wait()
                 if self.saved("status") != RUNNING:
                     break
         else:
-            self._start_one("turn", arguments, 1)
+            self._start_one("turn", arguments, given, 1)
             self._wait()
             while self.saved("status") == RUNNING:
-                self._start_one("run_one", arguments, self.launching.grid)
-                self._start_one("turn", arguments, 1)
+                self._start_one("run_one", arguments, given, self.launching.grid)
+                self._start_one("turn", arguments, given, 1)
                 self._wait()
 
-    def _start_all(self, name: str, arguments: list[Any]) -> None:
+    def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
         """Start a kernel whose blocks meet."""
         how = self.launching
         self.launches += 1
         self.driver.launch(
-            self.module.kernel(name), arguments, grid=how.grid, block=how.block,
-            shared_bytes=how.shared_bytes, cluster=how.cluster, cooperative=True,
+            self.plan.module.kernel(name), arguments, given, grid=how.grid, block=how.block,
+            shared_bytes=how.shared_bytes, cluster=how.cluster,
+            cooperative=how.grid > how.cluster,  # the blocks of a cluster run at once anyway
         )  # fmt: skip
 
-    def _start_one(self, name: str, arguments: list[Any], grid: int) -> None:
+    def _start_one(self, name: str, arguments: Any, given: list[Any], grid: int) -> None:
         """Start a kernel that ends where its blocks would meet."""
         how = self.launching
         self.launches += 1
         self.driver.launch(
-            self.module.kernel(name), arguments, grid=grid, block=how.block,
+            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
             shared_bytes=how.shared_bytes,
         )  # fmt: skip
 
-    def _wait(self) -> None:
-        self.driver.wait(self.stop, self.limit)
+    def _wait(self, ended: Any = None) -> None:
+        self.driver.wait(self.stop, self.limit, ended)
         self.control.look()
 
     def _check_fault(self) -> str:
@@ -357,7 +368,7 @@ class _Run:
             f"there; the state's contents are unspecified."
         )
 
-    def _grow_trail(self) -> list[Any]:
+    def _grow_trail(self) -> tuple[Any, list[Any]]:
         binder = self.binder
         held = binder._trail()[: self.saved("trail_size")].copy()
         ends = binder._trail_ends()[: self.saved("step") + 1].copy()
@@ -402,7 +413,7 @@ class _Run:
         from weft.backends.cuda.describing import run_facts
 
         how, options = self.launching, self.compiled.options
-        facts = run_facts(self.driver.limits, self.module, how, options, self.launches)
+        facts = run_facts(self.driver.limits, self.plan.module, how, options, self.launches)
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.control import Control
+from weft.backends.cuda.control import Control, bytes_ahead, control_sizes
 from weft.topology import Topology
 
 MOST_REMEMBERED = 256
@@ -22,7 +22,6 @@ class Workspace:
         self.driver = driver
         self._arrays: dict[Any, Any] = {}
         self._shared: dict[str, tuple[Any, Any]] = {}
-        self._controls: dict[tuple[int, int], Control] = {}
         self._remembered: dict[Any, Any] = {}
         self.epoch = 0
 
@@ -59,13 +58,12 @@ class Workspace:
             self._shared[name] = held
         return held
 
-    def control(self, scalars: int, accumulators: int) -> Control:
-        """Return the steering memory for a program of this shape."""
-        key = (scalars, accumulators)
-        if key not in self._controls:
-            self._remembered.clear()
-            self._controls[key] = Control(self.driver, scalars, accumulators)
-        return self._controls[key]
+    def control(self, scalars: int, accumulators: int, places: int, dtype: Any) -> Control:
+        """Return the steering memory for a program of this shape, and in it the first queue."""
+        sizes = control_sizes(scalars, accumulators)
+        ahead = bytes_ahead(sizes) // np.dtype(dtype).itemsize
+        memory = self.get(("queue", 0), ahead + places, dtype)
+        return Control(self.driver, sizes, memory)
 
     def renew_stamps(self) -> None:
         """Make all stamps old, before their numbers run out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ class Limits:
     architecture: str
     multiprocessor: Multiprocessor | None = None  # not known in the emulation
     large_cluster: int = 0  # blocks of a cluster that perhaps are allowed; 0: no more
+    small_grids: bool = True  # whether graphs that one cluster can fill get no more than that
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,29 @@ class Resources:
 
 @dataclass(frozen=True)
 class Packed:
-    """Arguments made ready by a driver; they keep alive what they point to."""
+    """Arguments made ready by a driver; they keep alive what they point to.
+
+    Some places may be open: what stands there is given with each launch, and not kept.
+    """
 
     ready: Any
     arguments: tuple[Any, ...]
+    open: tuple[int, ...] = ()
+
+
+def open_places(arguments: Sequence[Any]) -> tuple[int, ...]:
+    """Return the places of packed arguments that are left open."""
+    return tuple(place for place, argument in enumerate(arguments) if argument is None)
+
+
+def merged(arguments: Packed | Sequence[Any], given: Sequence[Any]) -> Sequence[Any]:
+    """Return arguments one by one, what is given in the open places."""
+    if not isinstance(arguments, Packed):
+        return arguments
+    listed = list(arguments.arguments)
+    for place, argument in zip(arguments.open, given, strict=True):
+        listed[place] = argument
+    return listed
 
 
 class Kernel(Protocol):
@@ -92,25 +112,31 @@ class Driver(Protocol):
         """Return what compiles into the cache while this process does something else."""
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
-        """Return arguments as `launch` may get them again and again, in place of them."""
+        """Return arguments as `launch` may get them again and again; None is an open place."""
 
     def launch(
-        self, kernel: Kernel, arguments: Sequence[Any], *, grid: int, block: int,
-        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Kernel, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
+        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
         """Start a kernel: arrays are passed by address, NumPy scalars by value.
 
-        The first argument may stand for several that were packed.
+        What is given goes to the open places of packed arguments, in order.
         """
 
     def upload(self, target: Any, source: Any) -> None:
         """Copy an array of the host or the device to the start of one of the device."""
 
+    def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
+        """Return what copies so many first bytes of a shared array to one of the device."""
+
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device both see: as a NumPy array, and as an argument."""
 
-    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
-        """Wait for all launches; on Ctrl-C, or beyond a limit, raise the stop flag and go on."""
+    def wait(self, stop: Any, limit: TimeLimit | None = None, ended: Any = None) -> None:
+        """Wait for all launches; on Ctrl-C, or beyond a limit, raise the stop flag and go on.
+
+        `ended` is an array of one element that a kernel sets at its very end, if one does.
+        """
 
     def free_bytes(self) -> int:
         """Return the memory that is free."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Packed, Resources
+from weft.backends.cuda.drivers.base import Limits, Packed, Resources, merged, open_places
 from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
@@ -47,11 +47,16 @@ class EmulatedDriver:
     """Runs kernels in the emulation."""
 
     xp = np
-    limits = Limits("host emulation", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90")
 
-    def __init__(self, sanitizer: str = "none", seed: int = 0) -> None:
+    def __init__(
+        self, sanitizer: str = "none", seed: int = 0, *, small_grids: bool = False
+    ) -> None:
         self.sanitizer = sanitizer
         self.seed = seed
+        # What is emulated is small: it would never meet at the barrier of a grid.
+        self.limits = Limits(
+            "host emulation", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90", small_grids=small_grids
+        )
 
     def compile(
         self, source: str, kernels: Sequence[str], headers: Mapping[str, str]
@@ -66,19 +71,17 @@ class EmulatedDriver:
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
         """Keep the arguments; there is nothing to make ready."""
-        return Packed(None, tuple(arguments))
+        return Packed(None, tuple(arguments), open_places(arguments))
 
     def launch(
-        self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
-        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Any, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
+        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
         """Run a kernel to its end and copy what it wrote back into the arrays."""
         buffers: dict[str, np.ndarray] = {}
         arrays: dict[str, np.ndarray] = {}
         passed: list[str | np.generic] = []
-        if arguments and isinstance(arguments[0], Packed):
-            arguments = [*arguments[0].arguments, *arguments[1:]]
-        for argument in arguments:
+        for argument in merged(arguments, given):
             if isinstance(argument, np.ndarray):
                 name = f"at_{argument.ctypes.data}_{argument.nbytes}"
                 buffers[name] = _padded(argument)
@@ -98,12 +101,21 @@ class EmulatedDriver:
         """Copy an array to the start of another."""
         target[: source.size] = source
 
+    def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
+        """Return what copies so many first bytes of one array to another."""
+        to, from_ = target.view(np.uint8), source.view(np.uint8)
+
+        def send(nbytes: int) -> None:
+            to[:nbytes] = from_[:nbytes]
+
+        return send
+
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return an array; host and device are the same."""
         array = np.zeros(size, dtype)
         return array, array
 
-    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
+    def wait(self, stop: Any, limit: TimeLimit | None = None, ended: Any = None) -> None:
         """Every launch has ended already; perhaps too late."""
         if limit is not None:
             limit.check()

@@ -9,18 +9,20 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources
+from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources, open_places
 from weft.backends.limits import TimeLimit
 from weft.cachedir import cache_dir
 from weft.errors import DeviceError
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
+LOOKS = 16  # at a kernel's last word, between two looks at the clock
+TO_DEVICE = 1  # cudaMemcpyHostToDevice
 NAP_S = 0.00005
 UNASKED_SHARED_BYTES = 48 * 1024
 RESERVED_SHARED_BYTES = 1024  # of each block, for the system
@@ -259,11 +261,12 @@ class GpuDriver:
 
     def pack(self, arguments: Sequence[Any]) -> Packed:
         """Return arguments as words."""
-        return Packed(_Words([_word(argument) for argument in arguments]), tuple(arguments))
+        words = _Words([0 if argument is None else _word(argument) for argument in arguments])
+        return Packed(words, tuple(arguments), open_places(arguments))
 
     def launch(
-        self, kernel: Any, arguments: Sequence[Any], *, grid: int, block: int,
-        shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Any, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
+        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
         """Start a kernel.
 
@@ -271,9 +274,10 @@ class GpuDriver:
         by one costs more than the launch.
         """
         kernel.divide_memory(grid, shared_bytes)
-        if arguments and isinstance(arguments[0], Packed):
-            words: _Words = arguments[0].ready
-            words.follow([_word(argument) for argument in arguments[1:]])
+        if isinstance(arguments, Packed):
+            words: _Words = arguments.ready
+            for place, argument in zip(arguments.open, given, strict=True):
+                words.words[place] = _word(argument)
         else:
             words = _Words([_word(argument) for argument in arguments])
         stream = self.xp.cuda.get_current_stream().ptr
@@ -290,9 +294,17 @@ class GpuDriver:
         if source.dtype != target.dtype or not source.flags.c_contiguous:
             source = np.ascontiguousarray(source, target.dtype)
         cuda = self.xp.cuda
+        stream = cuda.get_current_stream().ptr
         cuda.runtime.memcpyAsync(
-            target.data.ptr, _address(source), source.nbytes, 1, cuda.get_current_stream().ptr
+            target.data.ptr, _address(source), source.nbytes, TO_DEVICE, stream
         )
+
+    def uploader(self, target: Any, source: Any) -> Callable[[int], None]:
+        """Return what copies so many first bytes of pinned memory to an array of the device."""
+        cuda = self.xp.cuda
+        copy, stream = cuda.runtime.memcpyAsync, cuda.get_current_stream
+        to, from_ = int(target.data.ptr), _address(source)
+        return lambda nbytes: copy(to, from_, nbytes, TO_DEVICE, stream().ptr)
 
     def shared_array(self, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return pinned memory as a NumPy array, and its address for kernels."""
@@ -302,14 +314,26 @@ class GpuDriver:
         array[:] = 0
         return array, _Pinned(memory)
 
-    def wait(self, stop: Any, limit: TimeLimit | None = None) -> None:
-        """Wait for the stream; signals are handled meanwhile, and a limit is looked at."""
-        event = getattr(self._own, "event", None)
-        if event is None:
-            event = self._own.event = self.xp.cuda.Event(disable_timing=True)
-        event.record()
+    def wait(self, stop: Any, limit: TimeLimit | None = None, ended: Any = None) -> None:
+        """Wait for the stream; signals are handled meanwhile, and a limit is looked at.
+
+        An event is told some microseconds after a kernel's last word. One that says so itself is
+        believed; one that does not, be it long or broken, is waited for by an event all the same.
+        """
         began = time.perf_counter()
         try:
+            if ended is not None:
+                look = ended.item
+                while time.perf_counter() - began < SPIN_S:
+                    for _ in range(LOOKS):
+                        if look():
+                            return
+                    if limit is not None:
+                        limit.check()
+            event = getattr(self._own, "event", None)
+            if event is None:
+                event = self._own.event = self.xp.cuda.Event(disable_timing=True)
+            event.record()
             while not event.done:
                 if limit is not None:
                     limit.check()
@@ -317,7 +341,7 @@ class GpuDriver:
                     time.sleep(NAP_S)
         except BaseException:
             stop[0] = 1
-            event.synchronize()
+            self.xp.cuda.get_current_stream().synchronize()
             raise
 
     def free_bytes(self) -> int:
@@ -347,27 +371,12 @@ class _Pinned:
 class _Words:
     """Arguments as words, and where each of them lies, as a launch takes them.
 
-    Others may follow them, in every launch other ones. A launch has copied them when it returns;
-    two threads must not use the same words.
+    A launch has copied them when it returns; two threads must not use the same words.
     """
 
     def __init__(self, words: Sequence[int]) -> None:
-        self._count = len(words)
-        self._make_room(np.array(words, np.uint64), len(words) + 16)
-
-    def follow(self, more: Sequence[int]) -> None:
-        """Let some words follow."""
-        end = self._count + len(more)
-        if end > self._words.size:
-            self._make_room(self._words[: self._count], end)
-        words = self._words
-        for place, word in enumerate(more, self._count):
-            words[place] = word
-
-    def _make_room(self, words: Any, size: int) -> None:
-        self._words = np.zeros(size, np.uint64)
-        self._words[: self._count] = words
-        self._places = _address(self._words) + 8 * np.arange(size, dtype=np.uint64)
+        self.words = np.array(words, np.uint64)
+        self._places = _address(self.words) + 8 * np.arange(len(words), dtype=np.uint64)
         self.places_address = _address(self._places)
 
 

@@ -159,7 +159,8 @@ WEFT_DEVICE void store_held(const Args& a, const Held<Scalars>* held) {
 }
 
 // At the end of a kernel: leave the loop for the next one, and tell the host. A fault of the last
-// phase has not been seen yet.
+// phase has not been seen yet. The host may look at the last word again and again: once it is set,
+// all that the kernel wrote is there.
 template <class Args, class Scalars>
 WEFT_DEVICE void report_held(const Args& a, Held<Scalars>* held) {
     sync_block();
@@ -172,7 +173,13 @@ WEFT_DEVICE void report_held(const Args& a, Held<Scalars>* held) {
     copy_words(a.report, &held->loop);
     Scalars* const scalars = reinterpret_cast<Scalars*>(a.report + 1);
     copy_words(scalars, &held->scalars);
-    copy_words(reinterpret_cast<Fault*>(scalars + 1), static_cast<const Fault*>(a.fault));
+    Fault* const fault = reinterpret_cast<Fault*>(scalars + 1);
+    copy_words(fault, static_cast<const Fault*>(a.fault));
+    sync_block();
+    if (thread_id() == 0) {
+        fence_system();
+        store_volatile(reinterpret_cast<u64*>(fault + 1), 1ull);
+    }
 }
 
 WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
@@ -180,7 +187,8 @@ WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
 }
 
 // Run the phases of this kernel as long as it is their turn. A cluster that goes on alone counts in
-// the shared memory of its first block, which is nearer than global memory.
+// the shared memory of its first block, which is nearer than global memory. Small graphs have a grid
+// of one cluster, which is alone from the start to the end.
 template <class Program>
 WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     using HeldLoop = Held<typename Program::Scalars>;
@@ -188,6 +196,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     WEFT_SHARED(u64, near_counters, 3 * CELLS);
     WEFT_SHARED(unsigned char, shared);
     load_held(a, held);
+    const bool all_narrow = grid_size() == cluster_size();
     bool ran = false;
     bool loaded = true;  // others may be reading the loop still
     const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
@@ -198,14 +207,12 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
     }
     while (is_turn(held->loop, phases)) {
         ran = true;
-        const bool narrow = held->loop.narrow != 0;
+        const bool narrow = all_narrow || held->loop.narrow != 0;
         const u32 blocks = narrow ? cluster_size() : grid_size();
         u64* const counters = narrow ? cluster_pointer(near_counters, 0) : a.counters;
-        if (narrow) {
-            if (block_id() == 0) clear_counters(near_counters, 3 * CELLS);
-            // Every block has read what the last phase counted before a cluster goes on alone.
-            sync_grid(a.barrier);
-        }
+        if (narrow && block_id() == 0) clear_counters(near_counters, 3 * CELLS);
+        // Every block has read what the last phase counted before a cluster goes on alone.
+        if (narrow && !all_narrow) sync_grid(a.barrier);
         if (block_id() < blocks) {
             if (narrow) sync_cluster();
             do {
@@ -214,11 +221,12 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
                 else sync_grid(a.barrier);
                 loaded = false;
                 step_forward<Program>(a, held, counters, blocks);
-            } while (narrow && held->loop.narrow != 0 && is_turn(held->loop, phases));
+            } while (narrow && (all_narrow || held->loop.narrow != 0) &&
+                     is_turn(held->loop, phases));
             // All have read the counters before the block that has them may end.
             if (narrow) sync_cluster();
         }
-        if (narrow) {
+        if (narrow && !all_narrow) {
             if (block_id() == 0) {
                 store_held(a, held);
                 clear_counters(a.counters, 3 * CELLS);
@@ -228,7 +236,10 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
             loaded = true;
         }
     }
-    if (ran && loaded) sync_grid(a.barrier);
+    if (ran && loaded) {
+        if (all_narrow) sync_cluster();
+        else sync_grid(a.barrier);
+    }
     if (ran && block_id() == 0) report_held(a, held);
 }
 

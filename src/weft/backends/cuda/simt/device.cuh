@@ -263,6 +263,7 @@ WEFT_DEVICE TwoWords atomic_cas(TwoWords* word, TwoWords, TwoWords) {
 
 WEFT_DEVICE void fence_block() { __threadfence_block(); }
 WEFT_DEVICE void fence_device() { __threadfence(); }
+WEFT_DEVICE void fence_system() { __threadfence_system(); }
 
 // Wait until done() is true; a thread of the same warp may be the one that makes it so.
 template <class Done>

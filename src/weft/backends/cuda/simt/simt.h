@@ -353,6 +353,7 @@ void store_release(T* word, Value<T> value WEFT_HERE) {
 
 inline void fence_block() { simt::fence(false); }
 inline void fence_device() { simt::fence(true); }
+inline void fence_system() { simt::fence(true); }
 
 template <class Done>
 void spin_wait(Done done WEFT_HERE) {

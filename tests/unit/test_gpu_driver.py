@@ -1,0 +1,90 @@
+"""What the driver of a GPU does on the host: arguments as words, and waiting for a kernel."""
+
+import ctypes
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from weft.backends.cuda.control import FEW, START, Control, bytes_ahead, control_sizes
+from weft.backends.cuda.drivers import gpu
+from weft.backends.cuda.drivers.base import merged, open_places
+from weft.backends.cuda.drivers.emulated import EmulatedDriver
+from weft.backends.cuda.drivers.gpu import GpuDriver, _Words
+
+
+def test_a_launch_finds_its_arguments_and_those_that_are_given_later():
+    words = _Words([1, 0, 2**64 - 1])
+    for given in (5, 2**63):
+        words.words[1] = given
+        places = (ctypes.c_uint64 * 3).from_address(words.places_address)
+        found = [ctypes.c_uint64.from_address(place).value for place in places]
+        assert found == [1, given, 2**64 - 1]
+
+
+def test_what_is_given_goes_to_the_open_places():
+    packed = EmulatedDriver().pack([1, None, 3, None])
+    assert packed.open == open_places([1, None, 3, None]) == (1, 3)
+    assert merged(packed, [5, 6]) == [1, 5, 3, 6] and merged([1, 2], ()) == [1, 2]
+    assert packed.arguments == (1, None, 3, None)  # what was given is not kept
+    with pytest.raises(ValueError, match="shorter"):
+        merged(packed, [5])
+
+
+class Waiting:
+    """A driver without a GPU, and what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+        self.driver = object.__new__(GpuDriver)
+        event = SimpleNamespace(record=lambda: self.asked.append("event"), done=True)
+        stream = SimpleNamespace(synchronize=lambda: self.asked.append("synchronize"))
+        cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: stream)
+        self.driver.xp = SimpleNamespace(cuda=cuda)
+        self.driver._own = threading.local()
+        self.stop = np.zeros(1, np.uint32)
+
+
+def test_a_kernel_that_says_that_it_has_ended_is_believed():
+    waiting, ended = Waiting(), np.ones(1, np.uint64)
+    waiting.driver.wait(waiting.stop, None, ended)
+    assert waiting.asked == [] and waiting.stop[0] == 0
+    waiting.driver.wait(waiting.stop)  # nobody says it
+    assert waiting.asked == ["event"]
+
+
+def test_a_kernel_that_says_nothing_is_waited_for(monkeypatch):
+    monkeypatch.setattr(gpu, "SPIN_S", 1e-4)
+    waiting = Waiting()
+    waiting.driver.wait(waiting.stop, None, np.zeros(1, np.uint64))
+    assert waiting.asked == ["event"]
+
+
+def test_whoever_stops_waiting_asks_the_kernel_to_stop():
+    waiting = Waiting()
+
+    def check():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        waiting.driver.wait(waiting.stop, SimpleNamespace(check=check), np.zeros(1, np.uint64))
+    assert waiting.stop[0] == 1 and waiting.asked == ["synchronize"]
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_a_small_frontier_comes_with_the_loop(count, dtype):
+    sizes = control_sizes(2, 1)
+    first = bytes_ahead(sizes) // np.dtype(dtype).itemsize
+    memory = np.full(first + 100, 7, dtype)
+    control = Control(EmulatedDriver(), sizes, memory)
+    control.begin(np.arange(3, dtype=np.uint64))
+    control.ended[0] = 1
+    control.write(size=count)
+    control.upload(np.arange(5, 5 + count, dtype=dtype))
+    assert control.queue[: count + 1].tolist() == [*range(5, 5 + count), 7]
+    assert control.queue.ctypes.data % 128 == memory.ctypes.data % 128
+    loop = control.parts["loop"].view(np.int64)
+    assert loop[4] == count and loop[1] == START["phase"]
+    assert control.parts["accumulators"].tolist() == [0, 1, 2] and control.ended[0] == 0
