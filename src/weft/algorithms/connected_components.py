@@ -13,7 +13,6 @@ sampling (IPDPS 2018).
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,17 @@ import numpy as np
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.warm import Insertions, continued, insertions
 from weft.config import Config
-from weft.devices import Device, device_of, move, to_host
 from weft.engine.state import full, scalar
 from weft.graph import Graph
 from weft.ir import functions as fn
+from weft.ir import monoids
+from weft.ir.ops import INT64, UINT64
 from weft.ir.types import vertex_id
 from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
-SAMPLED_LABELS = 1024  # labels looked at to guess it
+SAMPLED = 32  # vertices that vote for the largest component
 
 
 def link(parent: Any, a: Any, b: Any) -> None:
@@ -76,7 +76,27 @@ def link_second(v: Any) -> None:
     fn.for_range(1, fn.minimum(v.out_degree, 2), join)
 
 
-@vertex
+@vertex(on="all", order_free=True)
+def guess_largest(v: Any) -> None:
+    """Set `common` to the parent that most of some vertices have, if one has the majority.
+
+    One vertex goes through them, by the majority vote of R. Boyer and J. Moore.
+    """
+
+    def count(i: Any, candidate: Any, votes: Any) -> Any:
+        place = fn.cast(fn.random_bits(0, i) % fn.cast(fn.num_vertices(), UINT64), INT64)
+        label = v.parent.at(place).load()
+        voice = fn.cast(fn.degree(place) > 0, INT64)
+        agrees = (votes == 0) | (label == candidate)
+        elected = fn.where((votes == 0) & (voice > 0), label, candidate)
+        return elected, fn.where(agrees, votes + voice, votes - voice)
+
+    none = fn.cast(0, vertex_id)
+    first, _ = fn.for_range(0, fn.where(v.id == 0, SAMPLED, 0), count, none, fn.cast(0, INT64))
+    fn.reduce("common", first, monoids.max)
+
+
+@vertex(on="all")
 def lies_outside(v: Any, common: Any) -> Any:
     """Whether v is not yet in the largest component, as far as that is known."""
     return v.parent != common
@@ -154,11 +174,11 @@ def connected_components(
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
     state = g.state(parent=full(0, vertex_id), common=common)  # the first step sets all parents
-    g.run([adopt, shorten, link_second, shorten], state, config=config)
-    rest = [link_all, shorten]
-    if not g.directed:  # whose edges are seen from their sources alone: nothing may be left out
-        state.common = _frequent(state.parent)
-        rest = [lies_outside, *rest]
+    first, rest = [adopt, shorten, link_second, shorten], [link_all, shorten]
+    if g.directed:  # edges are seen from their sources alone: nothing may be left out
+        g.run(first, state, config=config)
+    else:
+        rest = [*first, guess_largest, lies_outside, *rest]
     g.run(rest, state, direction="push", config=config)
     return state.parent
 
@@ -170,18 +190,3 @@ def _nearer(g: Graph, came: Insertions) -> Array:
     degree = g.topology.out_degree
     fewer = degree[came.src] <= degree[came.dst]
     return g.topology.xp.where(fewer, came.src, came.dst)
-
-
-def _frequent(labels: Array) -> Any:
-    """Return a label that is probably the most frequent one."""
-    if not labels.size:
-        return 0
-    picked = to_host(labels[_sampled_places(labels.size, device_of(labels))])
-    values, counts = np.unique(picked, return_counts=True)
-    return values[np.argmax(counts)]
-
-
-@functools.lru_cache(maxsize=16)
-def _sampled_places(size: int, device: Device) -> Array:
-    """Return places to look at in an array of labels, always the same."""
-    return move(np.random.default_rng(0).integers(size, size=SAMPLED_LABELS), device)
