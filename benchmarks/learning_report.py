@@ -28,6 +28,7 @@ class Row:
     gbytes_per_s: float | None = None
     held_mb: float | None = None  # memory that a run adds, at most
     agrees: bool | None = None
+    seconds: float | None = None  # that it took to measure
     error: str | None = None
 
     @property
@@ -65,6 +66,8 @@ def line(row: Row, report: Report) -> str:
     text += f"  {row.agrees}"
     if row.held_mb is not None:
         text += f"  {row.held_mb:.0f} MB held"
+    if row.seconds is not None and row.seconds > 1:
+        text += f"  [{row.seconds:.1f} s]"
     if row.variant in THESIS:
         text += f"  (thesis: {THESIS[row.variant]}x)"
     return text

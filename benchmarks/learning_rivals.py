@@ -235,10 +235,11 @@ def als_tensors(torch: Any, data: Data, users: Any, ridge: float) -> Rival:
     return run
 
 
-# -- belief propagation: products are sums of logarithms
+# -- belief propagation: products are sums of logarithms, of which the largest becomes 0 where the
+# product of many would vanish
 
 
-def bp_arrays(data: Data, psi: Any, reverse: Any) -> Rival:
+def bp_arrays(data: Data, psi: Any, reverse: Any, many: bool) -> Rival:
     xp = data.xp
     psi = xp.asarray(psi, dtype=np.float32)
     prior = normalized(data.x)
@@ -257,13 +258,15 @@ def bp_arrays(data: Data, psi: Any, reverse: Any) -> Rival:
         for _ in range(iterations):
             m = (b[data.src] / m[reverse]) @ psi
             m /= m.max(axis=1, keepdims=True)
-            b = normalized(prior * xp.exp(incidence @ xp.log(m)))
+            logs = incidence @ xp.log(m)
+            logs = logs - logs.max(axis=1, keepdims=True) if many else logs
+            b = normalized(prior * xp.exp(logs))
         return b
 
     return run
 
 
-def bp_tensors(torch: Any, data: Data, psi: Any, reverse: Any) -> Rival:
+def bp_tensors(torch: Any, data: Data, psi: Any, reverse: Any, many: bool) -> Rival:
     prior = torch.from_dlpack(normalized(data.x))
     psi = torch.as_tensor(np.asarray(psi, np.float32), device=prior.device)
     src, dst, back = (
@@ -276,7 +279,9 @@ def bp_tensors(torch: Any, data: Data, psi: Any, reverse: Any) -> Rival:
         for _ in range(iterations):
             m = (b[src] / m[back]) @ psi
             m = m / m.amax(dim=1, keepdim=True)
-            b = prior * torch.zeros_like(prior).index_add_(0, dst, m.log()).exp()
+            logs = torch.zeros_like(prior).index_add_(0, dst, m.log())
+            logs = logs - logs.amax(dim=1, keepdim=True) if many else logs
+            b = prior * logs.exp()
             b = b / b.sum(dim=1, keepdim=True)
         return b
 

@@ -56,8 +56,10 @@ class Task:
             near = rivals.draw(self.xp, (self.g.num_edges, k), 5) + np.float32(0.5)
             self.g.edge["near"] = near
         if name == "MML":
-            by = rivals.draw(self.xp, (self.g.num_edges, MODES), 5)
-            self.g.edge["by"] = by / np.float32(2 * most)
+            by = rivals.draw(self.xp, (self.g.num_edges, MODES), 5) + np.float32(0.5)
+            src, dst = self.g.to_edges()[:2]
+            degree = self.xp.asarray(self.g.in_degree).astype(np.float32)
+            self.g.edge["by"] = by / self.xp.sqrt(degree[src] * degree[dst])[:, None]
         if name == "ALS":
             self.users = self.xp.arange(self.data.n) < g.num_vertices
         self.psi = np.full((k, k), 0.5) + 0.5 * np.eye(k)
@@ -149,7 +151,7 @@ class Task:
             return make(*first, d, self.mixture, self.g.edge.in_slots("by", "in"))
         if name == "ALS":
             return make(*first, d, self.users, RIDGE)
-        return make(*first, d, self.psi, self.g.topology.reverse_arcs())
+        return make(*first, d, self.psi, self.g.topology.reverse_arcs(), self.log_domain)
 
     def bytes_per_iteration(self) -> float:
         """Return the bytes that an update must touch."""

@@ -17,6 +17,7 @@ K. Murphy, Y. Weiss, M. Jordan: Loopy belief propagation for approximate inferen
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ from weft.learning.inputs import (
 )
 from weft.program import edge, fold, vertex
 from weft.reductions import all_true, any_true
+from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
@@ -266,7 +268,16 @@ def _check_options(g: Graph, mode: str, damping: float) -> None:
             "belief propagation needs an undirected graph, but got a directed one. Use "
             "g.to_undirected()."
         )
-    src, dst = g.topology.edge_endpoints()
+    if g.topology not in _without_loops:
+        _check_loops(g.topology)
+        _without_loops.add(g.topology)
+
+
+_without_loops: weakref.WeakSet[Topology] = weakref.WeakSet()  # that were looked through
+
+
+def _check_loops(topology: Topology) -> None:
+    src, dst = topology.endpoints()
     loops = src == dst
     if any_true(loops):
         raise GraphError(

@@ -110,7 +110,7 @@ def gcn_propagate(
         raise ConfigError(unknown("aggregation", aggregation, AGGREGATIONS))
     if weight is not None:
         check_weights(g, weight, ((),))
-        check_finite(g.edge.storage(weight), f"edge column {weight!r}", negative=False)
+        _check_weights_positive(g, weight)
     if not _is_tensor(x):
         return _propagated(g, vertex_features(g, x, "x"), aggregation, weight, transposed, config)
     if np.dtype(str(x.dtype).removeprefix("torch.")) not in REAL:
@@ -122,6 +122,15 @@ def gcn_propagate(
         return sys.modules["torch"].from_dlpack(found)
 
     return _differentiable(apply, x)
+
+
+def _check_weights_positive(g: Graph, weight: str) -> None:
+    """Raise unless all weights are finite and from 0 on; a column is looked through once."""
+    column = g.edge.storage(weight)
+    if column.size:
+        least, largest = g.edge.extent(weight)
+        if not (least >= 0 and largest < np.inf):
+            check_finite(column, f"edge column {weight!r}", negative=False)
 
 
 def _propagated(

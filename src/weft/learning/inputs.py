@@ -37,7 +37,7 @@ def vertex_features(
     if array.dtype.kind not in "biuf":
         raise GraphError(f"{what} has dtype {array.dtype}. Expected numbers.")
     kind = check_real(array.dtype if array.dtype == np.float32 else np.float64, dtype)
-    return array.astype(kind)
+    return array.astype(kind, copy=False)
 
 
 def check_real(default: Any, dtype: Any = None) -> np.dtype[Any]:

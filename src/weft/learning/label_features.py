@@ -41,7 +41,7 @@ Array = np.ndarray[Any, Any]
 
 
 def propagation(
-    names: list[str],
+    names: tuple[str, ...],
     weight: str,
     apart: bool,
     seeded: bool,
@@ -145,7 +145,7 @@ def label_propagation_features(
     ]
     dtype = np.result_type(*given)
     shape = check_weights(g, weight, ((), (len(given),)))
-    names = [f"labels_{p}" for p in range(len(given))]
+    names = tuple(f"labels_{p}" for p in range(len(given)))
     fields: dict[str, Any] = {n: _scaled(a, dtype) for n, a in zip(names, given, strict=True)}
     if seeds is not None:
         fields["seed"] = _mask(g, seeds)
