@@ -189,12 +189,12 @@ WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, 
                                            numbers[SLOTS]);
 }
 
-// The row of each place of a part, the vertex and the slots of each row, and the rows that vertices
-// list: by one thread. It traps where the answers of the part do not fit together.
-template <class Part, u32 count, u32 more, bool lists>
+// The row of each place of a part, the vertex and the slots of each row, the rows that vertices list
+// and the vertices that are whole: by one thread. It traps where the answers of the part do not fit together.
+template <class Part, u32 count, u32 more, bool lists, bool wholes>
 __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void* p3, void* p4,
                          void* p5, const i64* owners, const i64* targets, i64* rows_at,
-                         i64* vertices, i64* degrees, u32* listed) {
+                         i64* vertices, i64* degrees, u32* listed, u8* whole) {
     if (block_id() != 0 || thread_id() != 0) return;
     const Part part = part_of<Part, count, more>(numbers, Any{p0}, Any{p1}, Any{p2}, Any{p3},
                                                  Any{p4}, Any{p5});
@@ -231,6 +231,9 @@ __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void*
                 }
             }
         }
+    }
+    if constexpr (wholes) {
+        for (i64 v = 0; v < numbers[COUNT]; ++v) whole[v] = part.whole(v);
     }
 }
 

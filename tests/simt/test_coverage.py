@@ -127,7 +127,8 @@ def describing(kind, vertex):
     """Return the kernel that describes parts of a kind."""
     lists = str(kind.virtual and kind.expands).lower()
     struct = f"{kind.struct}<{vertex}>"
-    return f"describe<{struct}, {len(kind.arrays)}, {len(kind.numbers)}, {lists}>"
+    flags = f"{lists}, {str(kind.wholes).lower()}"
+    return f"describe<{struct}, {len(kind.arrays)}, {len(kind.numbers)}, {flags}>"
 
 
 @functools.cache
@@ -148,6 +149,7 @@ class Described:
     vertices: np.ndarray  # by row
     degrees: np.ndarray  # slots by row
     listed: np.ndarray  # how often a row is listed for its vertex
+    whole: np.ndarray  # by vertex, whether one row of this part is all it has
 
 
 @functools.cache
@@ -174,6 +176,7 @@ def described(format_name, graph_name, dtype):
             "vertices": np.full(part.rows, -1, np.int64),
             "degrees": np.zeros(part.rows, np.int64),
             "listed": np.zeros(part.rows, np.uint32),
+            "whole": np.zeros(offsets.size - 1, np.uint8),
         }
         vertex = "i64" if dtype == "int64" else "i32"
         cases.append(Case(buffers, [Launch(describing(kind, vertex), tuple(buffers), 1, 32, 0)]))
@@ -181,8 +184,9 @@ def described(format_name, graph_name, dtype):
     outcome = describer().run(cases, timeout_s=60)
     if outcome.report is not None:
         pytest.fail(f"{format_name} of {graph_name}\n{outcome.report.text}")
+    names = ("rows_at", "vertices", "degrees", "listed", "whole")
     return layout, [
-        Described(part, pointers, out["rows_at"], out["vertices"], out["degrees"], out["listed"])
+        Described(part, pointers, *(out[name] for name in names))
         for (part, pointers), out in zip(found, outcome.outputs, strict=True)
     ]
 
@@ -406,6 +410,8 @@ def test_formats_hold_every_arc_once(name, compile_cuda):
             assert kind.virtual or (part.vertices == np.arange(part.vertices.size)).all()
             if kind.virtual and kind.expands:
                 assert (part.listed == 1).all()
+            rows = sum(np.bincount(other.vertices, minlength=part.whole.size) for other in parts)
+            assert (part.whole == (rows == 1) * kind.wholes).all()
 
 
 @pytest.mark.parametrize("name", FORMATS)

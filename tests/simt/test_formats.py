@@ -48,6 +48,17 @@ def test_messages_are_computed_ahead_for_shards():
     assert "prepare_0" not in phases("ranks", format="block_csr")
 
 
+def test_gathers_over_split_rows_keep_no_list_of_vertices():
+    """Those of one row are done with it, if the format can tell; the others when all are swept."""
+    told, split = (compiled("ranks", format="tigr", schedule=s) for s in ("vertex", "edge"))
+    assert "format.whole(v)" in told.rendered.source
+    assert "format.whole(v)" not in split.rendered.source
+    parts = compiled("ranks", format="cr2", schedule="vertex")
+    listed = compiled("ranks", schedule="strict")
+    appends = ["touched.append" in c.rendered.source for c in (told, split, parts, listed)]
+    assert appends == [False, False, False, True]
+
+
 def test_parameters_do_not_compile_anew():
     assert compiled("ranks", format="tigr(4)") is compiled("ranks", format="tigr(9)")
     assert compiled("ranks", format="tigr") is not compiled("ranks", format="ell")

@@ -57,6 +57,9 @@ class Kind:
         Whether the class can list the rows of a vertex (only asked where rows are virtual).
     copies
         How many parts of this kind there are; they are swept one after another by one code.
+    wholes
+        Whether the class can tell which vertices have all their arcs in one row of it. Only the
+        first kind of a format is asked.
     loops
         What the CPU's generated code puts in place of the answers of the class: Python expressions
         of unsigned numbers by ``begin``, ``end``, ``place`` (the slot, if left out), ``target`` and
@@ -70,6 +73,7 @@ class Kind:
     virtual: bool = False
     expands: bool = False
     copies: int = 1
+    wholes: bool = False
     loops: tuple[tuple[str, str], ...] = ()
 
 
@@ -209,6 +213,11 @@ class Format:
     def splits(self) -> bool:
         """Whether the arcs of a vertex may lie in several rows."""
         return len(self.kinds) > 1 or any(kind.virtual or kind.copies > 1 for kind in self.kinds)
+
+    @property
+    def wholes(self) -> bool:
+        """Whether it can tell which vertices have all their arcs in one row."""
+        return self.kinds[0].wholes
 
     @property
     def virtual(self) -> bool:

@@ -1,6 +1,7 @@
 // Diagonals: the arc of row r on diagonal d leads to r + diagonals[d], if its bit is set.
 //
-// What lies on other diagonals, and parallel arcs but the first, is in another part.
+// What lies on other diagonals, and parallel arcs but the first, is in another part; a last stretch
+// of bits says of which rows.
 #ifndef WEFT_FORMAT_DIA_CUH
 #define WEFT_FORMAT_DIA_CUH
 
@@ -16,7 +17,7 @@ struct Dia {
     static constexpr bool direct_owner = true;
 
     const i64* diagonals;
-    const u32* bits;  // by diagonal: a bit per row
+    const u32* bits;  // by diagonal, then for the rest: a bit per row
     i64 rows;
     i64 slots;
     i64 width;  // number of diagonals
@@ -31,7 +32,11 @@ struct Dia {
         return row + load_constant(diagonals + (slot - row * width));
     }
     WEFT_DEVICE bool valid(i64 slot, i64 row) const {
-        const u32 word = load_constant(bits + (slot - row * width) * words + (row >> 5));
+        return bit(slot - row * width, row);
+    }
+    WEFT_DEVICE bool whole(i64 v) const { return !bit(width, v); }
+    WEFT_DEVICE bool bit(i64 diagonal, i64 row) const {
+        const u32 word = load_constant(bits + diagonal * words + (row >> 5));
         return (word >> (row & 31) & 1) != 0;
     }
     WEFT_DEVICE i64 vertex(i64 row) const { return row; }

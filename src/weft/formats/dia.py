@@ -49,7 +49,8 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, most: int, fil
     fits = first & (diagonals[number] == ways)
     places = number[fits] * n + owners[fits]
     words = -(-n // 32)
-    bits = _packed(number[fits], owners[fits], width, words, xp)
+    # Where an arc does not fit, its row has a bit beyond the last diagonal.
+    bits = _packed(xp.where(fits, number, width), owners, width + 1, words, xp)
     main = Part(
         n, n * width, {"diagonals": diagonals, "bits": bits}, {"width": width, "words": words}
     )
@@ -80,7 +81,8 @@ def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, An
     """Return sources and targets of all arcs: diagonal by diagonal, then the rest."""
     main, rest = layout.parts
     flags = xp.unpackbits(main.arrays["bits"].view(xp.uint8), bitorder="little")
-    number, row = xp.nonzero(flags.reshape(main.numbers["width"], -1))
+    width = main.numbers["width"]
+    number, row = xp.nonzero(flags.reshape(width + 1, -1)[:width])
     far = row + main.arrays["diagonals"][number]
     sources, found = listed_arcs(rest, xp)
     kind = targets.dtype
@@ -97,6 +99,7 @@ DIA = register(
                 "Dia",
                 (Array("diagonals", "int64"), Array("bits", "uint32")),
                 ("width", "words"),
+                wholes=True,
                 loops=(
                     ("begin", "{r} * {width}"),
                     ("end", "({r} + ONE) * {width}"),
@@ -109,7 +112,7 @@ DIA = register(
         ),
         build=build,
         to_coo=to_coo,
-        formula="diagonals V / 32 + rest",
+        formula="(diagonals + 1) V / 32 + rest",
         turns=False,
         own_order=True,
         parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0)),

@@ -15,7 +15,7 @@ from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, regi
 from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
 
-WIDEST = 255  # what a byte counts
+WIDEST = 254  # a byte counts one more, which says that there is a rest
 MOST_PADDING = 4  # times as many words as arcs and vertices: more is refused
 
 
@@ -53,7 +53,7 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, width: int) ->
     places = column[fits] * n + owners[fits]
     columns = xp.zeros(n * width, targets.dtype)
     columns[places] = targets[fits]
-    lengths = xp.minimum(degrees, width).astype(xp.uint8)
+    lengths = xp.minimum(degrees, width + 1).astype(xp.uint8)
     main = Part(n, n * width, {"targets": columns, "lengths": lengths}, {"width": width})
     over = xp.flatnonzero(~fits)
     rest = listed_part(owners[over].astype(targets.dtype), targets[over], xp, n * width)
@@ -89,9 +89,10 @@ ELL = register(
                 "Ell",
                 (Array("targets"), Array("lengths", "uint8")),
                 ("width",),
+                wholes=True,
                 loops=(
                     ("begin", "{r} * {width}"),
-                    ("end", "{r} * {width} + np.uint64({lengths}[{r}])"),
+                    ("end", "{r} * {width} + min(np.uint64({lengths}[{r}]), {width})"),
                     ("place", "({s} - {r} * {width}) * {rows} + {r}"),
                     ("target", "{targets}[{p}]"),
                 ),

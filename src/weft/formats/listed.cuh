@@ -37,6 +37,7 @@ struct Listed {
         return static_cast<i64>(load_constant(vertices + row));
     }
     WEFT_DEVICE i64 place(i64 slot, i64) const { return first_place + slot; }
+    WEFT_DEVICE bool whole(i64) const { return false; }
 
     // The last row that begins at or before the slot, by bisection.
     WEFT_DEVICE i64 owner(i64 slot) const {

@@ -53,6 +53,9 @@ struct Tigr {
         return static_cast<i64>(load_constant(targets + place(slot, row)));
     }
     WEFT_DEVICE bool valid(i64, i64) const { return true; }
+    WEFT_DEVICE bool whole(i64 v) const {
+        return load_constant(firsts + v + 1) - load_constant(firsts + v) == 1;
+    }
 
     // The last row that begins at or before the slot, by bisection.
     WEFT_DEVICE i64 owner(i64 slot) const {

@@ -58,6 +58,7 @@ TIGR = register(
                 ("degree",),
                 virtual=True,
                 expands=True,
+                wholes=True,
                 loops=(
                     ("begin", f"{{offsets}}[{{v}}] + {AT} * {{degree}}"),
                     ("end", f"min({{offsets}}[{{v}}] + ({AT} + ONE) * {{degree}}, {LAST})"),

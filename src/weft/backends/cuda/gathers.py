@@ -1,7 +1,9 @@
 """The gather of a vertex function whose arcs a schedule hands out.
 
 Where the schedule closes rows as a whole the function runs at once. Parts of split rows meet in
-arrays of one place per vertex, and the function runs in a second phase.
+arrays of one place per vertex, and the function runs in a second phase: for those of a list where
+it is the schedule that splits some rows, for all vertices but those that a format tells to have one
+row where it is the format.
 """
 
 from __future__ import annotations
@@ -64,8 +66,10 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
 
 
 def _rows(kernel: Kernel) -> str:
-    """Return how the rows of gathers are closed."""
+    """Return how the rows of gathers are closed; "told": as a whole where the format says so."""
     side = kernel.options.gather
+    if side.format.wholes and side.schedule.rows == "whole":
+        return "told"
     return rows_of_sweep(side, side.schedule.rows)
 
 
@@ -116,7 +120,7 @@ def gather_phases(
     visitor = Visitor(
         f"Gather{k}", vertex="v", far="u", collects=True, lanes=kernel.lanes, spread=kernel.spread
     )
-    visitor.splits = side.format.splits
+    visitor.splits, visitor.wholes = side.format.splits, rows == "told"
     visitor.parts = kernel.parts_struct(sweep)
     site = replace(
         kernel.slot_site("gather", way), frozen=frozenset(sweep.frozen[0]),
@@ -141,17 +145,17 @@ def gather_phases(
     inboxes = _inboxes(gather, k)
     if rows != "whole":
         with close.block("if (!whole)"):
-            _deliver(kernel, close, gather, site, step, inboxes, accumulators)
+            _deliver(kernel, close, gather, site, step, inboxes, accumulators, rows == "mixed")
             close.line("return;")
     if rows != "split":
         functions(kernel, close, sweep, {id(gather): parts}, ending)
     visitor.close = close.lines
-    touched = rows != "whole"
+    touched = rows == "mixed"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
     if rows != "whole":
-        commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish)
-        after = ["t.loop.touched += i64(t.cells[FAR]);", "keep_counts(t);"]
-        after.append(commit)
+        commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish, way)
+        after = ["t.loop.touched += i64(t.cells[FAR]);"] if touched else []
+        after += ["keep_counts(t);", commit]
     else:
         after = [*totals, "keep_counts(t);", finish]
 
@@ -333,11 +337,15 @@ def _inboxes(gather: Value, k: int) -> list[list[tuple[Any, ...]]]:
 
 def _deliver(
     kernel: Kernel, out: Emitter, gather: Value, site: Site, step: Step,
-    inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator],
+    inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator], listed: bool,
 ) -> None:  # fmt: skip
-    """Hand a part of a row on to the others' parts."""
+    """Hand a part of a row on to the others' parts; `listed`: the vertices that have some."""
     told = any(reduction.name == "any" for reduction, _, _ in gather.attr[1])
-    touch_first(kernel, out, "won", "touched.append(v)", told)
+    if listed:
+        touch_first(kernel, out, "won", "touched.append(v)", told)
+    elif told:
+        stamps = kernel.args.use("stamp", 0)
+        touch_first(kernel, out, "won", f"touch({stamps}, v, u32(loop.epoch))", told)
     renderer = kernel.renderer(out, site, step, set())
     groups = zip(gather.attr[1], _kinds(gather), inboxes, accumulators, strict=True)
     for (reduction, _, _), kinds, arrays, accumulator in groups:
@@ -354,7 +362,7 @@ def _deliver(
 
 def _gather_commit(
     kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value,
-    inboxes: list[list[tuple[Any, ...]]], totals: list[str], finish: str,
+    inboxes: list[list[tuple[Any, ...]]], totals: list[str], finish: str, way: str,
 ) -> str:  # fmt: skip
     """Add the phase that runs the function where rows were split."""
     out = kernel.emitter()
@@ -368,8 +376,11 @@ def _gather_commit(
             empty(kernel, out, binding, dtype, shape, literal(binding[-1], dtype))
             parts.append(name)
     functions(kernel, out, sweep, {id(gather): parts})
-    split = _rows(kernel) == "split"
-    which = "entered_vertex(a, loop, i)" if split else f"{kernel.args.use('touched')}[i]"
+    rows, left = _rows(kernel), []
+    listed = rows == "mixed"
+    which = f"{kernel.args.use('touched')}[i]" if listed else "entered_vertex(a, loop, i)"
+    if rows == "told":
+        left = [f"if ({part_text(kernel, 'gather', way, 0)}.whole(v)) return;"]
     body = [
         *kernel.head,
         f"using Out = {output_of(kernel, kind, exact=False)};",
@@ -379,8 +390,9 @@ def _gather_commit(
         "static_cast<void>(degree);",
         f"struct Parts {{ {kernel.parts_struct(sweep)} }} parts;",
         "static_cast<void>(parts);",
-        kernel.for_all_emitting("loop.size" if split else "loop.touched"),
+        kernel.for_all_emitting("loop.touched" if listed else "loop.size"),
         f"    const i64 v = {which};",
+        *(f"    {line}" for line in left),
         *(f"    {line}" for line in out.lines),
         "});",
         *kernel.publish_scalars(sweep),

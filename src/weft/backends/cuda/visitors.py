@@ -46,6 +46,7 @@ class Visitor:
     exits: bool = False
     collects: bool = False
     splits: bool = False  # rows are parts of vertices; see `slot_site`
+    wholes: bool = False  # but the format says which rows have all arcs of theirs
     lanes: int = 1  # threads that take one arc together
     spread: bool = False  # and share its features
     extra: list[str] = field(default_factory=list)  # functions of its own
@@ -111,6 +112,8 @@ class Visitor:
             held = [f"const i64 {vertex} = row.vertex;", f"static_cast<void>({vertex});"]
             placed = ["const i64 p = format.place(s, r);", "static_cast<void>(p);"]
             whole = ["whole = false;"]
+            if self.wholes:
+                whole = [f"whole = whole && format.whole({vertex});"]
         own = self.extra
         if self.marks:
             mark = f"WEFT_DEVICE void mark(i64 {at}) {{ {' '.join([*asked, self.marks])} }}"

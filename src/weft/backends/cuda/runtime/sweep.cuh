@@ -29,6 +29,11 @@
 //
 //   ranges(vertex)            with next(begin, end), false when there is no further stretch
 //
+// and, where a format can tell,
+//
+//   whole(vertex)             whether a row of this part has all arcs of the vertex, and it has no
+//                             other row; false in all parts but the first
+//
 // and tells at compile time
 //
 //   packed                    row r + 1 begins where row r ends
