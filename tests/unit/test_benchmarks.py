@@ -27,6 +27,7 @@ from benchmarks import (
 )
 from benchmarks.checks import Paths, Reference, Search
 from benchmarks.defaults_list import CONFIGURATIONS
+from benchmarks.racing import as_ready
 
 import weft
 from weft.config import each_choice
@@ -361,6 +362,32 @@ def test_a_default_is_measured_against_the_best_of_its_list():
     assert defaults.same(3, 3) and not defaults.same(3, 4)
     assert defaults.same(np.array([0.25, 0.75]), np.array([0.25, 0.75]))
     assert not defaults.same(np.array([1, 2]), np.array([1, 3]))
+
+
+def test_formats_take_turns_and_the_first_that_is_ready_runs():
+    cases = [
+        formats.Case(formats_report.Row("kron8", name, "none"), task, schedule, "auto")
+        for name, task, schedule in (
+            ("ell", "pagerank", "twc"), ("csr", "bfs", "merge"), ("csr", "sssp", "row"),
+            ("tigr", "bfs", formats.OWN), ("csr", "bfs", formats.OWN),
+        )
+    ]  # fmt: skip
+    cases.sort(key=lambda case: case.rank)
+    told = [(case.row.format, case.schedule) for case in cases]
+    # What promises are about comes early; short rows have an order of their own.
+    assert told == [
+        ("csr", "own"),
+        ("tigr", "own"),
+        ("csr", "row"),
+        ("ell", "twc"),
+        ("csr", "merge"),
+    ]
+    assert cases[0].config == weft.Config(format="csr")
+    assert cases[2].config == weft.Config(format="csr", schedule="row")
+    taken = [next(as_ready(cases, lambda case: case.row.format == "ell", math.inf))]
+    taken += as_ready(cases, lambda case: True, math.inf)
+    assert [case.row.format for case in taken] == ["ell", "csr", "tigr", "csr", "csr"]
+    assert list(as_ready([1], lambda number: True, -1.0)) == []
 
 
 def test_formats_are_compared_with_cr2(capsys):
