@@ -44,6 +44,7 @@ from weft.ir.ops import ELEMENTWISE, Block, Step, Value, identity_of, payload_id
 from weft.ir.plan import Sweep
 
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
+MOST_AT_END = 8  # registers for vectors that are loaded with the row, but used at its end
 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
@@ -207,18 +208,22 @@ def _row_at_end(
         return {}
     step = sweep.steps[0]
     loads = {value.attr: value for value in step.body.body if value.op == "load"}
-    for name in sweep.facts.written:  # whether they change is asked in the end
+    compared = () if any(v.op == "set_changed" for v in step.body.body) else sweep.facts.written
+    for name in compared:  # whether they change is asked in the end
         dtype, shape = kernel.types[name]
         attr = ("field", "v", name)
         loads.setdefault(attr, Value("load", (), attr, dtype, shape))
     others = sweep.facts.live | sweep.frozen[0]
-    known = {}
+    known, room = {}, MOST_AT_END
     for attr, value in loads.items():
         field = attr[:2] == ("field", "v") and attr[2] not in others
-        if value.shape or not (field or attr in (("out_degree", "v"), ("in_degree", "v"))):
+        if not (field or attr in (("out_degree", "v"), ("in_degree", "v"))):
+            continue
+        room -= _registers([value], kernel.spread_lanes) if value.shape else 0
+        if value.shape and room < 0:
             continue
         name = f"x{len(visitor.row)}"
-        visitor.row.append((c_type(value.dtype), name, site.load(value)))
+        visitor.row.append((c_type(value.dtype, value.shape), name, site.load(value)))
         known[attr] = f"row.{name}"
     return known
 
@@ -279,12 +284,14 @@ def _ahead(block: Block, lanes: int) -> Sequence[Value]:
     if not all(is_pure(value, set()) for value in block.walk()):
         return []
 
-    def registers(values: Sequence[Value]) -> int:
-        return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
-
     loads = [value for value in block.body if value.op == "load"]
-    least = min((block.results, loads), key=registers)
-    return least if registers(least) <= MOST_AHEAD else []
+    least = min((block.results, loads), key=lambda values: _registers(values, lanes))
+    return least if _registers(least, lanes) <= MOST_AHEAD else []
+
+
+def _registers(values: Sequence[Value], lanes: int) -> int:
+    """Return how many registers of a lane some values take."""
+    return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
 
 
 def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: Value) -> list[str]:
