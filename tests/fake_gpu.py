@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import fake_cupy
+from weft.backends.cuda import carrying
 from weft.backends.cuda import execute as engine
 from weft.backends.cuda.control import AT, LOOP
 from weft.backends.cuda.drivers.base import Limits, Packed, merged, open_places
@@ -74,6 +75,11 @@ def installed(monkeypatch, *, results=True):
         with fake_cupy.using_allocator():  # not what is measured
             return fake_cupy.run_on_host(replace(request, program=program))
 
+    def carry(device, places, pairs):
+        for source, target in pairs:
+            target[:] = source[places]
+
     with fake_cupy.installed(monkeypatch) as cupy:
         monkeypatch.setattr(sys.modules["weft.backends.cuda.execute"], "execute", execute)
+        monkeypatch.setattr(carrying, "carry", carry)
         yield SimpleNamespace(cupy=cupy, driver=driver)

@@ -8,9 +8,12 @@ program sees) is translated; see ``docs/design/reordering.md``.
 from __future__ import annotations
 
 import threading
+from typing import Any
+
+import numpy as np
 
 from weft.adjacency import Adjacency, Array, fitting_dtype, sort_arcs, spread_over_mirrored
-from weft.devices import Device, module_of, move
+from weft.devices import Device, module_of, move, to_host
 
 
 class Numbering:
@@ -39,6 +42,7 @@ class Numbering:
         self._rows = rows
         self._directed = directed
         self._arcs: Array | None = None
+        self._host: np.ndarray[Any, Any] | None = None
         self._lock = threading.RLock()
 
     def moved(self, device: Device) -> Numbering:
@@ -51,6 +55,17 @@ class Numbering:
         rows, columns = self._ends()
         offsets, targets, _ = sort_arcs(rows, columns, self.order.size)
         return Adjacency(offsets, targets)
+
+    @property
+    def place_on_host(self) -> np.ndarray[Any, Any]:
+        """The place of each of the user's vertices in host memory; made when first asked for.
+
+        A few vertices are looked up there in less time than a GPU is asked for them.
+        """
+        with self._lock:
+            if self._host is None:
+                self._host = to_host(self.place)
+            return self._host
 
     @property
     def arcs(self) -> Array:
@@ -80,8 +95,10 @@ class Numbering:
         return self._rows.spread(self.place), self.place[self._rows.targets]
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        unsaved = ("_lock", "_host")
+        return {name: value for name, value in self.__dict__.items() if name not in unsaved}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
+        self._host = None
         self._lock = threading.RLock()

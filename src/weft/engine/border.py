@@ -18,6 +18,7 @@ from weft.ir.ops import Program, program_blocks
 from weft.ir.request import Outcome, Request
 from weft.numbering import Numbering
 
+FEW = 1024  # members of a first frontier that are looked up where they lie
 # Ops and loads that see in which order the arcs of a vertex lie.
 _POSITIONS = frozenset({"neighbor", "neighbor_edge"})
 
@@ -41,8 +42,7 @@ class Crossing:
 
     def back(self, request: Request, outcome: Outcome) -> Outcome:
         """Copy fields back, and return the outcome in the user's numbers."""
-        for outer, inner in self.fields:
-            _taken(inner, self.numbering.place, out=outer)
+        _carry(request, self.numbering.place, [(inner, outer) for outer, inner in self.fields])
         for outer, inner in self.edge_fields:
             outer[self.numbering.arcs] = inner
         xp, order = request.topology.xp, self.numbering.order
@@ -63,10 +63,12 @@ def cross(request: Request, facts: Iterable[Facts]) -> tuple[Request, Crossing]:
     written |= {name for name in used if name.startswith("old.")}
     crossing = Crossing(numbering)
     fields = {
-        name: _taken(array, numbering.order)
+        name: request.topology.xp.empty(array.shape, array.dtype)
         for name, array in request.fields.items()
         if name in used
     }
+    pairs = [(request.fields[name], inner) for name, inner in fields.items()]
+    _carry(request, numbering.order, pairs)
     edge_fields = {
         name: array[numbering.arcs]
         for name, array in request.edge_fields.items()
@@ -100,7 +102,10 @@ def _names(facts: Iterable[Facts]) -> tuple[set[str], set[str], set[str], set[st
 def _placed(request: Request, numbering: Numbering) -> Any:
     if request.frontier is None:
         return None
-    members = move(request.frontier, request.topology.device)
+    held = request.frontier
+    if isinstance(held, np.ndarray) and not request.arcs and held.size <= FEW:
+        return _sorted(request, numbering.place_on_host[held])
+    members = move(held, request.topology.device)
     if not request.arcs:
         return _sorted(request, _taken(numbering.place, members))
     xp = request.topology.xp
@@ -113,6 +118,22 @@ def _trail(request: Request, numbering: Numbering) -> list[Any]:
     assert request.trail is not None
     device = request.topology.device
     return [_sorted(request, numbering.place[move(part, device)]) for part in request.trail]
+
+
+def _carry(request: Request, places: Any, pairs: list[tuple[Any, Any]]) -> None:
+    """Copy what each first array has at some places to the second one of its pair."""
+    together: list[tuple[Any, Any]] = []
+    device = request.topology.device
+    if device.kind == "cuda" and pairs:
+        from weft.backends.cuda import carrying
+
+        can_carry = carrying.can_carry
+        together = [pair for pair in pairs if can_carry(pair[0]) and can_carry(pair[1])]
+        carrying.carry(device, places, together)
+    done = {id(target) for _, target in together}
+    for source, target in pairs:
+        if id(target) not in done:
+            _taken(source, places, out=target)
 
 
 def _taken(array: Any, places: Any, out: Any = None) -> Any:
