@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.conversions import class_starts
-from weft.backends.cuda.costs import WARP, common_lanes, default_schedule, is_deep, shape_of
+from weft.backends.cuda.costs import (
+    VAST,
+    WARP,
+    common_lanes,
+    default_schedule,
+    is_deep,
+    shape_of,
+)
 from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
@@ -104,6 +111,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
         large_blocks=int(get("block_size") or 0) > BLOCK,
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
+        vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(get("frontier_out"), "pull") is not None,
     )

@@ -27,6 +27,7 @@ MOST_SEEN = 1 << 14  # arcs that are looked at in one level
 SHORT_ROW = 4  # slots: a thread has all of them under way at once (`batch` in sharing.cuh)
 FEW_VERTICES = 1024  # of a graph that is not worth a kernel of its own
 SMALL_FRONTIER = 1 << 13  # vertices, on average
+VAST = 1 << 22  # vertices: two words of each fill half of the second-level cache of an H200
 EXPANDS = 1.5  # from level to level: a lattice of any dimension soon grows by less
 
 

@@ -22,6 +22,9 @@ from weft.ir.ops import LIVE_WRITE
 from weft.ir.plan import Sweep, claim_field
 
 CLASSES = 4  # of degrees, where a queue lies by them
+# What it costs to push along an arc into an inbox, by two atomics and a list of who got something,
+# in arcs that a pull looks at: on road networks 10 to 30, on social ones less.
+INBOX_COST = 6
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
 ENTERED = "const auto rows = entered_rows(a, loop);"
 # What is left by the parts of a format but the last, whose counters are gone in the next phase.
@@ -115,7 +118,7 @@ def _choose(kernel: Kernel, sweep: Sweep) -> list[str]:
         ]
     share = " * t.loop.share / 1024" if sweep.early_exit else ""
     return [
-        f"const i64 push_cost = {push} * {3 if sweep.mode == 'deferred' else 1};",
+        f"const i64 push_cost = {push} * {INBOX_COST if sweep.mode == 'deferred' else 1};",
         f"const i64 pull_cost = {left}{share} + t.a.n / 32;",
         "if (t.loop.pulling != 0) {",
         "    t.loop.pulling = pull_cost < push_cost + push_cost / 2;",

@@ -67,6 +67,7 @@ class Options:
     lane_bytes: int = 1  # of a vector that a lane takes at least, where there are as many
     large_blocks: bool = False  # of more than 256 threads
     deep: bool = False  # a search takes very many supersteps, of small frontiers
+    vast: bool = False  # the fields of all vertices do not fit into a cache
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for

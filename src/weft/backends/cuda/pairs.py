@@ -73,14 +73,15 @@ def pack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:
         for half, field in enumerate(fields):
             words[:, half] = _bits(field)
         return
-    key, payload = fields
-    kernels = _kernels(buffer, _order(key.dtype))
+    kernels = _kernels(buffer)
     if kernels is not None and all(field.dtype.itemsize == 4 for field in fields):
-        kernels.pack(key.view(np.uint32), payload.view(np.uint32), buffer[: key.size])
+        words = [field.view(np.uint32) for field in fields]
+        kernels.pack(*words, buffer[: fields[0].size])
         return
-    halves = buffer.view(np.uint32).reshape(-1, 2)[: key.size]
-    halves[:, 1] = _ordered(_half(key), _order(key.dtype))
-    halves[:, 0] = _half(payload)
+    halves = buffer.view(np.uint32).reshape(-1, 2)[: fields[0].size]
+    for half, field in zip((1, 0), fields, strict=True):
+        small = field if field.dtype.itemsize == 4 else field.astype(np.int32)
+        halves[:, half] = small.view(np.uint32)
 
 
 def unpack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:
@@ -96,47 +97,17 @@ def unpack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:
             else:
                 field[:] = column.view(np.int64).astype(field.dtype)
         return
-    key, payload = fields
-    kernels = _kernels(buffer, _order(key.dtype))
+    kernels = _kernels(buffer)
     if kernels is not None and all(field.dtype.itemsize == 4 for field in fields):
-        kernels.unpack(buffer[: key.size], key.view(np.uint32), payload.view(np.uint32))
+        words = [field.view(np.uint32) for field in fields]
+        kernels.unpack(buffer[: fields[0].size], *words)
         return
-    halves = buffer.view(np.uint32).reshape(-1, 2)[: key.size]
-    bits = _unordered(halves[:, 1], _order(key.dtype))
-    for field, half in ((key, bits), (payload, halves[:, 0])):
+    halves = buffer.view(np.uint32).reshape(-1, 2)[: fields[0].size]
+    for half, field in zip((1, 0), fields, strict=True):
         if field.dtype.itemsize == 4:
-            field.view(np.uint32)[:] = half
+            field.view(np.uint32)[:] = halves[:, half]
         else:
-            field[:] = half.view(np.int32).astype(field.dtype)
-
-
-# Bits of keys whose order, as unsigned numbers, is that of the keys: see updates.cuh.
-
-SIGN = np.uint32(1 << 31)
-
-
-def _order(dtype: np.dtype[Any]) -> str:
-    """Return how a key is ordered: as an unsigned word, a signed one (also if narrow), a float."""
-    if dtype.kind == "f":
-        return "float"
-    return "unsigned" if dtype == np.uint32 else "signed"
-
-
-def _half(field: Any) -> Any:
-    small = field if field.dtype.itemsize == 4 else field.astype(np.int32)
-    return small.view(np.uint32)
-
-
-def _ordered(bits: Any, order: str) -> Any:
-    if order == "float":
-        return module_of(bits).where(bits & SIGN, ~bits, bits | SIGN)
-    return bits ^ SIGN if order == "signed" else bits
-
-
-def _unordered(bits: Any, order: str) -> Any:
-    if order == "float":
-        return module_of(bits).where(bits & SIGN, bits ^ SIGN, ~bits)
-    return bits ^ SIGN if order == "signed" else bits
+            field[:] = halves[:, half].view(np.int32).astype(field.dtype)
 
 
 class _Kernels(NamedTuple):
@@ -144,35 +115,24 @@ class _Kernels(NamedTuple):
     unpack: Any
 
 
-_ORDERING = {  # and the inverse
-    "float": ("key >> 31 ? ~key : key | 1u << 31", "half >> 31 ? half ^ 1u << 31 : ~half"),
-    "signed": ("key ^ 1u << 31", "half ^ 1u << 31"),
-    "unsigned": ("key", "half"),
-}
-
-
-def _kernels(buffer: Any, order: str) -> _Kernels | None:
+def _kernels(buffer: Any) -> _Kernels | None:
     """Return kernels that go over key, payload and pairs at once, for arrays of CuPy."""
-    return None if isinstance(buffer, np.ndarray) else _compiled(module_of(buffer), order)
+    return None if isinstance(buffer, np.ndarray) else _compiled(module_of(buffer))
 
 
 @functools.cache
-def _compiled(cupy: Any, order: str) -> _Kernels | None:
+def _compiled(cupy: Any) -> _Kernels | None:
     if not hasattr(cupy, "ElementwiseKernel"):
         return None
     halves, pair = "uint32 key, uint32 payload", "uint64 pair"
-    to_half, to_key = _ORDERING[order]
     return _Kernels(
         cupy.ElementwiseKernel(
-            halves, pair, f"pair = (unsigned long long)({to_half}) << 32 | payload",
-            f"weft_pack_{order}",
+            halves, pair, "pair = (unsigned long long)key << 32 | payload", "weft_pack"
         ),
         cupy.ElementwiseKernel(
-            pair, halves,
-            f"unsigned int half = pair >> 32; key = {to_key}; payload = (unsigned int)pair",
-            f"weft_unpack_{order}",
+            pair, halves, "key = pair >> 32; payload = (unsigned int)pair", "weft_unpack"
         ),
-    )  # fmt: skip
+    )
 
 
 def _bits(field: Any) -> Any:

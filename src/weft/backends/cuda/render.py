@@ -482,11 +482,13 @@ struct Program {{
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
     """Return the bounds of a kernel's registers: loads under way want them more than warps do.
 
-    Deep searches are to spill nothing (docs/design/cuda-engine.md).
+    Deep searches are to spill nothing (docs/design/cuda-engine.md). Those of vast graphs mostly
+    pull, vertex after vertex, and there many warps hide how far memory is.
     """
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
-    blocks = 2 if kernel.deep else 4
+    pulls = "pull" in kernel.options.directions and any(s.early_exit for s in sweeps)
+    blocks = 2 if kernel.deep else 6 if kernel.options.vast and pulls else 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))

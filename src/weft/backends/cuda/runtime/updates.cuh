@@ -123,49 +123,35 @@ WEFT_DEVICE bool improve_and(T* array, i64 place, Value<T> x) {
     return (old & x) != old;
 }
 
-// Key and payload of at most 32 bits each in one word, the key in the upper half and in such bits
-// that words, as unsigned numbers, have the order of their keys (NaN apart): one atomic minimum or
-// maximum changes both.
+// Key and payload of at most 32 bits each in one word, the key in the upper half.
 template <class T>
 WEFT_DEVICE u32 half_of(T x) {
     if constexpr (sizeof(T) == 4) return same_bits<u32>(x);
     else return static_cast<u32>(static_cast<i32>(x));
 }
-constexpr u32 sign_bit = 0x80000000u;
 template <class T>
-constexpr bool has_fractions = static_cast<T>(0.5) != static_cast<T>(0);
-template <class T>
-constexpr bool is_whole_word = sizeof(T) == 4 && static_cast<T>(-1) > static_cast<T>(0);
-template <class Key>
-WEFT_DEVICE u32 ordered_half(Key key) {
-    const u32 bits = half_of(key);
-    if constexpr (has_fractions<Key>) return bits & sign_bit ? ~bits : bits | sign_bit;
-    else return is_whole_word<Key> ? bits : bits ^ sign_bit;
+WEFT_DEVICE T of_half(u32 x) {
+    if constexpr (sizeof(T) == 4) return same_bits<T>(x);
+    else return static_cast<T>(static_cast<i32>(x));
 }
 template <class Key>
 WEFT_DEVICE Key key_of(u64 pair) {
-    const u32 half = static_cast<u32>(pair >> 32);
-    if constexpr (has_fractions<Key>) {
-        return same_bits<Key>(half & sign_bit ? half ^ sign_bit : ~half);
-    } else {
-        const u32 bits = is_whole_word<Key> ? half : half ^ sign_bit;
-        return static_cast<Key>(static_cast<i32>(bits));
-    }
+    return of_half<Key>(static_cast<u32>(pair >> 32));
 }
 template <class Key, class Payload>
 WEFT_DEVICE u64 pair_of(Key key, Payload payload) {
-    return static_cast<u64>(ordered_half(key)) << 32 | half_of(payload);
+    return static_cast<u64>(half_of(key)) << 32 | half_of(payload);
 }
-// Bring the pair in if its key is less (or more) than the one seen; true if that changed the key.
-// Of pairs with equal keys that come at the same time, any may stay.
+// Swap the pair in if its key is less (or more) than the one seen; true if that was done.
 template <bool least_wins, class Key, class Payload>
 WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen) {
     const u64 fresh = pair_of(key, payload);
-    if constexpr (least_wins) {
-        return key < key_of<Key>(seen) && key < key_of<Key>(atomic_min(pairs + v, fresh));
-    } else {
-        return key > key_of<Key>(seen) && key > key_of<Key>(atomic_max(pairs + v, fresh));
+    while (least_wins ? key < key_of<Key>(seen) : key > key_of<Key>(seen)) {
+        const u64 before = atomic_cas(pairs + v, seen, fresh);
+        if (before == seen) return true;
+        seen = before;
     }
+    return false;
 }
 
 // Do something while no other thread does so for the same vertex.
