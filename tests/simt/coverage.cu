@@ -224,12 +224,16 @@ __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void*
     if constexpr (lists) {
         for (i64 v = 0; v < numbers[COUNT]; ++v) {
             auto ranges = part.ranges(v);
+            i64 left = ranges.count();
             for (i64 begin = 0, end = 0; ranges.next(begin, end);) {
                 for (i64 row = begin; row < end; ++row) {
                     if (part.vertex(row) != v) trap();
                     ++listed[row];
                 }
+                left -= end - begin;
+                if (ranges.count() != left) trap();
             }
+            if (left != 0) trap();
         }
     }
     if constexpr (wholes) {

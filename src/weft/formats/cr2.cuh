@@ -118,9 +118,11 @@ struct ExpandedRows : BareRows<Vertex> {
           begins(begins),
           wide(wide) {}
 
-    // The entries of a vertex one after another; the rows of 32 of a side follow each other.
+    // The entries of a vertex one after another; the rows of 32 of a side follow each other, which
+    // is looked for where there are many.
     struct Ranges {
         static constexpr i64 near_32 = 5, far_32 = 13, far_side = 8;  // keys
+        static constexpr i64 few = 16;
         const ExpandedRows& list;
         i64 at;
         i64 last;
@@ -129,13 +131,16 @@ struct ExpandedRows : BareRows<Vertex> {
             const u64 entry = list.entry(at);
             const i64 key = static_cast<i64>(entry >> list.number_bits());
             i64 beyond = at + 1;
-            if (key == far_32) beyond = last;
-            else if (key == near_32) beyond = list.first(at, last, far_side);
+            if (last - at > few) {
+                if (key == far_32) beyond = last;
+                else if (key == near_32) beyond = list.first(at, last, far_side);
+            }
             begin = static_cast<i64>(entry & ((u64(1) << list.number_bits()) - 1));
             end = begin + beyond - at;
             at = beyond;
             return true;
         }
+        WEFT_DEVICE i64 count() const { return last - at; }
     };
     WEFT_DEVICE Ranges ranges(i64 v) const {
         return {*this, static_cast<i64>(load_constant(begins + v)),

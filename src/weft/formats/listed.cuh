@@ -68,6 +68,12 @@ struct Listed {
             }
             return false;
         }
+        WEFT_DEVICE i64 count() const {
+            Ranges left = *this;
+            i64 found = 0;
+            for (i64 begin = 0, end = 0; left.next(begin, end);) found += end - begin;
+            return found;
+        }
     };
     WEFT_DEVICE Ranges ranges(i64 v) const { return {*this, v, 0}; }
 

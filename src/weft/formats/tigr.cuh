@@ -79,6 +79,7 @@ struct Tigr {
             left = false;
             return true;
         }
+        WEFT_DEVICE i64 count() const { return left ? last - first : 0; }
     };
     WEFT_DEVICE Ranges ranges(i64 v) const {
         return {load_constant(firsts + v), load_constant(firsts + v + 1), true};

@@ -82,11 +82,7 @@ WEFT_DEVICE void list_rows(const Place& place, const Format& format, const Verte
     for (i64 i = first; i < size; i += stride) {
         const bool here = i + lane_id() < size;
         const i64 v = here ? static_cast<i64>(queue[i + lane_id()]) : 0;
-        i64 mine = 0;
-        if (here) {
-            auto ranges = format.ranges(v);
-            for (i64 begin = 0, end = 0; ranges.next(begin, end);) mine += end - begin;
-        }
+        const i64 mine = here ? format.ranges(v).count() : 0;
         i64 upto = mine;  // and the lanes before
         for (u32 delta = 1; delta < warp_size; delta *= 2) {
             const i64 below = shuffle_up(full_mask, upto, delta);

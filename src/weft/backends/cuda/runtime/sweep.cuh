@@ -27,7 +27,8 @@
 //
 // and, where the rows of a vertex can be listed, which are stretches of consecutive rows,
 //
-//   ranges(vertex)            with next(begin, end), false when there is no further stretch
+//   ranges(vertex)            with next(begin, end), false when there is no further stretch, and
+//                             count(), how many rows all that follow have
 //
 // and, where a format can tell,
 //
