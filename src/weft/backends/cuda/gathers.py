@@ -24,7 +24,7 @@ from weft.backends.cuda.edges import (
     output_of,
     visitor_phase,
 )
-from weft.backends.cuda.expressions import literal
+from weft.backends.cuda.expressions import cast, literal
 from weft.backends.cuda.kernel import NOWHERE, Kernel
 from weft.backends.cuda.parts import (
     MAP,
@@ -40,7 +40,7 @@ from weft.backends.cuda.text import Emitter, c_type, items_of, size_of
 from weft.backends.cuda.updates import deliver, empty, touch_first
 from weft.backends.cuda.visitors import Visitor
 from weft.ir.facts import is_pure
-from weft.ir.ops import ELEMENTWISE, Block, Step, Value, identity_of, payload_identity
+from weft.ir.ops import ELEMENTWISE, INT64, Block, Step, Value, identity_of, payload_identity
 from weft.ir.plan import Sweep
 
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
@@ -129,7 +129,7 @@ def gather_phases(
         old_snapshots=frozenset(sweep.old_snapshots), turned=way == "out",
     )  # fmt: skip
     known = _row_of_gather(kernel, visitor, step, gather, site)
-    ending = _row_at_end(kernel, visitor, sweep, site)
+    ending = _row_at_end(kernel, visitor, sweep, site, way)
     accumulators = _take_lines(kernel, visitor, gather, site, step, known)
     ahead = _messages_ahead(kernel, visitor, k, way, gather) if side.format.gathers else []
     merge = kernel.emitter()
@@ -197,7 +197,7 @@ def _row_of_gather(
 
 
 def _row_at_end(
-    kernel: Kernel, visitor: Visitor, sweep: Sweep, site: Site
+    kernel: Kernel, visitor: Visitor, sweep: Sweep, site: Site, way: str
 ) -> dict[tuple[Any, ...], str]:
     """Load what the function reads of its vertex with the row, ahead of the arcs.
 
@@ -223,9 +223,19 @@ def _row_at_end(
         if value.shape and room < 0:
             continue
         name = f"x{len(visitor.row)}"
-        visitor.row.append((c_type(value.dtype, value.shape), name, site.load(value)))
+        if _is_length(kernel, attr, way):  # which is at hand
+            text = cast("(format.end(v) - format.begin(v))", INT64, value.dtype)
+        else:
+            text = site.load(value)
+        visitor.row.append((c_type(value.dtype, value.shape), name, text))
         known[attr] = f"row.{name}"
     return known
+
+
+def _is_length(kernel: Kernel, attr: tuple[Any, ...], way: str) -> bool:
+    """Whether a load is the number of slots of the row: a degree, where rows are vertices."""
+    counts_row = attr[0] == f"{way}_degree" or not kernel.traits.directed
+    return attr[0] != "field" and counts_row and not kernel.options.gather.format.splits
 
 
 def _take_lines(
