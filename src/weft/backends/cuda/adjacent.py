@@ -28,7 +28,7 @@ class Accumulator:
 
     def __init__(
         self, renderer: BlockRenderer, reduction: Reduction, kinds: Sequence[tuple[Any, Any]],
-        *, neutral: bool = False, prefix: str = "", first: int = 0,
+        *, neutral: bool = False, prefix: str = "", first: int = 0, long: bool = True,
     ) -> None:  # fmt: skip
         self.renderer = renderer
         self.reduction = reduction
@@ -46,12 +46,13 @@ class Accumulator:
                 identity = literal(neutral_of(reduction, dtype), dtype)
             self._starts.append(filled(identity, dtype, shape))
         # A long row of float32 keeps its precision: numbers are added as float64, which costs no
-        # test per arc, features in chunks, which costs no conversions.
+        # test per arc, features in chunks, which costs no conversions. Rows that are not `long`, or
+        # that many take together, are such chunks themselves.
         dtype, shape = self.kinds[0]
         long_sum = reduction.name == "sum" and dtype == FLOAT32
         self._wide = long_sum and not shape
         few = items_of(shape, renderer.feature_lanes) <= MOST_CHUNKED
-        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape and few else ""
+        self._chunks = f"{self._names[0]}_chunks" if long_sum and long and shape and few else ""
         self._ended = False
         # Whether `any` has a message: only who merges partial results has to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""

@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from weft.backends.cuda.adjacent import CHUNK
 from weft.backends.cuda.conversions import class_starts
 from weft.backends.cuda.costs import (
     VAST,
@@ -110,6 +111,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         lane_bytes=LANE_BYTES if get("lanes") is None else 1,
         feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
         large_blocks=int(get("block_size") or 0) > BLOCK,
+        long_rows=shape.largest > CHUNK,
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),

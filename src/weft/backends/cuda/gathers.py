@@ -248,7 +248,10 @@ def _take_lines(
     accumulators: list[Accumulator] = []
     first = 0
     for (reduction, count, _), kinds in zip(gather.attr[1], _kinds(gather), strict=True):
-        accumulators.append(Accumulator(renderer, reduction, kinds, prefix="partial.", first=first))
+        long = kernel.options.long_rows and _rows(kernel) == "whole"
+        accumulators.append(
+            Accumulator(renderer, reduction, kinds, prefix="partial.", first=first, long=long)
+        )
         first += count
     block = gather.blocks[0]
     ahead = _ahead(block, kernel.spread_lanes)

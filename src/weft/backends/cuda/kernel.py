@@ -66,6 +66,7 @@ class Options:
     feature_lanes: int = 32  # that share the features of one arc or vertex, at most
     lane_bytes: int = 1  # of a vector that a lane takes at least, where there are as many
     large_blocks: bool = False  # of more than 256 threads
+    long_rows: bool = True  # there are rows of more slots than are added without care
     deep: bool = False  # a search takes very many supersteps, of small frontiers
     vast: bool = False  # the fields of all vertices do not fit into a cache
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
