@@ -90,7 +90,8 @@ def variants(schedule):
     found += [Variant(collects=False, exits=True)]
     # Schedules may treat the real types apart; what is no queue differs in one load alone.
     found += [Variant(rows=kind) for kind in ("all", "queue") if kind in schedule.inputs]
-    found += [Variant(vertex="i64"), Variant(holed=True), Variant(lanes=8, holed=True)]
+    found += [Variant(vertex="i64"), Variant(holed=True)]
+    found += [Variant(lanes=lanes, holed=True, collects=False) for lanes in (1, 8)]
     return [v for v in found if not schedule.refuse(FORMATS[PARTS[v.part][0]], v.lanes)]
 
 

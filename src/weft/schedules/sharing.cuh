@@ -237,6 +237,32 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                 }
             }
         }
+    } else if constexpr (Visitor::batches && !Visitor::settles) {
+        // Whether there is an arc at a slot is asked ahead of its target.
+        WEFT_UNROLL(1)
+        for (; slot < end; slot += batch * step) {
+            bool there[batch];
+            i64 targets[batch];
+            typename Visitor::Message messages[batch];
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                there[k] = slot + k * step < end && format.valid(slot + k * step, row);
+            }
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                if (there[k]) targets[k] = format.target(slot + k * step, row);
+            }
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                if (there[k]) {
+                    messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
+                }
+            }
+            WEFT_UNROLL(batch)
+            for (u32 k = 0; k < batch; ++k) {
+                if (there[k]) visitor.deliver(partial, held, row, slot + k * step, messages[k]);
+            }
+        }
     } else {
         for (; slot < end; slot += step) {
             if (format.valid(slot, row)) visitor.take(partial, held, row, slot);
