@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.ir.interpret import interpret
 from weft.ir.ops import Program, Signature, program_blocks
-from weft.ir.request import Outcome, Request
+from weft.ir.request import Deferred, Outcome, Request
 from weft.ir.verify import verify
 from weft.program import trace_program
 
@@ -148,6 +148,8 @@ def run_on(execute: Any, *arguments: Any, **options: Any) -> Interpreted:
     """Run functions by the `execute(request)` of a backend on a copy of a state."""
     request, plain = make_request(*arguments, **options)
     outcome = execute(request)
+    if isinstance(outcome.frontier, Deferred):
+        outcome.frontier = outcome.frontier.get()
     if outcome.frontier is None:
         outcome.frontier = np.arange(request.topology.num_vertices)
     return Interpreted(plain, outcome, request.program, [])

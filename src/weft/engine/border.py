@@ -15,7 +15,7 @@ import numpy as np
 from weft.devices import module_of, move
 from weft.ir.facts import Facts
 from weft.ir.ops import Program, program_blocks
-from weft.ir.request import Outcome, Request
+from weft.ir.request import Deferred, Outcome, Request
 from weft.numbering import Numbering
 
 FEW = 1024  # members of a first frontier that are looked up where they lie
@@ -47,6 +47,8 @@ class Crossing:
             outer[self.numbering.arcs] = inner
         xp, order = request.topology.xp, self.numbering.order
         frontier = outcome.frontier
+        if isinstance(frontier, Deferred):
+            frontier = frontier.get()
         if frontier is not None and frontier.size and not (request.arcs and outcome.steps == 0):
             frontier = _taken(order, frontier)
             if request.topology.device.kind == "cpu":  # others sort when somebody asks

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.devices import CPU, Device, device_of, is_device_array, module_of, move, to_host
 from weft.errors import GraphError
+from weft.ir.request import Deferred
 from weft.reductions import any_true
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +23,7 @@ class Frontier:
 
     Parameters
     ----------
-    items : array or None
+    items : array, Deferred or None
         The members, each once; None stands for all.
     length : int
         How many vertices (arcs) the graph has.
@@ -46,14 +47,14 @@ class Frontier:
 
     def __init__(
         self,
-        items: Array | None,
+        items: Array | Deferred | None,
         length: int,
         *,
         arcs: bool = False,
         is_sorted: bool = True,
         device: Device | None = None,
     ) -> None:
-        self._items = items
+        self._given = items
         self._sorted = is_sorted
         self.length = length
         self.arcs = arcs
@@ -61,16 +62,23 @@ class Frontier:
         self.version: Any = None  # of the graph whose arcs they are; vertices keep their numbers
 
     @property
+    def _items(self) -> Array | None:
+        if isinstance(self._given, Deferred):
+            with self.device.current():
+                self._given = self._given.get()
+        return self._given
+
+    @property
     def is_all(self) -> bool:
         """Whether every vertex (arc) is in it."""
-        return self._items is None
+        return self._given is None
 
     @property
     def items(self) -> Array:
         """The vertices (arcs) in order, as an array of the graph's device."""
         if self._items is not None and not self._sorted:
             with self.device.current():
-                self._items = module_of(self._items).sort(self._items)
+                self._given = module_of(self._items).sort(self._items)
             self._sorted = True
         return self.members
 
@@ -80,12 +88,12 @@ class Frontier:
         if self._items is None:
             with self.device.current():
                 return self.device.xp.arange(self.length, dtype=np.int64)
-        self._items = move(self._items, self.device)
-        return self._items
+        self._given = held = move(self._items, self.device)
+        return held
 
     @property
     def held(self) -> Array | None:
-        """The vertices (arcs) in any order and where they lie, None for all: costs nothing."""
+        """The vertices (arcs) in any order and where they lie, None for all."""
         return self._items
 
     def mask(self) -> Array:

@@ -32,11 +32,22 @@ class Request:
     parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
 
 
+class Deferred:
+    """An array that is made when somebody asks for it: most runs' last frontier never is."""
+
+    def __init__(self, make: Callable[[], Array]) -> None:
+        self._make = make
+
+    def get(self) -> Array:
+        """Return the array."""
+        return self._make()
+
+
 @dataclass
 class Outcome:
     """How a run ended. `frontier` is sorted and without duplicates; None stands for all."""
 
     steps: int
     converged: bool
-    frontier: Array | None
+    frontier: Array | Deferred | None
     trail: list[Array] = field(default_factory=list)

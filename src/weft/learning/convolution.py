@@ -158,7 +158,7 @@ def _propagated(
 
 
 def _in(dtype: Any, field: Any) -> Any:
-    return field.astype(dtype) if hasattr(field, "astype") else field
+    return field.astype(dtype, copy=False) if hasattr(field, "astype") else field
 
 
 def _arriving(g: Graph, weight: str | None, config: Config | None) -> Array:

@@ -23,7 +23,8 @@ def vertex_features(
 ) -> Array:
     """Return values of the vertices as floats: one number or one vector each.
 
-    float32 stays float32; everything else becomes float64, unless a dtype is given.
+    float32 stays float32; everything else becomes float64, unless a dtype is given. The array may
+    be the caller's own, and must not be written to.
     """
     array = as_array(values)
     n = g.num_vertices

@@ -34,7 +34,7 @@ from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.plan import Sweep, claim_field, plan_sweeps
 from weft.ir.ranges import prove_vertices
-from weft.ir.request import Outcome, Request
+from weft.ir.request import Deferred, Outcome, Request
 
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
 FAULTS = {
@@ -431,29 +431,41 @@ class _Run:
         return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)
 
     def _frontier(self, size: int) -> Any:
-        """Return the last frontier, sorted and without duplicates."""
+        """Return the last frontier; in order and without duplicates once somebody asks for it.
+
+        What it is made from is copied: the next run writes where it lies.
+        """
         if size == 0:
             return _nothing(self.driver, self.request.topology.index_dtype)
+        xp = self.xp
         if self.saved("queued"):
-            return self.xp.unique(self.queues[self.saved("queue")][:size])
+            listed = self.queues[self.saved("queue")][:size].copy()
+            return Deferred(lambda: xp.unique(listed))
         if self.saved("classed"):
-            return self._listed_by_class()
+            listed = self._listed_by_class()
+            return Deferred(lambda: xp.unique(listed))
         if not self.saved("mapped"):
             return self._told_by_state()
-        words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32)
-        if self.compiled.options.map_kind == "bytemap":
-            mask = words.view(np.uint8)[: self.n] != 0
-        else:
-            bits = self.xp.unpackbits(words.view(np.uint8), bitorder="little")
-            mask = bits[: self.n].view(np.bool_)
-        return self.xp.flatnonzero(mask).astype(self.request.topology.index_dtype)
+        words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32).copy()
+        n, kind = self.n, self.request.topology.index_dtype
+        by_bytes = self.compiled.options.map_kind == "bytemap"
+
+        def listed_by_map() -> Any:
+            if by_bytes:
+                mask = words.view(np.uint8)[:n] != 0
+            else:
+                bits = xp.unpackbits(words.view(np.uint8), bitorder="little")
+                mask = bits[:n].view(np.bool_)
+            return xp.flatnonzero(mask).astype(kind)
+
+        return Deferred(listed_by_map)
 
     def _listed_by_class(self) -> Any:
         """Return the last frontier where the queue lies by degree class."""
         queue, knobs = self.queues[self.saved("queue")], self.launching.knobs
         firsts = [0, *(knobs[f"class_{k}"] for k in (1, 2, 3))]
         pieces = [queue[at : at + self.saved(f"class_{k}")] for k, at in enumerate(firsts)]
-        return self.xp.unique(self.xp.concatenate(pieces))
+        return self.xp.concatenate(pieces)
 
     def _told_by_state(self) -> Any:
         """Return the last frontier where a field tells who is in it."""
