@@ -54,7 +54,7 @@ class Device:
     @property
     def xp(self) -> Any:
         """The module that makes arrays of this device: NumPy or CuPy."""
-        return array_module(self)
+        return _cupy() if self.kind == "cuda" else np
 
     def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Current:
         """Make this the device that new arrays are made on; say it well when memory runs out.
@@ -100,7 +100,7 @@ class Current:
 
     def __enter__(self) -> None:
         if self._device.kind == "cuda":
-            cuda = _cupy().cuda
+            cuda = (sys.modules.get("cupy") or _cupy()).cuda
             if cuda.runtime.getDevice() != self._device.index:
                 self._switched = cuda.Device(self._device.index)
                 self._switched.__enter__()

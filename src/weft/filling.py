@@ -47,12 +47,18 @@ def fill(array: Any, value: Any, but: Sequence[tuple[int, Any]] = ()) -> None:
         array[place] = other
 
 
-def words_of(value: Any, dtype: Any) -> list[int]:
+def words_of(value: Any, dtype: Any) -> tuple[int, ...]:
     """Return the bits of a value of a dtype, in words of at most four bytes, the lowest first."""
+    return _whole_words(value, dtype) if type(value) is int else _words(value, dtype)
+
+
+def _words(value: Any, dtype: Any) -> tuple[int, ...]:
     held = np.empty(1, dtype)
     held.fill(value)
-    words: list[int] = held.view(f"u{min(held.itemsize, WORD)}").tolist()
-    return words
+    return tuple(held.view(f"u{min(held.itemsize, WORD)}").tolist())
+
+
+_whole_words = functools.lru_cache(maxsize=256)(_words)  # not of floats: -0.0 is equal to 0.0
 
 
 def set_words(array: Any, first: int, count: int, word: int) -> None:

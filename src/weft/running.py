@@ -210,7 +210,9 @@ class Running:
         most = None if max_iter is None else int(max_iter)
         wanted = check_config(config).change_driven if change_driven is None else change_driven
         program, held = kept_trace(functions, signature, "iterate", **roles), state
-        delta = self._delta(program, wanted, tolerance, frontier, most)
+        delta = None
+        if wanted is not False or tolerance != 0:
+            delta = self._delta(program, wanted, tolerance, frontier, most)
         if delta is not None:
             program, held = delta.program, hidden_state(delta, state, self._topology)
         outcome = self._execute(
@@ -288,22 +290,28 @@ class Running:
     def _signature(self, state: State, edge_state: State | None) -> Any:
         if not isinstance(state, State):
             raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
-        n, arcs = self._topology.num_vertices, self._topology.num_arcs
-        for held, length, maker in ((state, n, "state"), (edge_state, arcs, "edge_state")):
-            if held is not None:
-                held.check_current(maker)
-            for name, array in held.fields.items() if held is not None else ():
-                if len(array) != length:
-                    raise FieldError(
-                        f"field {name!r} has {len(array)} rows, but this graph needs {length}. "
-                        f"Make the state with g.{maker}(...) of the graph that runs the program."
-                    )
-                self._check_place(name, array, maker)
-        for name, array in state.parameters.items():
-            self._check_place(name, array, "state")
+        self._check_state(state, self._topology.num_vertices, "state")
+        if edge_state is not None:
+            self._check_state(edge_state, self._topology.num_arcs, "edge_state")
         return signature_of(
             self._topology, state, edge_state, self._vertex.stored(), self._edge.stored()
         )
+
+    def _check_state(self, state: State, length: int, maker: str) -> None:
+        """Raise unless the fields of a state fit this graph; what it made itself lies right."""
+        state.check_current(maker)
+        made_here = state.is_of(self._history.version)
+        for name, array in state.fields.items():
+            if len(array) != length:
+                raise FieldError(
+                    f"field {name!r} has {len(array)} rows, but this graph needs {length}. "
+                    f"Make the state with g.{maker}(...) of the graph that runs the program."
+                )
+            if not made_here:
+                self._check_place(name, array, maker)
+        if not made_here:
+            for name, array in state.parameters.items():
+                self._check_place(name, array, maker)
 
     def _check_place(self, name: str, array: Array, maker: str) -> None:
         here = self._topology.device

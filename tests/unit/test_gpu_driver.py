@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from weft.backends.cuda.control import FEW, START, Control, bytes_ahead, control_sizes
+import weft
+from weft.algorithms.bfs import discover
+from weft.backends.cuda import binding, execute
+from weft.backends.cuda.control import FEW, LOOP, START, Control, bytes_ahead, control_sizes
 from weft.backends.cuda.drivers import gpu
 from weft.backends.cuda.drivers.base import merged, open_places
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
@@ -80,11 +83,31 @@ def test_a_small_frontier_comes_with_the_loop(count, dtype):
     memory = np.full(first + 100, 7, dtype)
     control = Control(EmulatedDriver(), sizes, memory)
     control.begin(np.arange(3, dtype=np.uint64))
-    control.ended[0] = 1
     control.write(size=count)
     control.upload(np.arange(5, 5 + count, dtype=dtype))
     assert control.queue[: count + 1].tolist() == [*range(5, 5 + count), 7]
     assert control.queue.ctypes.data % 128 == memory.ctypes.data % 128
     loop = control.parts["loop"].view(np.int64)
     assert loop[4] == count and loop[1] == START["phase"]
-    assert control.parts["accumulators"].tolist() == [0, 1, 2] and control.ended[0] == 0
+    assert control.parts["accumulators"].tolist() == [0, 1, 2]
+
+
+def test_every_launch_is_waited_for(monkeypatch):
+    """A trail that becomes too long ends a kernel early: the next one has not ended yet."""
+    seen = []
+
+    class Attentive(EmulatedDriver):
+        def launch(self, kernel, arguments, given=(), **how):
+            report = next(a for a in arguments.arguments if a is not None and a.size > len(LOOP))
+            seen.append(report[-1] == 0)
+            super().launch(kernel, arguments, given, **how)
+            assert report[-1] == 1
+
+    driver = Attentive()
+    monkeypatch.setattr(execute, "driver_of", lambda kind, index: driver)
+    monkeypatch.setattr(binding, "TRAIL_STEPS", 4)
+    g = weft.generators.path(40).to("emulated")
+    state = g.state(level=weft.full(-1).but(0, 0), parent=weft.full(-1, weft.vertex_id))
+    run = g.iterate(discover, state, [0], trail=True, config=weft.Config(schedule="warp"))
+    assert run.steps == 40 and [part.tolist() for part in run.trail] == [[k] for k in range(40)]
+    assert len(seen) > 1 and all(seen)

@@ -27,6 +27,7 @@ from weft.program import edge
 from weft.showing import result_html
 
 Array = np.ndarray[Any, Any]
+NO_LEVEL, NO_PARENT = full(-1, np.int32), full(-1, vertex_id)
 
 
 class BFS(NamedTuple):
@@ -108,15 +109,13 @@ def bfs(
     if came is not None:
         level, parent, frontier = continued_tree(g, source, warm_start, came, 1)
         level[parent < 0] = np.iinfo(np.int32).max
-        state = g.state(level=level.astype(np.int32), parent=full(-1, vertex_id))
+        state = g.state(level=level.astype(np.int32), parent=NO_PARENT)
         state.parent = parent
         # In-edges alone can only be pulled, and pulls do not update in place: so none may.
         most = g.num_vertices if g.topology.keep == "in" else None
         g.iterate(improve, state, frontier, max_iter=most, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
-    state = g.state(
-        level=full(-1, np.int32).but(source, 0), parent=full(-1, vertex_id).but(source, source)
-    )
+    state = g.state(level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source))
     g.iterate(discover, state, [source], config=config)
     return BFS(state.level, state.parent)

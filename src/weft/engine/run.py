@@ -107,22 +107,15 @@ def make_request(
 ) -> Request:
     """Put together what a backend is asked to do; old values are kept from now on."""
     fields = dict(state.fields)
-    facts = program_facts(program)
-    for name, values in vertex_columns.items():
-        if name not in fields:
-            fields[name] = values
-            if any(name in f.written for f in facts):
-                raise FieldError(
-                    f"{name!r} is a column of the graph and cannot be written by a program. "
-                    f"Declare a field of that name in g.state(...)."
-                )
-    for fact in facts:
-        for name in sorted(fact.old):
-            if name not in state.old:
-                state.old[name] = fields[name].copy()
+    if vertex_columns:
+        _add_columns(fields, vertex_columns, program)
+    for name in _old_names(program):
+        if name not in state.old:
+            state.old[name] = fields[name].copy()
     for name, array in state.old.items():
         fields["old." + name] = array
-    _check_roles(program, facts, frontier, config)
+    if frontier.arcs or config.deterministic:
+        _check_roles(program, frontier, config)
 
     def column(name: str, direction: str) -> Array:
         if direction == "edge":
@@ -143,6 +136,27 @@ def make_request(
         state.scalars, members, frontier.arcs, max_iter, trail,
         options, state.parameters,
     )  # fmt: skip
+
+
+def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: Program) -> None:
+    """Add the columns of the graph to the fields of a state that do not hide them."""
+    for name, values in columns.items():
+        if name not in fields:
+            fields[name] = values
+            if any(name in fact.written for fact in program_facts(program)):
+                raise FieldError(
+                    f"{name!r} is a column of the graph and cannot be written by a program. "
+                    f"Declare a field of that name in g.state(...)."
+                )
+
+
+def _old_names(program: Program) -> list[str]:
+    """Return the fields whose old values a program asks for."""
+    found: list[str] | None = program.findings.get("old")
+    if found is None:
+        asked = set[str]().union(*(fact.old for fact in program_facts(program)))
+        found = program.findings["old"] = sorted(asked)
+    return found
 
 
 def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) -> Outcome:
@@ -264,7 +278,8 @@ def _check_cpu_schedule(chosen: Any) -> str:
     return name
 
 
-def _check_roles(program: Program, facts: list[Any], frontier: Frontier, config: Config) -> None:
+def _check_roles(program: Program, frontier: Frontier, config: Config) -> None:
+    """Raise if a frontier of arcs, or the same bits every time, is more than a program can have."""
     if frontier.arcs and program.steps[0].kind != "edge":
         raise TraceError(
             f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a "
@@ -276,7 +291,7 @@ def _check_roles(program: Program, facts: list[Any], frontier: Frontier, config:
             "superstep with g.run, and go on with the frontier that it returns."
         )
     if config.deterministic:
-        for step, fact in zip(program.all_steps(), facts, strict=True):
+        for step, fact in zip(program.all_steps(), program_facts(program), strict=True):
             if fact.live and not step.order_free:
                 raise ConfigError(
                     f"deterministic=True cannot hold for {step.name!r}: it touches "

@@ -29,6 +29,8 @@ class Full:
 
     def __init__(self, value: Any, dtype: Any, shape: tuple[int, ...], places: Places = ()) -> None:
         self.value, self.dtype, self.shape, self.places = value, dtype, shape, places
+        # What fields of numbers are made of, by the dtype of ids: the same for all of one origin.
+        self._settled: dict[Any, tuple[np.dtype[Any], tuple[int, ...], Any]] = {}
 
     def but(self, item: int, value: Any) -> Full:
         """Return the same with another value at one vertex (of edge state: one arc).
@@ -40,7 +42,22 @@ class Full:
         >>> g.state(level=weft.full(-1, weft.int32).but(1, 0)).level
         array([-1,  0, -1], dtype=int32)
         """
-        return Full(self.value, self.dtype, self.shape, (*self.places, (item, value)))
+        other = Full(self.value, self.dtype, self.shape, (*self.places, (item, value)))
+        other._settled = self._settled
+        return other
+
+    def settled(self, name: str, topology: Topology) -> tuple[np.dtype[Any], tuple[int, ...], Any]:
+        """Return the dtype, the shape of an item, and the number or the array everywhere."""
+        found = self._settled.get(topology.index_dtype)
+        if found is None:
+            dtype = _dtype(self.dtype, self.value, name, topology)
+            value = as_array(self.value)
+            shape = self.shape or value.shape
+            _check_shape(name, shape)
+            if value.ndim or is_device_array(value):
+                return dtype, shape, value  # perhaps the user's own, who may write to it
+            found = self._settled[topology.index_dtype] = dtype, shape, value.item()
+        return found
 
 
 class Scalar:
@@ -152,6 +169,10 @@ class State:
         object.__setattr__(self, "_version", version)
         return self
 
+    def is_of(self, version: Any) -> bool:
+        """Whether this state was made by a version of a graph."""
+        return self._version is version
+
     def check_current(self, maker: str) -> None:
         """Raise if the graph was changed since it made this state."""
         if self._version is not None and not self._version.current:
@@ -218,10 +239,10 @@ class State:
         return fields_html("State", arrays, {n: a[0] for n, a in self.scalars.items()})
 
 
-def _write(field: Array, new: Array, places: Places, device: Device) -> None:
+def _write(field: Array, new: Any, places: Places, device: Device) -> None:
     """Write values to a field on a device, wherever they lie, and others to some places."""
-    if new.ndim == 0 and not is_device_array(new):
-        fill(field, new.item(), places)
+    if not is_device_array(new) and np.ndim(new) == 0:
+        fill(field, new.item() if isinstance(new, np.ndarray | np.generic) else new, places)
         return
     field[...] = move(new, device)
     for item, own in places:
@@ -291,12 +312,12 @@ def _field(
             kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
             result = _computed(name, what.value, topology, columns, edges, kind)
         else:
-            dtype = _dtype(what.dtype, what.value, name, topology)
-            value = as_array(what.value)
-            shape = what.shape or value.shape
-            _check_shape(name, shape)
-            result = xp.empty((length, *shape), dtype)
-            _write(result, value, what.places, topology.device)
+            dtype, shape, value = what.settled(name, topology)
+            result = xp.empty((length, *shape) if shape else length, dtype)
+            if type(value) is int or type(value) is float:
+                fill(result, value, what.places)
+            else:
+                _write(result, value, what.places, topology.device)
             return result
         for item, own in what.places:
             result[item] = own
@@ -318,7 +339,8 @@ def _field(
 
 def _check_places(name: str, places: Places, length: int) -> None:
     for item, _ in places:
-        if not isinstance(item, int | np.integer) or not 0 <= item < length:
+        whole = type(item) is int or isinstance(item, np.integer)
+        if not whole or not 0 <= item < length:
             raise FieldError(
                 f"field {name!r} has a value of its own at {item!r}. Expected an integer from 0 to "
                 f"{length - 1}."

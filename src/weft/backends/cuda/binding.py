@@ -23,6 +23,7 @@ from weft.topology import Direction, Topology
 
 # Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0])
+TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 ACCESS = 16  # bytes that one access of a kernel moves at most
 
 
@@ -116,7 +117,7 @@ class Binder:
         self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
         self.sorted: dict[str, Any] = {}  # edge state by in-slots
         self.trail_room = max(self.n, 1)
-        self.trail_steps = 1024
+        self.trail_steps = TRAIL_STEPS
         self._layouts: dict[tuple[str, str], Ordered] = {}
 
     def steady(self) -> list[Any]:

@@ -122,7 +122,6 @@ class Control:
             self.driver.upload(self.queue, frontier)
         self._send(nbytes)
         self._told_loop[:] = self.staged["loop"]
-        self.ended[0] = 0
 
     def look(self) -> None:
         """Read what kernels have left, all at once: this is memory that a device writes to."""

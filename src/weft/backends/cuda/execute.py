@@ -47,6 +47,7 @@ FAULTS = {
 # That did not hold at the start.
 PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
+MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 
 
@@ -281,6 +282,8 @@ class _Run:
         key = (limit, ring_size, self.binder.trail_room, self.binder.trail_steps)
         packed = self.plan.packed.get(key)
         if packed is None:
+            if len(self.plan.packed) >= MOST_PACKED:
+                self.plan.packed.clear()
             packed = self.plan.packed[key] = self._packed(limit, ring_size)
         return packed, given
 
@@ -312,6 +315,7 @@ class _Run:
     def _launch(self, arguments: Any, given: list[Any]) -> None:
         fuse = self.launching.fuse
         if fuse == "all":
+            self.control.ended[0] = 0
             self._start_all("run_all", arguments, given)
             self._wait(self.control.ended)
         elif fuse == "direction":
