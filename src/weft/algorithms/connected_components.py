@@ -30,6 +30,7 @@ from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
+SHORT_ROWS = 4  # arcs of a vertex, on average
 SAMPLED = 32  # vertices that vote for the largest component
 
 
@@ -174,7 +175,9 @@ def connected_components(
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
     state = g.state(parent=full(0, vertex_id), common=common)  # the first step sets all parents
-    first, rest = [adopt, shorten, link_second, shorten], [link_all, shorten]
+    first, rest = [adopt, link_second, shorten], [link_all, shorten]
+    if g.topology.num_arcs < SHORT_ROWS * g.num_vertices:
+        first.insert(1, shorten)  # first neighbours alone make long chains there
     if g.directed:  # edges are seen from their sources alone: nothing may be left out
         g.run(first, state, config=config)
     else:

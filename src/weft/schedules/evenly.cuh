@@ -32,30 +32,29 @@ WEFT_DEVICE u32 starts_in(i64 window, bool some, i64 start, u32 width) {
     return reduce_or(full_mask, here ? 1u << static_cast<u32>(start - window) : 0u);
 }
 
-// How many windows have their loads under way together. With messages larger than a target and a
-// word, or a second part to come, more than one are spilled, and that costs more than is won.
-template <class Format, class Visitor>
-constexpr u32 windows_at_once = Visitor::batches && !Visitor::settles && Format::full_rows &&
-                                        sizeof(typename Visitor::Message) <= 16
-                                    ? batch
-                                    : 1;
+// Whether there are registers for the messages of several windows: with larger ones than a target and
+// a word, or a second part to come, they are spilled, and that costs more than is won.
+template <class Visitor>
+constexpr bool is_light = Visitor::batches && !Visitor::settles &&
+                          sizeof(typename Visitor::Message) <= 16;
 
-// Where nothing gathers in rows and nobody leaves them, and a group is one lane. `mine` is what the
-// arcs of the lane's own row share; the board's marks are the lanes that have the rows.
+// Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of several
+// windows have their loads under way together. `mine` is what the arcs of the lane's own row share;
+// the board's marks are the lanes that have the rows.
 template <class Format, class Visitor>
 WEFT_DEVICE void send_evenly(const Format& format, Visitor& visitor, const Board& board,
                              const typename Visitor::Row& mine, bool some, i64 start, i64 total) {
-    constexpr u32 windows = windows_at_once<Format, Visitor>;
-    constexpr i64 width = windows * warp_size;
+    constexpr i64 width = batch * warp_size;
     typename Visitor::Partial partial{};  // empty
     u32 before = 0;                       // rows that started in earlier windows
     WEFT_UNROLL(1)
     for (i64 first = 0; first < total; first += width) {
         const u32 left = static_cast<u32>(total - first < width ? total - first : width);
-        typename Visitor::Row held[windows];
-        i64 rows[windows], slots[windows];
-        WEFT_UNROLL(windows)
-        for (u32 k = 0; k < windows; ++k) {
+        typename Visitor::Row held[batch];
+        typename Visitor::Message messages[batch];
+        i64 rows[batch], slots[batch], targets[batch];
+        WEFT_UNROLL(batch)
+        for (u32 k = 0; k < batch; ++k) {
             if (k * warp_size < left) {
                 const i64 window = first + k * warp_size;
                 const u32 starts = starts_in(window, some, start, warp_size);
@@ -66,30 +65,20 @@ WEFT_DEVICE void send_evenly(const Format& format, Visitor& visitor, const Board
                 held[k] = shuffle_any(full_mask, mine, board.mark[rank]);
             }
         }
-        if constexpr (windows == 1) {
-            if (lane_id() < left && format.valid(slots[0], rows[0])) {
-                visitor.take(partial, held[0], rows[0], slots[0]);
+        WEFT_UNROLL(batch)
+        for (u32 k = 0; k < batch; ++k) {
+            if (k * warp_size + lane_id() < left) targets[k] = format.target(slots[k], rows[k]);
+        }
+        WEFT_UNROLL(batch)
+        for (u32 k = 0; k < batch; ++k) {
+            if (k * warp_size + lane_id() < left) {
+                messages[k] = visitor.message_of(held[k], rows[k], slots[k], targets[k]);
             }
-        } else {
-            i64 targets[windows];
-            typename Visitor::Message messages[windows];
-            WEFT_UNROLL(windows)
-            for (u32 k = 0; k < windows; ++k) {
-                if (k * warp_size + lane_id() < left) {
-                    targets[k] = format.target(slots[k], rows[k]);
-                }
-            }
-            WEFT_UNROLL(windows)
-            for (u32 k = 0; k < windows; ++k) {
-                if (k * warp_size + lane_id() < left) {
-                    messages[k] = visitor.message_of(held[k], rows[k], slots[k], targets[k]);
-                }
-            }
-            WEFT_UNROLL(windows)
-            for (u32 k = 0; k < windows; ++k) {
-                if (k * warp_size + lane_id() < left) {
-                    visitor.deliver(partial, held[k], rows[k], slots[k], messages[k]);
-                }
+        }
+        WEFT_UNROLL(batch)
+        for (u32 k = 0; k < batch; ++k) {
+            if (k * warp_size + lane_id() < left) {
+                visitor.deliver(partial, held[k], rows[k], slots[k], messages[k]);
             }
         }
     }
@@ -195,7 +184,8 @@ WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Kee
 template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
                            unsigned char* memory, const Share& mine) {
-    constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits;
+    constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
+                           is_light<Visitor> && Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;

@@ -23,6 +23,7 @@ from weft.backends.cuda.visitors import (
     Visitor,
     hoist_row,
     messages_ahead,
+    moving_fields,
     racy_fields,
     render_functions,
 )
@@ -83,7 +84,7 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     site = kernel.slot_site("push", "out")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
-    known = hoist_row(kernel, visitor, step, site, "u", set())
+    known = hoist_row(kernel, visitor, step, site, "u", moving_fields(sweep))
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())
     renderer.known.update(known)

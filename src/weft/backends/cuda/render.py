@@ -482,17 +482,26 @@ struct Program {{
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
     """Return the bounds of a kernel's registers: loads under way want them more than warps do.
 
-    Deep searches are to spill nothing (docs/design/cuda-engine.md). Those of vast graphs mostly
-    pull, vertex after vertex, and there many warps hide how far memory is.
+    Deep searches are to spill nothing (docs/design/cuda-engine.md). On vast graphs, programs with
+    one load after another are the exception: many warps hide how far memory is.
     """
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
-    pulls = "pull" in kernel.options.directions and any(s.early_exit for s in sweeps)
-    blocks = 2 if kernel.deep else 6 if kernel.options.vast and pulls else 4
+    chases = kernel.options.vast and _chases(kernel, sweeps)
+    blocks = 2 if kernel.deep else 6 if chases else 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
     return f"WEFT_BOUNDS(256, {blocks})"
+
+
+def _chases(kernel: Kernel, sweeps: list[Sweep]) -> bool:
+    """Whether threads mostly wait for one load after another: in pulls that end early, in links."""
+    if any(sweep.early_exit for sweep in sweeps):
+        return "pull" in kernel.options.directions
+    edges = [sweep for sweep in sweeps if sweep.kind == "edge"]
+    batched = any(sweep.facts.ops & {"gather", "common"} for sweep in sweeps)
+    return not batched and all(sweep.mode == "effects" for sweep in edges)
 
 
 def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:

@@ -194,6 +194,15 @@ def racy_fields(sweep: Sweep) -> frozenset[str]:
     return frozenset(in_place | sweep.facts.live)
 
 
+def moving_fields(sweep: Sweep) -> set[str]:
+    """Return the fields that may still improve while the arcs of a row are sent.
+
+    Each arc reads them anew: a message that is better by then saves another one later.
+    """
+    relaxed = set(sweep.last.into) if sweep.mode == "online" else set()
+    return relaxed | sweep.facts.live
+
+
 def hoist_row(
     kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
 ) -> dict[int, str]:
@@ -300,7 +309,7 @@ def push_visitor(
     known: dict[int, str] = {}
     if len(sweep.steps) == 1 and sweep.mode != "effects" and side:
         tested = replace(site, frozen=frozenset(sweep.frozen[0]))
-        known = hoist_row(kernel, visitor, sweep.steps[0], tested, "u", sweep.facts.live)
+        known = hoist_row(kernel, visitor, sweep.steps[0], tested, "u", moving_fields(sweep))
     if sweep.mode == "once":
         claim = claim_field(sweep.steps[0])
         dtype, _ = kernel.types[claim]
