@@ -237,7 +237,8 @@ class Contest:
             row.stopped(task, trial.ms, side)
         elif trial.status in ("wrong", "failed"):
             row.troubles.append(f"{task}, {schedule}: {trial.status}: {trial.reason}")
-        if not side and (not trial.is_timed or trial.ms > LOST * best_ms):
+        slow = trial.status == "stopped" or (trial.is_timed and trial.ms > LOST * best_ms)
+        if slow and not side:
             self.strikes[task, row.key] += 1
             self.strikes[task, schedule, str(case.has_short_rows)] += 1
 
