@@ -9,7 +9,7 @@ PARAMETERS = {
     "block_coo": "(both,3,vertices)",
     "block_csr": "(dest,3)",
     "cr2": "(3)",
-    "cr2_bare": "(2)",
+    "cr2_bare": "(9)",  # numbers of two bytes
     "dia": "(4,0)",
     "ell": "(3)",
     "gshard": "(16)",

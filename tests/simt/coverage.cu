@@ -190,7 +190,8 @@ WEFT_DEVICE Part part_of(const i64* numbers, Any a, Any b, Any c, Any d, Any e, 
 }
 
 // The row of each place of a part, the vertex and the slots of each row, the rows that vertices list
-// and the vertices that are whole: by one thread. It traps where the answers of the part do not fit together.
+// and the vertices that are whole: by one thread. It traps where the answers of the part do not fit
+// together.
 template <class Part, u32 count, u32 more, bool lists, bool wholes>
 __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void* p3, void* p4,
                          void* p5, const i64* owners, const i64* targets, i64* rows_at,
@@ -215,6 +216,16 @@ __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void*
             if (targets[place] != part.target(slot, row)) trap();
             rows_at[place] = row;
             ++arcs;
+        }
+        if constexpr (by_fours<Part>) {
+            for (i64 slot = part.begin(row); slot + 4 <= part.end(row); ++slot) {
+                i64 four[4];
+                const bool loaded = part.four_targets(slot, row, four);
+                if (slot == part.begin(row) && !loaded) trap();
+                for (u32 k = 0; loaded && k < 4; ++k) {
+                    if (four[k] != part.target(slot + k, row)) trap();
+                }
+            }
         }
     }
     for (i64 slot = 0; slot < part.num_slots(); ++slot) {

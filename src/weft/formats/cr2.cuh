@@ -84,6 +84,39 @@ struct RegularRows {
         const auto* numbers = reinterpret_cast<const unsigned short*>(near);
         return first + static_cast<i64>(load_constant(numbers + slot));
     }
+
+    // Rows of four slots and more begin at a multiple of four of their side.
+    WEFT_DEVICE bool four_targets(i64 slot, i64 row, i64 (&targets)[4]) const {
+        const bool inside = row < near_rows;
+        const i64 at = inside ? slot : slot - near_slots;
+        if (at % 4 != 0) return false;
+        if (!inside) {
+            load_four(far + at, targets);
+            return true;
+        }
+        u64 word = 0;
+        if (bits <= 8) word = load_constant(reinterpret_cast<const u32*>(near + at));
+        else word = load_constant(reinterpret_cast<const u64*>(near + 2 * at));
+        const i64 first = vertex(row) >> bits << bits;
+        const u32 width = bits <= 8 ? 8 : 16;
+        for (u32 k = 0; k < 4; ++k) {
+            targets[k] = first + static_cast<i64>(word >> (k * width) & ((u64(1) << width) - 1));
+        }
+        return true;
+    }
+
+ private:
+    static WEFT_DEVICE void load_four(const i32* words, i64 (&targets)[4]) {
+        const auto* pairs = reinterpret_cast<const u64*>(words);
+        for (u32 k = 0; k < 2; ++k) {
+            const u64 pair = load_constant(pairs + k);
+            targets[2 * k] = static_cast<i64>(static_cast<i32>(pair));
+            targets[2 * k + 1] = static_cast<i64>(static_cast<i32>(pair >> 32));
+        }
+    }
+    static WEFT_DEVICE void load_four(const i64* words, i64 (&targets)[4]) {
+        for (u32 k = 0; k < 4; ++k) targets[k] = load_constant(words + k);
+    }
 };
 
 template <class Vertex>
@@ -162,6 +195,11 @@ struct ExpandedRows : BareRows<Vertex> {
         return low;
     }
 };
+
+template <class Vertex>
+constexpr bool by_fours<BareRows<Vertex>> = true;
+template <class Vertex>
+constexpr bool by_fours<ExpandedRows<Vertex>> = true;
 
 }  // namespace weft
 

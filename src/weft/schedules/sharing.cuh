@@ -164,9 +164,13 @@ WEFT_DEVICE void fetch_batch(const Format& format, Visitor& visitor,
                              const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
                              u32 step, i64 (&targets)[batch],
                              typename Visitor::Message (&messages)[batch]) {
+    bool loaded = false;
+    if constexpr (by_fours<Format>) {
+        loaded = step == 1 && left == batch && format.four_targets(slot, row, targets);
+    }
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
-        if (k * step < left) targets[k] = format.target(slot + k * step, row);
+        if (!loaded && k * step < left) targets[k] = format.target(slot + k * step, row);
     }
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {

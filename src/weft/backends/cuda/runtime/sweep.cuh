@@ -42,6 +42,11 @@
 //   splits                    several rows may have the same vertex
 //   direct_owner              owner is a load or a computation, not a search
 //
+// A format for which `by_fours` is true also has
+//
+//   four_targets(slot, row, targets)    the far ends of four slots of a row from one on, by few loads;
+//                                       false, and nothing, where they do not lie as is needed
+//
 // Schedules know rows alone; visitors ask for their vertices.
 //
 // *Rows* are the rows to visit: size() places, of which row(i) is the row at place i, or -1 where
@@ -104,6 +109,9 @@ constexpr u32 schedule_cells = 8;
 // open. A schedule that can take them as they are then runs its last phase alone.
 template <class Rows>
 constexpr bool has_classes = false;
+
+template <class Format>
+constexpr bool by_fours = false;
 
 // What can be tuned without compiling anew.
 struct Knobs {
