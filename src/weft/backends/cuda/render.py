@@ -544,10 +544,8 @@ def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
     body = "".join(f"        {line}\n" for line in phase.body)
     return (
         f"    static WEFT_DEVICE void phase_{phase.name}(const Args& given, const Loop& loop,\n"
-        f"            const Scalars& held, const Place& place, u64* cells) {{\n"
-        # A copy: else what is made of scalars alone would be made anew for every vertex.
-        f"{head}        const Scalars scalars = held;\n"
-        f"        static_cast<void>(scalars);\n        static_cast<void>(cells);\n"
+        f"            const Scalars& scalars, const Place& place, u64* cells) {{\n"
+        f"{head}        static_cast<void>(scalars);\n        static_cast<void>(cells);\n"
         f"{body}    }}\n"
     )
 
