@@ -8,7 +8,8 @@
 | schedules  | PageRank under every schedule × {csr, coo} × direction             | GRAssembler  |
 | queues     | queues by degree class, the frontier told by the state             | weft         |
 
-Every experiment runs on every graph in a process of its own, within its share of ``--budget``.
+Every graph has a process of its own and a share of ``--budget``; what its rows need is compiled
+side by side while the first ones run. The first experiment and sizes of bins: kron21 alone.
 Results are compared with a first one that was checked by certificate. ``--device emulated --tiny``
 runs the same without a GPU.
 """
@@ -20,20 +21,22 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import ablation_programs as programs
 from benchmarks import gpu_graphs, gpu_report
-from benchmarks.ablation_bench import Bench, Measured
+from benchmarks.ablation_bench import KINDS, Bench
 from benchmarks.gpu_lines import Lines, SilentError
+from benchmarks.learning_ahead import Ahead
 
 BUDGET_SECONDS = 480.0
 ROW_SECONDS = 20.0
 GENERATE_SECONDS = 60.0
+GRAPHS = ("kron21", "road4900")
 MARK = "@@ "
 FUSES = ("none", "direction", "all")
 COMPACTIONS = ("online", "ballot", "jit", "batch", "atomic")
@@ -45,81 +48,107 @@ GRAPHBLAST = (0.87, 1.41, 1.53, 3.9, 15.8, 42.4)
 # jit over ballot, as SIMD-X (Liu, Huang 2019) has it.
 SIMDX_JIT = {"bfs": 16.0, "cores": 26.0, "sssp": 4.5}
 
-Emit = Callable[[str, Measured], None]
+
+class Row(NamedTuple):
+    """One line of a table: what is called, and what kind of answer it gives."""
+
+    experiment: str
+    name: str
+    kind: str
+    call: Callable[[], Any]
+    published: float | None = None
 
 
-def run_bfs(bench: Bench, emit: Emit) -> None:
+def bfs_rows(bench: Bench) -> Iterator[Row]:
     for number, (name, call) in enumerate(programs.bfs_steps(bench).items()):
         published = GRAPHBLAST[number] if number < len(GRAPHBLAST) else None
-        emit(name, bench.measure("level", call, published=published))
+        yield Row("bfs", name, "level", call, published)
 
 
-def run_compaction(bench: Bench, emit: Emit) -> None:
-    for task in ("bfs", "cores", "sssp"):
+def compaction_rows(bench: Bench) -> Iterator[Row]:
+    for task in SIMDX_JIT:
         for compaction in COMPACTIONS:
-            emit(f"{task} {compaction}", bench.task(task, compaction=compaction))
+            yield _task(bench, "compaction", task, compaction, compaction=compaction)
+
+
+def bin_rows(bench: Bench) -> Iterator[Row]:
+    for task in SIMDX_JIT:
         for compaction in ("online", "jit"):
             for size in BINS:
+                name = f"{compaction}, bins of {size}"
                 options = {"compaction": compaction, "bin_size": size}
-                emit(f"{task} {compaction}, bins of {size}", bench.task(task, **options))
+                yield _task(bench, "compaction", task, name, **options)
 
 
-def run_fusion(bench: Bench, emit: Emit) -> None:
+def fusion_rows(bench: Bench) -> Iterator[Row]:
     for task in ("bfs", "sssp", "pagerank", "components", "cores"):
         for fuse in FUSES:
-            emit(f"{task} {fuse}", bench.task(task, fuse=fuse))
+            yield _task(bench, "fusion", task, fuse, fuse=fuse)
 
 
-def run_schedules(bench: Bench, emit: Emit) -> None:
+def schedule_rows(bench: Bench) -> Iterator[Row]:
     import weft
 
-    emit("weft.pagerank as it chooses", bench.task("pagerank"))
+    yield _task(bench, "schedules", "pagerank", "as it chooses")
     messages = programs.edge_pagerank(bench.workload.graph)
     for schedule in SCHEDULES:
         for format_ in FORMATS:
             for direction in ("pull", "push"):
                 config = weft.Config(schedule=schedule, format=format_, direction=direction)
                 call = functools.partial(messages, config)
-                emit(f"{schedule} {format_} {direction}", bench.measure("rank", call))
+                yield Row("schedules", f"{schedule} {format_} {direction}", "rank", call)
 
 
-def run_queues(bench: Bench, emit: Emit) -> None:
+def queue_rows(bench: Bench) -> Iterator[Row]:
     by_class: dict[str, Any] = {"schedule": {"push": "twc"}}
+    sorted_ = {**by_class, "passes_off": "degree_classes"}
     for task in ("bfs", "sssp"):
-        emit(f"{task} as it chooses", bench.task(task))
-        emit(f"{task} twc, queues by class", bench.task(task, **by_class))
-        sorted_ = {**by_class, "passes_off": "degree_classes"}
-        emit(f"{task} twc, queues sorted", bench.task(task, **sorted_))
+        yield _task(bench, "queues", task, "as it chooses")
+        yield _task(bench, "queues", task, "twc, queues by class", **by_class)
+        yield _task(bench, "queues", task, "twc, queues sorted", **sorted_)
     for kind in ("bitmap", "state", "reverse_queue"):
-        emit(f"bfs pulls by {kind}", bench.task("bfs", frontier_in={"pull": kind}))
+        yield _task(bench, "queues", "bfs", f"pulls by {kind}", frontier_in={"pull": kind})
 
 
-EXPERIMENTS = {
-    "bfs": (run_bfs, ("kron21",)),
-    "compaction": (run_compaction, ("kron21", "road4900")),
-    "fusion": (run_fusion, ("kron21", "road4900")),
-    "schedules": (run_schedules, ("kron21", "road4900")),
-    "queues": (run_queues, ("kron21", "road4900")),
+def _task(bench: Bench, experiment: str, task: str, how: str, **options: Any) -> Row:
+    call = functools.partial(bench.call, task, **options)
+    return Row(experiment, f"{task} {how}", KINDS[task], call)
+
+
+# In the order of a graph's rows; bins on graphs with a degree that varies.
+EXPERIMENTS: dict[str, list[Callable[[Bench], Iterator[Row]]]] = {
+    "bfs": [bfs_rows],
+    "fusion": [fusion_rows],
+    "compaction": [compaction_rows, bin_rows],
+    "schedules": [schedule_rows],
+    "queues": [queue_rows],
 }
+ON_KRON_ALONE = (bfs_rows, bin_rows)
 
 
 def run_here(options: argparse.Namespace) -> int:
-    """In a process of its own: one experiment on one graph."""
+    """In a process of its own: the experiments on one graph."""
     bench = Bench(options.graph, options.device, options.budget, options.row_limit)
     print(f"{options.graph}: {bench.workload.arcs.m:,} arcs", flush=True)
-
-    def emit(name: str, measured: Measured) -> None:
-        print(MARK + json.dumps({"name": name, **measured.as_json()}), flush=True)
-
-    EXPERIMENTS[options.run][0](bench, emit)
+    road = options.graph.startswith("road")
+    makers = [maker for name in options.experiments.split(",") for maker in EXPERIMENTS[name]]
+    rows = [row for m in makers if not (road and m in ON_KRON_ALONE) for row in m(bench)]
+    ahead = Ahead(options.device)
+    ahead.begin(row.call for row in rows)
+    try:
+        for row in rows:
+            measured = bench.measure(row.kind, row.call, published=row.published)
+            told = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
+            print(MARK + json.dumps(told), flush=True)
+    finally:
+        ahead.close()
     return 0
 
 
-def run_apart(
-    experiment: str, graph: str, budget: float, options: argparse.Namespace
-) -> list[dict[str, Any]]:
+def run_apart(graph: str, budget: float, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Start that process and collect its rows."""
-    arguments = ["--run", experiment, "--graph", graph, "--device", options.device]
+    arguments = ["--graph", graph, "--device", options.device]
+    arguments += ["--experiments", options.experiments]
     arguments += ["--budget", str(budget), "--row-limit", str(options.row_limit)]
     lines = Lines(Path(__file__), *arguments)
     rows: list[dict[str, Any]] = []
@@ -131,22 +160,23 @@ def run_apart(
             print(f"  {line}", flush=True)
     except SilentError:
         lines.kill()
-        print(f"  {experiment} on {graph} did not answer in time", flush=True)
+        print(f"  {graph} did not answer in time", flush=True)
     return rows
 
 
 def _line(row: dict[str, Any]) -> str:
     what = row["fault"] or f"{row['ms']:.3f} ms"
-    return f"{row['name']}: {what}"
+    return f"{row['experiment']}: {row['name']}: {what}"
 
 
-def report(found: dict[str, list[dict[str, Any]]]) -> None:
+def report(rows: list[dict[str, Any]]) -> None:
     """Print a table per experiment and graph."""
-    for experiment, rows in found.items():
+    for experiment, table in TABLES.items():
         for graph in dict.fromkeys(row["graph"] for row in rows):
-            chosen = [row for row in rows if row["graph"] == graph]
-            print()
-            print(TABLES[experiment](graph, chosen))
+            chosen = [r for r in rows if (r["graph"], r["experiment"]) == (graph, experiment)]
+            if chosen:
+                print()
+                print(table(graph, chosen))
 
 
 def bfs_table(graph: str, rows: list[dict[str, Any]]) -> str:
@@ -241,41 +271,30 @@ def _fault(row: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="The papers' own experiments, repeated.")
     parser.add_argument("--experiments", default=",".join(EXPERIMENTS), help="between commas")
-    parser.add_argument("--graphs", help="instead of those of each experiment, between commas")
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="between commas")
     parser.add_argument("--tiny", action="store_true", help="kron8 and road24")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--row-limit", type=float, default=ROW_SECONDS, help="seconds per row")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--run", choices=EXPERIMENTS, help=argparse.SUPPRESS)
     parser.add_argument("--graph", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.run is not None:
-        return run_here(options)
     names = options.experiments.split(",")
     if unknown := [name for name in names if name not in EXPERIMENTS]:
         parser.error(f"experiments {unknown} are not known. Expected {', '.join(EXPERIMENTS)}.")
-    jobs = []
-    for name in names:
-        graphs = list(EXPERIMENTS[name][1])
-        if options.tiny:
-            graphs = [gpu_graphs.TINY[0 if g.startswith("kron") else 2] for g in graphs]
-        jobs += [(name, graph) for graph in (_names(options.graphs) or graphs)]
+    if options.graph is not None:
+        return run_here(options)
+    graphs = [gpu_graphs.TINY[0], gpu_graphs.TINY[2]] if options.tiny else options.graphs.split(",")
     began = time.monotonic()
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for position, (name, graph) in enumerate(jobs):
+    rows: list[dict[str, Any]] = []
+    for position, graph in enumerate(graphs):
         left = options.budget - (time.monotonic() - began)
-        share = max(10.0, left / (len(jobs) - position))
-        print(f"[{time.monotonic() - began:6.1f} s] {name} on {graph}", flush=True)
-        found[name] += run_apart(name, graph, share, options)
+        print(f"[{time.monotonic() - began:6.1f} s] {graph}", flush=True)
+        rows += run_apart(graph, max(10.0, left / (len(graphs) - position)), options)
         if options.json is not None:
-            options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    report(found)
-    return int(any(row["fault"] for rows in found.values() for row in rows))
-
-
-def _names(text: str | None) -> list[str]:
-    return [name for name in (text or "").split(",") if name]
+            options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    report(rows)
+    return int(any(row["fault"] for row in rows))
 
 
 if __name__ == "__main__":
