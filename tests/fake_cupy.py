@@ -411,6 +411,14 @@ def _set_words(array, first, count, word):
     array._values.reshape(-1).view(f"u{size}")[first : first + count] = word
 
 
+def _fill_fields(device, starts):
+    """Stand in for the kernel that fills several fields."""
+    for array, value, others in starts:
+        array._values.fill(value)
+        for place, other in others:
+            array._values[place] = other
+
+
 def run_on_host(request):
     """Stand in for the CUDA engine: copy a request to the host, run it there, copy back."""
     from dataclasses import replace
@@ -453,6 +461,7 @@ def run_on_host(request):
 def installed(monkeypatch):
     """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine."""
     from weft import devices, filling
+    from weft.backends.cuda import fills
 
     engine = types.ModuleType("weft.backends.cuda.execute")
     engine.execute = run_on_host
@@ -461,6 +470,7 @@ def installed(monkeypatch):
         patch.setitem(sys.modules, "weft.backends.cuda.execute", engine)
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(filling, "set_words", _set_words)
+        patch.setattr(fills, "fill_fields", _fill_fields)
         patch.setattr(devices, "has_module", lambda name: True)
         READS.clear()
         yield CUPY

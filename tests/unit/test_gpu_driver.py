@@ -20,10 +20,12 @@ from weft.backends.cuda.drivers.gpu import GpuDriver, _Words
 def test_a_launch_finds_its_arguments_and_those_that_are_given_later():
     words = _Words([1, 0, 2**64 - 1])
     for given in (5, 2**63):
-        words.words[1] = given
+        words.set([1], [given])
         places = (ctypes.c_uint64 * 3).from_address(words.places_address)
         found = [ctypes.c_uint64.from_address(place).value for place in places]
         assert found == [1, given, 2**64 - 1]
+    words.set([0, 1, 2], [4, 2**64 - 1, 6])
+    assert [ctypes.c_uint64.from_address(place).value for place in places] == [4, 2**64 - 1, 6]
 
 
 def test_what_is_given_goes_to_the_open_places():

@@ -267,6 +267,7 @@ def _made(
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
     parameters: dict[str, Array] = {}
+    starts: list[Any] = []  # what a GPU fills together
     for name, what in declared.items():
         if name in _RESERVED or name.startswith("_"):
             raise FieldError(f"{name!r} cannot be the name of a field: it has a meaning already.")
@@ -281,8 +282,20 @@ def _made(
                 raise FieldError(f"{name!r}: parameters belong to g.state, not to edge state.")
             parameters[name] = _parameter(name, what, topology)
         else:
-            fields[name] = _field(name, what, topology, columns, length, edges)
+            fields[name] = _field(name, what, topology, columns, length, edges, starts)
+    if starts:
+        _fill_together(topology.device, starts)
     return State(fields, scalars, parameters)
+
+
+def _fill_together(device: Device, starts: list[Any]) -> None:
+    """Write first values on a GPU, as many fields as possible by one kernel."""
+    from weft.backends.cuda.fills import can_fill, fill_fields
+
+    fill_fields(device, [start for start in starts if can_fill(start[0], start[2])])
+    for array, value, others in starts:
+        if not can_fill(array, others):
+            fill(array, value, others)
 
 
 def _parameter(name: str, what: Parameter, topology: Topology) -> Array:
@@ -303,8 +316,9 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
 
 
 def _field(
-    name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool
-) -> Array:
+    name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool,
+    starts: list[Any],
+) -> Array:  # fmt: skip
     xp = topology.xp
     if isinstance(what, Full):
         _check_places(name, what.places, length)
@@ -315,7 +329,10 @@ def _field(
             dtype, shape, value = what.settled(name, topology)
             result = xp.empty((length, *shape) if shape else length, dtype)
             if type(value) is int or type(value) is float:
-                fill(result, value, what.places)
+                if topology.device.kind == "cuda" and result.size:
+                    starts.append((result, value, what.places))
+                else:
+                    fill(result, value, what.places)
             else:
                 _write(result, value, what.places, topology.device)
             return result

@@ -118,7 +118,7 @@ class Driver(Protocol):
         self, kernel: Kernel, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
         grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
-        """Start a kernel: arrays are passed by address, NumPy scalars by value.
+        """Start a kernel: arrays are passed by address, NumPy scalars by value, ints as `i64`.
 
         What is given goes to the open places of packed arguments, in order.
         """

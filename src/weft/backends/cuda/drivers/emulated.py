@@ -88,7 +88,7 @@ class EmulatedDriver:
                 arrays[name] = argument
                 passed.append(name)
             else:
-                passed.append(argument)
+                passed.append(np.int64(argument) if type(argument) is int else argument)
         launch = Launch(kernel.name, tuple(passed), grid, block, shared_bytes, cluster, cooperative)
         outcome = kernel.program.run([Case(buffers, [launch], self.seed)], timeout_s=300)
         if outcome.report is not None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import struct
 import tempfile
 import threading
 import time
@@ -233,7 +234,7 @@ class GpuDriver:
             LARGE_CLUSTER if major >= 9 else 0,
         )
         self.stream = _Stream(cupy)
-        self._own = threading.local()  # an event of each thread, to wait for
+        self._own = threading.local()  # what each thread has: an event to wait for
         self._launch = driver.cuLaunchKernelEx
         self._success = driver.CUresult.CUDA_SUCCESS
 
@@ -273,11 +274,13 @@ class GpuDriver:
         The arguments are packed here, into one word each: cuda.core's own way of taking them one
         by one costs more than the launch.
         """
+        if not hasattr(self._own, "has_context"):
+            self.xp.cuda.runtime.free(0)  # gives a thread that is new to CUDA that of its device
+            self._own.has_context = True
         kernel.divide_memory(grid, shared_bytes)
         if isinstance(arguments, Packed):
             words: _Words = arguments.ready
-            for place, argument in zip(arguments.open, given, strict=True):
-                words.words[place] = _word(argument)
+            words.set(arguments.open, [_word(argument) for argument in given])
         else:
             words = _Words([_word(argument) for argument in arguments])
         stream = self.xp.cuda.get_current_stream().ptr
@@ -375,9 +378,24 @@ class _Words:
     """
 
     def __init__(self, words: Sequence[int]) -> None:
-        self.words = np.array(words, np.uint64)
-        self._places = _address(self.words) + 8 * np.arange(len(words), dtype=np.uint64)
+        self._words = np.array(words, np.uint64)
+        self._memory = self._words.data
+        self._places = _address(self._words) + 8 * np.arange(len(words), dtype=np.uint64)
         self.places_address = _address(self._places)
+
+    def set(self, places: Sequence[int], words: Sequence[int]) -> None:
+        """Write words to some places."""
+        if len(places) == self._words.size:
+            _all_words(len(places)).pack_into(self._memory, 0, *words)
+            return
+        held = self._words
+        for place, word in zip(places, words, strict=True):
+            held[place] = word
+
+
+@functools.cache
+def _all_words(count: int) -> struct.Struct:
+    return struct.Struct(f"={count}Q")
 
 
 def _address(array: Any) -> int:
@@ -424,6 +442,8 @@ def _attributes(cluster: int, cooperative: bool) -> list[Any]:
 
 def _word(argument: Any) -> int:
     """Return an argument as the word that its bytes begin."""
+    if type(argument) is int:
+        return argument & (2**64 - 1)
     if isinstance(argument, np.generic):
         return int.from_bytes(argument.tobytes(), "little")
     if isinstance(argument, _Pinned):

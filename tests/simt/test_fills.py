@@ -1,0 +1,39 @@
+"""First values of fields, several by one launch."""
+
+import numpy as np
+import pytest
+
+from weft.backends.cuda.fills import TOGETHER, can_fill, fill_fields, source_and_headers
+from weft.devices import parse_device
+
+STARTS = [
+    ("int32", -1, 0), ("float64", 0.1, np.inf), ("int64", -(2**40), 2**62 + 5), ("uint32", 7, None),
+    ("float32", np.inf, -0.0), ("uint64", 2**64 - 1, 3), ("int64", -1, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 1025])
+def test_every_value_comes_where_it_belongs(n, compile_cuda):
+    for place in {0, n // 2, n - 1}:
+        starts, want = [], []
+        for kind, value, other in STARTS:
+            others = [] if other is None else [(place, other)]
+            starts.append((np.full(n, 99, kind), value, others))
+            want.append(np.full(n, value, kind))
+            if other is not None:
+                want[-1][place] = other
+        assert len(starts) > TOGETHER and all(can_fill(a, others) for a, _, others in starts)
+        fill_fields(parse_device("emulated"), starts)
+        for (got, _, _), values in zip(starts, want, strict=True):
+            assert got.tobytes() == values.tobytes()
+
+
+def test_it_compiles_for_a_gpu(compile_cubin):
+    source, kernels, headers = source_and_headers()
+    assert compile_cubin(source, kernels, headers, "sm_90").startswith(b"\x7fELF")
+
+
+def test_other_fields_are_left_to_others():
+    assert not can_fill(np.zeros(8, np.int8), ()) and not can_fill(np.zeros((8, 2))[:, 0], ())
+    assert can_fill(np.zeros((8, 2)), ()) and not can_fill(np.zeros((8, 2)), [(1, 2.0)])
+    assert not can_fill(np.zeros(8), [(1, 2.0), (2, 3.0)])
