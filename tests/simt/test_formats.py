@@ -37,6 +37,8 @@ def test_rows_of_a_queue_are_listed_where_they_are_virtual():
     assert "list_push_0_0" in phases("search", format="tigr", schedule="vertex")
     listed = phases("search", format="ell", schedule="vertex")
     assert "list_push_0_1" in listed and "list_push_0_0" not in listed
+    source = compiled("search", format="ell", schedule="vertex").rendered.source
+    assert "if (t.a.part_number_push_out_1_rows != 0)" in source  # else there is no rest to list
     assert not any("list" in phase for phase in phases("search", schedule="vertex"))
     # Arcs of a vertex lie anywhere in its shards: a map is asked instead.
     sharded = phases("search", format="gshard", schedule="vertex")

@@ -287,7 +287,7 @@ def _sweep_phases(
             kernel, sweep, visitor, output=output, touched=touched, head=head, call=stage.call,
             format_=stage.format, rows=stage.rows, members=members, batch=batch,
         )  # fmt: skip
-        if kind in ("bitmap", "bytemap") and stage.is_last:
+        if kind in ("bitmap", "bytemap") and stage.is_first:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
         return body
 

@@ -1,8 +1,9 @@
 """The phases in which the parts of a format are swept, and how generated code names a part.
 
-The parts of a format are swept one after another. Parts of one kind share their code: the phases of
-a kind are run again for each of its copies, and `loop.part` tells which one it is. Where rows are
-virtual, and the frontier is a queue of vertices, their rows are listed in a phase before.
+The parts of a format are swept one after another; those without rows, but the first, are left out.
+Parts of one kind share their code: the phases of a kind are run again for each of its copies, and
+`loop.part` tells which one it is. Where rows are virtual, and the frontier is a queue of vertices,
+their rows are listed in a phase before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Stage:
     format: str
     rows: str
     call: str
-    is_last: bool  # of all phases of the sweep
+    is_first: bool  # of all phases of the sweep that visit rows: others may be left out
 
 
 def rows_of_sweep(side: Side, schedule_rows: str) -> str:
@@ -150,10 +151,10 @@ def sweep_parts(
         for phase in range(count):
             here = len(kernel.phases)
             ends = phase == count - 1
-            last = number == len(kinds) - 1
             stage = Stage(
                 text, _rows(kernel, side, number, source, plain),
-                call or _call(kernel, by, number, phase + skipped, lanes), ends and last,
+                call or _call(kernel, by, number, phase + skipped, lanes),
+                number == 0 and phase == 0,
             )  # fmt: skip
             pieces = len(kernel.pieces)
             body = body_of(stage)
@@ -162,12 +163,33 @@ def sweep_parts(
             if not ends:
                 following = [*between, f"t.loop.phase = {here + 1};"]
             else:
-                following = after if last else [*kept, starts[number + 1]]
+                following = after
+                for later in range(len(kinds) - 1, number, -1):
+                    go_on = [*kept, starts[later]]
+                    following = _unless_empty(kernel, side_name, way, later, go_on, following)
                 if kind.copies > 1:
                     following = _again(kind.copies, [*kept, starts[number]], following)
             label = f"{name}_{number}_{phase}" if len(kinds) > 1 else f"{name}_{phase}"
             kernel.phase(label if several else name, body, following, turn)
     return starts[0]
+
+
+def _unless_empty(
+    kernel: Kernel, side_name: str, way: str, number: int, go_on: list[str], otherwise: list[str]
+) -> list[str]:
+    """Return what follows a part: the next kind, or what comes after it if that has no rows."""
+    kinds = kernel.options.side(side_name).format.kinds
+    if kinds[number].copies > 1:
+        return go_on
+    position = sum(kind.copies for kind in kinds[:number])
+    rows = kernel.args.use("part_number", side_name, way, position, "rows")
+    return [
+        f"if (t.{rows} != 0) {{",
+        *(f"    {line}" for line in go_on),
+        "} else {",
+        *(f"    {line}" for line in otherwise),
+        "}",
+    ]
 
 
 def _again(copies: int, again: list[str], following: list[str]) -> list[str]:
