@@ -50,17 +50,21 @@ struct Listed {
         return low;
     }
 
-    // Of each section the row of the vertex, if it has one there.
+    // Of each section the row of the vertex, if it has one there. Where tiles are cut by the vertices
+    // of the rows, all others are passed over by a look at their ends.
     struct Ranges {
         const Listed& rows;
         i64 vertex;
         i64 section;
         WEFT_DEVICE bool next(i64& begin, i64& end) {
             while (section < rows.num_sections) {
-                const i64 row = rows.first_row(vertex, section);
+                const i64 first = load_constant(rows.sections + section);
                 const i64 last = load_constant(rows.sections + section + 1);
                 ++section;
-                if (row < last && rows.vertex(row) == vertex) {
+                if (first == last || vertex < rows.vertex(first)) continue;
+                if (vertex > rows.vertex(last - 1)) continue;
+                const i64 row = rows.first_row(vertex, first, last);
+                if (rows.vertex(row) == vertex) {
                     begin = row;
                     end = row + 1;
                     return true;
@@ -77,9 +81,8 @@ struct Listed {
     };
     WEFT_DEVICE Ranges ranges(i64 v) const { return {*this, v, 0}; }
 
-    // The first row of a section whose vertex is not before v.
-    WEFT_DEVICE i64 first_row(i64 v, i64 section) const {
-        i64 low = load_constant(sections + section), high = load_constant(sections + section + 1);
+    // The first of some rows whose vertex is not before v.
+    WEFT_DEVICE i64 first_row(i64 v, i64 low, i64 high) const {
         while (low < high) {
             const i64 middle = (low + high) / 2;
             if (vertex(middle) < v) low = middle + 1;
