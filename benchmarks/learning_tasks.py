@@ -56,10 +56,10 @@ class Task:
             near = rivals.draw(self.xp, (self.g.num_edges, k), 5) + np.float32(0.5)
             self.g.edge["near"] = near
         if name == "MML":
-            by = rivals.draw(self.xp, (self.g.num_edges, MODES), 5) + np.float32(0.5)
+            by = rivals.draw(self.xp, (self.g.num_edges, MODES), 5)
             src, dst = self.g.to_edges()[:2]
             degree = self.xp.asarray(self.g.in_degree).astype(np.float32)
-            self.g.edge["by"] = by / self.xp.sqrt(degree[src] * degree[dst])[:, None]
+            self.g.edge["by"] = by / self.xp.maximum(degree[src], degree[dst])[:, None]
         if name == "ALS":
             self.users = self.xp.arange(self.data.n) < g.num_vertices
         self.psi = np.full((k, k), 0.5) + 0.5 * np.eye(k)

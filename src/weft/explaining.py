@@ -14,6 +14,7 @@ from weft.engine.run import cross_border, make_request
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
+from weft.ir.ops import ROLES
 from weft.ir.show import show
 from weft.program import trace_program
 
@@ -51,8 +52,9 @@ class SweepSummary:
     notes
         Further decisions, such as an early exit.
     role
-        ``"refill"`` if the sweep belongs to ``refill=``, ``"wide"`` if it takes the place of the
-        others while many vertices change, in a run that is driven by changes; else empty.
+        ``"refill"`` if the sweep belongs to ``refill=``. In a run that is driven by changes,
+        ``"wide"`` if it takes the place of the others while many vertices change, ``"renew"`` if it
+        also gathers anew what they keep. Else empty.
     """
 
     functions: tuple[str, ...]
@@ -242,6 +244,7 @@ def explain(
         steps=tuple(named[id(step)] for step in made.steps),
         refill=tuple(named[id(step)] for step in made.refill),
         wide=tuple(named[id(step)] for step in made.wide),
+        renew=tuple(named[id(step)] for step in made.renew),
     )
     return Explanation(
         traced,
@@ -294,9 +297,8 @@ def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:
 
 def _role(sweep: Sweep, program: Program) -> str:
     """Return which steps of a program a sweep belongs to."""
-    if sweep.steps[0] in program.refill:
-        return "refill"
-    return "wide" if sweep.steps[0] in program.wide else ""
+    role = next(role for role in ROLES if sweep.steps[0] in getattr(program, role))
+    return "" if role == "steps" else role
 
 
 def _summary(sweep: Sweep, keep: str, wanted: str, role: str) -> SweepSummary:

@@ -9,7 +9,11 @@ import weft
 from agreement import placed
 from graphs import edge_lists
 from oracle import run_interpreted
+from weft.engine.change_driven import hidden_state
+from weft.engine.run import make_request
 from weft.errors import ConfigError
+from weft.ir.delta import rewrite
+from weft.ir.interpret import interpret
 
 K = 3
 GRAPHS = edge_lists(directed=True, weights="int", min_vertices=1)
@@ -130,9 +134,10 @@ def count_paths(v):
 
 
 @pytest.mark.parametrize(
-    ("direction", "wide"), [("auto", [0, 64]), ("push", [0, 64]), ("pull", range(72))]
+    ("direction", "wide", "renewed"),
+    [("auto", {0}, {1, 64}), ("push", set(), {0, 64}), ("pull", {*range(72)}, set())],
 )
-def test_few_changes_are_passed_on_and_many_gathered_anew(direction, wide):
+def test_few_changes_are_passed_on_and_many_gathered_anew(direction, wide, renewed):
     n = 71  # vertices of a path, of which one changes in a superstep
     g = placed(weft.Graph.from_edges(range(n - 1), range(1, n), num_vertices=n))
     state = g.state(own=np.arange(n) == 0, paths=weft.full(0))
@@ -141,9 +146,24 @@ def test_few_changes_are_passed_on_and_many_gathered_anew(direction, wide):
     np.testing.assert_array_equal(state.paths, np.ones(n))
     assert run.steps == n + 1
     phases = {(record.step, record.phase) for record in told.records}
-    passed_on, gathered = ({step for step, phase in phases if phase == p} for p in (0, 3))
-    assert gathered == set(wide)
-    assert passed_on == set(range(n + 1)) - gathered
+    found = [{step for step, phase in phases if phase == p} for p in (0, 3, 4)]
+    assert found == [{*range(n + 1)} - wide - renewed, wide, renewed]
+
+
+@given(drawn=GRAPHS, seed=st.integers(0, 999), steps=st.sampled_from([1, 3, 70]))
+@settings(max_examples=8, derandomize=True)
+def test_the_interpreter_runs_the_rewritten_program_alike(drawn, seed, steps):
+    g, rng = drawn.build(keep="both"), np.random.default_rng(seed)
+    first = {name: rng.integers(0, 9, g.num_vertices) for name in ("x", "own")}
+    want = run_interpreted(g, plain, g.state(**first), mode="iterate", max_iter=steps)
+    delta = rewrite(want.program, 0.0)
+    state = hidden_state(delta, g.state(**first), g.topology)
+    request = make_request(
+        delta.program, g.topology, state, None, {}, g.edge, g.frontier(), weft.Config(),
+        max_iter=steps,
+    )  # fmt: skip
+    assert interpret(request).steps == want.outcome.steps
+    np.testing.assert_array_equal(state.x, want.state.fields["x"])
 
 
 def test_a_graph_of_which_many_change_is_gathered_anew():

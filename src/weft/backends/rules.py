@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.ir.ops import REFRESH, WIDE_SHARE
+from weft.ir.ops import WIDE_SHARE
 
 COST = "cost"
 
@@ -48,16 +48,14 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str, step: str) -> str:
-    """Return when a program runs its steps for wide frontiers, given the directions of the others.
+def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
+    """Return when a frontier is wide, given the directions in which changes can be passed on.
 
-    Without a push differences cost as much as all messages; where a push was asked for, they do not
-    decide.
+    Without a push they cost as much as all messages do; where a push was asked for, none is wide.
     """
     if not pushes:
         return "1"
-    often = f"{step} % {REFRESH} == 0"
-    return f"{often} or {edges} * {WIDE_SHARE} > {arcs}" if pulls else often
+    return f"{edges} * {WIDE_SHARE} > {arcs}" if pulls else "0"
 
 
 def rule_of(options: Mapping[str, Any]) -> str:

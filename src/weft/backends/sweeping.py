@@ -100,9 +100,10 @@ def may_turn(program: Program, sweeps: list[Sweep], kept_old: frozenset[str]) ->
     """Return the sweep whose second buffers and what they stand for may change places.
 
     That saves copying: the sweep writes all of them, at least where all vertices run, and no other
-    sweep has any. The last superstep may leave results in the buffers.
+    sweep has any. The last superstep may leave results in the buffers. Of a program with steps for
+    wide frontiers it is about those; the others copy.
     """
-    if program.mode != "iterate" or program.refill or program.trail:
+    if program.mode != "iterate" or (program.refill and not program.wide) or program.trail:
         return None
     vertices = [sweep for sweep in sweeps if sweep.kind == "vertex" and sweep.buffered]
     edges = [sweep for sweep in sweeps if sweep.kind == "edge" and buffered_edges(sweep)]

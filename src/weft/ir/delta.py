@@ -7,11 +7,11 @@ function becomes two steps that keep three hidden values for each x and one for 
     step    new = f(sum(v), ...); if it moved from sent(v) by more than the tolerance:
             before(v) = sent(v), sent(v) = new, and v is in the frontier
 
-While many vertices are in the frontier, and every now and then, a *whole* step takes the place of
-both: it gathers all sums from x as it is and runs the function everywhere. When the frontier is
-empty, a *refresh* does the same, but moves only vertices that move by more than the tolerance; if
-there are none, the run is over, and a step of the function as it was written would move none
-further either. A product is kept as the
+While many vertices are in the frontier, a *whole* step takes the place of both: the function as it
+was written, everywhere. It keeps nothing, so a *renewing* one follows it before the others, which
+gathers all sums from x as it is. When the frontier is empty, a *refresh* does the same, but moves
+only vertices that move by more than the tolerance; if there are none, the run is over, and a step
+of the function as it was written would move none further either. A product is kept as the
 product of its messages that are not 0 and the number of those that are.
 """
 
@@ -69,7 +69,7 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         With the reason, if the program is of another form.
     """
     _check(program)
-    step, whole, refresh = (copy.deepcopy(program.steps[0]) for _ in range(3))
+    step, whole, renew, refresh = (copy.deepcopy(program.steps[0]) for _ in range(4))
     written = sorted(facts_of(step).written)
     gathers = [value for value in step.body.body if value.op == "gather"]
     messages = [m for number, gather in enumerate(gathers) for m in _messages(gather, number)]
@@ -86,13 +86,18 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     spread = _spread(messages, sent, step)
     _drive(step, gathers, messages, written, sent, tolerance)
     step.wake, step.everywhere = "changed", everywhere
-    for gathering, moves_all in ((whole, True), (refresh, False)):
+    _tell_moves(whole, written, tolerance)
+    whole.wake, whole.everywhere = "all", True
+    for gathering, moves_all in ((renew, True), (refresh, False)):
         _gather_anew(gathering, written, sent, tolerance, moves_all=moves_all)
         gathering.wake, gathering.everywhere = "changed", True
     kinds = tuple((name, *kind) for name, kind in hidden.items())
     signature = replace(program.signature, fields=program.signature.fields + kinds)
-    rewritten = replace(program, steps=(spread, step), refill=(refresh,), wide=(whole,))
-    return Delta(replace(rewritten, signature=signature), hidden)
+    rewritten = replace(
+        program, steps=(spread, step), refill=(refresh,), wide=(whole,), renew=(renew,),
+        signature=signature,
+    )  # fmt: skip
+    return Delta(rewritten, hidden)
 
 
 def _check(program: Program) -> None:
@@ -315,6 +320,20 @@ def _drive(
         out.store(f"before.{name}", out.select(moved, now, before))
         out.store(f"sent.{name}", out.select(moved, last[name], now))
     out.body.append(Value("set_changed", (moved,)))
+    step.body.body = out.body
+
+
+def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
+    """Let the function tell whether it moved far enough, and nothing else."""
+    out = _Body([])
+    present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
+    for value in step.body.body:
+        if value.op == "set_changed":
+            out.made[0, "changed"] = value.args[0]
+        else:
+            out.body.append(value)
+    last = {v.attr: v.args[0] for v in out.body if v.op == "store"}
+    out.body.append(Value("set_changed", (_moved(out, last, present, tolerance),)))
     step.body.body = out.body
 
 

@@ -71,6 +71,8 @@ class _Run:
         self.sweeper = Sweeper(self.memory, shuffle)
         self.sizes = sizes
         self.trail: list[Array] = []
+        self.edges = request.topology.num_arcs  # of those that changed last
+        self.stale = True  # what the steps keep was not kept up to date
 
     def _members(self, frontier: Array | None, arcs: bool = False) -> Members:
         if frontier is None:
@@ -85,17 +87,25 @@ class _Run:
             self.sizes.append(len(frontier))
         if self.program.trail:
             self.trail.append(self._array(frontier))
-        wide = bool(self.program.wide) and self._is_wide(frontier)
-        output = self.sweeper.run(self.program.wide if wide else self.program.steps, frontier)
+        steps = self._chosen_steps()
+        output = self.sweeper.run(steps, frontier)
         self.memory.superstep += 1
-        return output
+        self.edges = self._out_edges(output) if self.program.wide else 0
+        return wake(steps, output, self.memory) if self.program.mode == "iterate" else output
 
-    def _is_wide(self, frontier: Members) -> bool:
-        if self.memory.superstep % REFRESH == 0:
-            return True
+    def _chosen_steps(self) -> Sequence[Step]:
+        """Return the steps of the next superstep, for the edges of those that changed."""
+        if not self.program.wide:
+            return self.program.steps
+        if self.edges * WIDE_SHARE > self.request.topology.num_arcs:
+            self.stale = True
+            return self.program.wide
+        stale, self.stale = self.stale or self.memory.superstep % REFRESH == 0, False
+        return self.program.renew if stale else self.program.steps
+
+    def _out_edges(self, frontier: Members) -> int:
         offsets = self.request.topology.adjacency("out").offsets
-        edges = sum(int(offsets[u + 1] - offsets[u]) for u in frontier.items)
-        return edges * WIDE_SHARE > self.request.topology.num_arcs
+        return sum(int(offsets[u + 1] - offsets[u]) for u in frontier.items)
 
     def once(self) -> Outcome:
         """Run one superstep."""
@@ -121,7 +131,7 @@ class _Run:
                 frontier = self._refill()
             if not len(frontier) or self.memory.superstep == request.max_iter:
                 break
-            frontier = wake(self.program.steps, self._superstep(frontier), self.memory)
+            frontier = self._superstep(frontier)
             converged = self._until()
         converged = converged or not len(frontier)
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
@@ -129,7 +139,10 @@ class _Run:
     def _refill(self) -> Members:
         if not self.program.refill:
             return Members(())
-        return self.sweeper.run(self.program.refill, self.sweeper.all_vertices())
+        found = self.sweeper.run(self.program.refill, self.sweeper.all_vertices())
+        if self.program.wide:
+            self.edges, self.stale = self._out_edges(found), False
+        return found
 
     def _until(self) -> bool:
         if self.program.until is None:

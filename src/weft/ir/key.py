@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from weft.ir.ops import SMALL, Block, Program, Reduction, Step, Value
+from weft.ir.ops import ROLES, SMALL, Block, Program, Reduction, Step, Value
 
 
 class Key:
@@ -62,9 +62,7 @@ class Keyer:
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,
-            tuple(self.step(step) for step in program.steps),
-            tuple(self.step(step) for step in program.refill),
-            tuple(self.step(step) for step in program.wide),
+            *(tuple(self.step(step) for step in getattr(program, role)) for role in ROLES),
             self.optional(program.until),
             self.optional(program.next_threshold),
         )

@@ -209,6 +209,8 @@ class Findings(dict[Any, Any]):
 # arc: atomics of a push take some six times as long as a pull does (docs/design/change-driven.md).
 WIDE_SHARE = 16
 REFRESH = 64
+# What the steps of a program are for, in the order in which they are numbered.
+ROLES = ("steps", "refill", "wide", "renew")
 
 
 @dataclass(eq=False)
@@ -220,17 +222,19 @@ class Program:
     mode: str = "run"  # run, iterate, replay
     until: Block | None = None
     refill: tuple[Step, ...] = ()
-    # In place of the steps while the frontier is wide, and in every REFRESH-th superstep, the first
-    # one being such; a program that has some has a refill.
+    # In place of the steps while the frontier is wide. They leave behind what the steps keep for
+    # themselves, so `renew` comes between, and in every REFRESH-th superstep. All run everywhere. A
+    # program that has some has a refill, which renews too.
     wide: tuple[Step, ...] = ()
+    renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)
 
     def all_steps(self) -> tuple[Step, ...]:
-        """Return the steps of a superstep, those of a refill, and those of a wide frontier."""
-        return self.steps + self.refill + self.wide
+        """Return the steps of a superstep, and those that take their place at times."""
+        return tuple(step for role in ROLES for step in getattr(self, role))
 
 
 def step_blocks(step: Step) -> tuple[Block, ...]:

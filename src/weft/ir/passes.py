@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.ir.facts import facts_of, is_pure, uses
 from weft.ir.interpret import evaluate_constant
-from weft.ir.ops import ELEMENTWISE, Block, Program, Step, Value, program_blocks
+from weft.ir.ops import ELEMENTWISE, ROLES, Block, Program, Step, Value, program_blocks
 from weft.ir.verify import verify
 
 
@@ -185,7 +185,7 @@ def join_steps(program: Program) -> bool:
     they reduced, may follow them at each vertex at once.
     """
     fired = False
-    for steps in (program.steps, program.refill, program.wide):
+    for steps in (getattr(program, role) for role in ROLES):
         group: list[Step] = []
         for step in steps:
             step.joined = bool(group) and _may_join(group, step)

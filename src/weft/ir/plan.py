@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.ir.facts import Facts, block_facts, facts_of
-from weft.ir.ops import BOOL, Program, Step, Value
+from weft.ir.ops import BOOL, ROLES, Program, Step, Value
 from weft.ir.types import fits
 
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
@@ -63,6 +63,15 @@ class Sweep:
     def buffered_old(self) -> set[str]:
         """Fields whose old values others read while a vertex function replaces them."""
         return self.facts.written & self.facts.far_old
+
+
+def plan_program(program: Program, **arguments: Any) -> tuple[dict[str, list[Sweep]], list[str]]:
+    """Plan the sweeps of all roles; return them by role, and what was decided."""
+    planned, decided = {}, []
+    for role in ROLES:
+        planned[role], more = plan_sweeps(getattr(program, role), program, **arguments)
+        decided += more
+    return planned, decided
 
 
 def plan_sweeps(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.ops import Block, Program, Reduction, Shape, Step, Value
+from weft.ir.ops import ROLES, Block, Program, Reduction, Shape, Step, Value
 
 _ROLES = (("accept", "v"), ("active", "v, before"), ("priority", "v"))
 _FLAGS = ("everywhere", "folded", "relaxed", "order_free")
@@ -32,8 +32,8 @@ def show(program: Program) -> str:
     lines = [" ".join([f"program {program.mode}", *flags])]
     for step in program.steps:
         lines += show_step(step)
-    for role, steps in (("refill", program.refill), ("wide", program.wide)):
-        for step in steps:
+    for role in ROLES[1:]:
+        for step in getattr(program, role):
             lines += [role, *(f"  {line}" for line in show_step(step))]
     for name in ("until", "next_threshold"):
         block = getattr(program, name)

@@ -16,6 +16,7 @@ from weft.ir.ops import (
     FLOAT64,
     INT64,
     LIVE_WRITE,
+    ROLES,
     Block,
     Program,
     Reduction,
@@ -59,15 +60,15 @@ def verify(program: Program) -> None:
         raise VerifyError(f"mode={program.mode!r} is not known.")
     if not program.steps:
         raise VerifyError("a program has no steps.")
-    for steps in (program.steps, program.refill, program.wide):
+    for steps in (getattr(program, role) for role in ROLES):
         if steps and steps[0].folded:
             raise VerifyError(f"{steps[0].name}: the first step cannot continue a fold.")
         for step in steps:
             _verify_step(step, program.signature, dict(fields))
     if program.refill and program.refill[-1].kind != "vertex":
         raise VerifyError("refill: the last step must be a vertex step.")
-    if program.wide and not program.refill:
-        raise VerifyError("wide: a program with such steps needs a refill.")
+    if bool(program.wide) != bool(program.renew) or (program.wide and not program.refill):
+        raise VerifyError("wide: a program with such steps needs others that renew, and a refill.")
     outside = Scope("until", fields, program.signature, frozenset({"scalars"}))
     if program.until is not None:
         _verify_block(program.until, outside)

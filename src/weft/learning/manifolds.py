@@ -19,6 +19,7 @@ import numpy as np
 
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
+from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
@@ -120,7 +121,7 @@ def manifold_ranking(
     begin = vertex_features(g, start, "start")
     features = begin.shape[1:]
     shape = check_weights(g, weight, ((), features))
-    state = g.state(start=begin, score=begin, share=np.zeros((g.num_vertices, *shape), begin.dtype))
+    state = g.state(start=begin, score=begin, share=full(0, begin.dtype, shape))
     own, told = tolerances(config, tol)
     weigh, spread = ranking(weight, alpha, own, begin.dtype)
     g.run(weigh, state, config=config)

@@ -39,7 +39,7 @@ from weft.config import SIDES, of_side
 from weft.errors import FaultError
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
-from weft.ir.plan import Sweep, plan_sweeps
+from weft.ir.plan import Sweep, plan_program
 from weft.ir.ranges import prove_vertices
 from weft.ir.request import Outcome, Request
 
@@ -123,11 +123,10 @@ def _make(
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
     arguments["reuse"] = wants_state(request, REUSES)
-    sweeps, decided = plan_sweeps(program.steps, program, **arguments)
-    refill, more = plan_sweeps(program.refill, program, **arguments)
-    wide, others = plan_sweeps(program.wide, program, **arguments)
+    planned, decided = plan_program(program, **arguments)
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
-    for sweep in [*sweeps, *refill, *wide]:
+    for sweep in every:
         check_directions(sweep, directions, request)
     ordered = (
         program.mode == "iterate"
@@ -149,10 +148,10 @@ def _make(
         formats_of(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
-    rendered = render(program, sweeps, refill, wide, traits, options)
-    made = [*fired, *decided, *more, *others, *(["ordering"] if ordered else [])]
+    rendered = render(program, planned, traits, options)
+    made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
-    return Compiled(rendered, program, [*sweeps, *refill, *wide], list(dict.fromkeys(made)), closed)
+    return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
 
 
 def execute(request: Request) -> Outcome:

@@ -142,10 +142,10 @@ class Kernel:
             return
         if count_only:
             out.line("changed += 1")
-            return
-        local = self.args.use("local")
-        out.line(f"count = push({local}, local_base, count, {vertex}, queue_b, ctl, base + TAIL)")
-        if self.counts_edges:
+        else:
+            queue = f"{self.args.use('local')}, local_base, count, {vertex}, queue_b"
+            out.line(f"count = push({queue}, ctl, base + TAIL)")
+        if self.counts_edges and (self.program.wide or not count_only):
             offsets = self.args.use("offsets", "out")
             degree = degree or f"{offsets}[{vertex} + ONE] - {offsets}[{vertex}]"
             out.line(f"out_edges += np.int64({degree})")

@@ -25,7 +25,7 @@ from weft.backends.cpu.pairs import find_pairs
 from weft.backends.cpu.vertices import fill_hoisted, render_vertex_sweep, take_snapshots
 from weft.backends.rules import wide_test
 from weft.backends.sweeping import Traits, buffered_edges, may_carry, refused, scalar_reductions
-from weft.ir.ops import Program
+from weft.ir.ops import REFRESH, ROLES, Program
 from weft.ir.plan import Sweep
 
 # Parameters that every kernel has, before those that its code asks for.
@@ -44,20 +44,20 @@ class Rendered:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep], traits: Traits,
-    options: Options,
-) -> Rendered:  # fmt: skip
-    """Render the kernel of a program."""
+    program: Program, planned: dict[str, list[Sweep]], traits: Traits, options: Options
+) -> Rendered:
+    """Render the kernel of a program, given its sweeps by role."""
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     kernel = Kernel(program, traits, options)
     kernel.functions = [step.name for step in program.all_steps()]
     find_pairs(kernel, sweeps)
     kernel.sorts = options.deterministic and (
         any(dtype.kind == "f" for _, _, dtype in scalar_reductions(list(program.all_steps())))
-        or any(s.in_order and s.pull_refused for s in [*sweeps, *refill, *wide])
+        or any(s.in_order and s.pull_refused for s in every)
     )
-    edge_sweeps = [s for s in [*sweeps, *refill, *wide] if s.kind == "edge"]
+    edge_sweeps = [s for s in every if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
-    chooses = bool(wide) and len(options.directions) == 2
+    chooses = bool(planned["wide"]) and len(options.directions) == 2
     kernel.counts_edges = program.mode == "iterate" and (
         chooses
         or any(len([d for d in options.directions if not refused(s, d)]) == 2 for s in edge_sweeps)
@@ -69,7 +69,7 @@ def render(
     elif program.mode == "replay":
         _replay(kernel, sweeps)
     else:
-        _loop(kernel, sweeps, refill, wide)
+        _loop(kernel, planned)
     _epilogue(kernel)
     lines = body.lines
     body.lines = []
@@ -176,8 +176,26 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         out.line("work += looked_all + entered")
 
 
-def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep]) -> None:
+def _wide_or_narrow(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
+    """Render a superstep by the steps that suit the frontier.
+
+    Those for wide ones leave a frontier of all: it tells that the others begin by renewing.
+    """
+    out, directions = kernel.out, kernel.options.directions
+    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
+    pushes = "push" in directions and not refused(sweeps[0], "push")
+    number = len(sweeps) + len(refill)
+    with out.block(f"if {wide_test(pushes, 'pull' in directions, 'edges', 'arcs')}:"):
+        _superstep(kernel, wide, final="wake", first_number=number)
+    with out.block(f"elif dense or step % {REFRESH} == 0:"):
+        _superstep(kernel, renew, final="wake", first_number=number + len(wide))
+    with out.block("else:"):
+        _superstep(kernel, sweeps, final="wake")
+
+
+def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
+    sweeps, refill, wide = (planned[role] for role in ("steps", "refill", "wide"))
     out, program = kernel.out, kernel.program
     if program.mode == "run":
         _superstep(kernel, sweeps, final="run")
@@ -205,14 +223,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[S
         if program.trail:
             _keep_trail(kernel)
         if wide:
-            directions = kernel.options.directions
-            pushes = "push" in directions and not refused(sweeps[0], "push")
-            chooses = "pull" in directions
-            with out.block(f"if {wide_test(pushes, chooses, 'edges', 'arcs', 'step')}:"):
-                number = len(sweeps) + len(refill)
-                _superstep(kernel, wide, final="wake", first_number=number)
-            with out.block("else:"):
-                _superstep(kernel, sweeps, final="wake")
+            _wide_or_narrow(kernel, planned)
         else:
             _superstep(kernel, sweeps, final="wake")
         out.line("step += 1")

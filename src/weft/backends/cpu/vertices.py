@@ -51,7 +51,10 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     if wake == "all":
         out.line("size = n if changed > 0 else 0")
         out.line("dense = 1")
-        out.line("edges = arcs if changed > 0 else 0")
+        if kernel.program.wide:  # of those that changed, which decide about what comes next
+            out.line("edges = next_edges")
+        else:
+            out.line("edges = arcs if changed > 0 else 0")
     else:
         kernel.take_queue()
     out.line("mapped = 0")

@@ -32,7 +32,7 @@ from weft.backends.planning import (
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
-from weft.ir.plan import Sweep, claim_field, plan_sweeps
+from weft.ir.plan import Sweep, claim_field, plan_program
 from weft.ir.ranges import prove_vertices
 from weft.ir.request import Deferred, Outcome, Request
 
@@ -119,17 +119,16 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
         "reuse": options.reuses,
     }  # fmt: skip
-    sweeps, decided = plan_sweeps(program.steps, program, **arguments)
-    refill, more = plan_sweeps(program.refill, program, **arguments)
-    wide, others = plan_sweeps(program.wide, program, **arguments)
+    planned, decided = plan_program(program, **arguments)
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
-    if request.options.get("combine") is None and must_sort([*sweeps, *refill, *wide], options):
+    if request.options.get("combine") is None and must_sort(every, options):
         options = replace(options, combine="sort")
-    decided += allow_sorted_pushes([*sweeps, *refill, *wide], options)
+    decided += allow_sorted_pushes(every, options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")
         decided.append("exact_dedup")  # a vertex that is queued twice could be seen
-    for sweep in [*sweeps, *refill, *wide]:
+    for sweep in every:
         check_directions(sweep, options.directions, request)
     ordered = (
         program.mode == "iterate"
@@ -145,11 +144,11 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     decided += ["degree_classes"] if options.classes else []
     renumbered = topology.numbering is not None
     traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
-    rendered = render(program, sweeps, refill, wide, traits, options, closed)
-    made = [*fired, *decided, *more, *others, *(["ordering"] if ordered else [])]
+    rendered = render(program, planned, traits, options, closed)
+    made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     made = list(dict.fromkeys(made))
-    return Compiled(rendered, program, options, [*sweeps, *refill, *wide], made, closed)
+    return Compiled(rendered, program, options, every, made, closed)
 
 
 def execute(request: Request) -> Outcome:

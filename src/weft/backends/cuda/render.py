@@ -26,7 +26,7 @@ from weft.backends.cuda.vertices import (
 )
 from weft.backends.rules import wide_test
 from weft.backends.sweeping import buffered_edges, may_carry, may_turn
-from weft.ir.ops import Program, Reduction
+from weft.ir.ops import REFRESH, ROLES, Program, Reduction
 from weft.ir.plan import Sweep
 
 RUNTIME = (
@@ -105,27 +105,27 @@ def headers_of(options: Options) -> dict[str, str]:
 
 
 def render(
-    program: Program, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep],
-    traits: DeviceTraits, options: Options,
+    program: Program, planned: dict[str, list[Sweep]], traits: DeviceTraits, options: Options,
     closed: frozenset[str] = frozenset(),
 ) -> Rendered:  # fmt: skip
-    """Render the kernels of a program."""
+    """Render the kernels of a program, given its sweeps by role."""
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     kernel = Kernel(program, traits, options)
     find_pairs(kernel, sweeps)
-    edge_sweeps = [s for s in [*sweeps, *refill, *wide] if s.kind == "edge"]
+    edge_sweeps = [s for s in every if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
     searches = any(sweep.mode == "once" for sweep in edge_sweeps)
     kernel.deep = options.deep and kernel.counts_edges and searches and not options.ordered
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
-    kernel.states_by_in = _sorts_states(kernel, [*sweeps, *refill, *wide])
+    kernel.states_by_in = _sorts_states(kernel, every)
     if options.ordered:
         render_ordered(kernel, sweeps[0])
     elif program.mode == "replay":
         _replay(kernel, sweeps)
     else:
-        _loop(kernel, sweeps, refill, wide)
+        _loop(kernel, planned)
     render_beginning(kernel, sweeps, closed)
     render_conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
@@ -247,8 +247,9 @@ def _direction_code(kernel: Kernel, sweep: Sweep) -> str:
     return "t.loop.pulling" if directions_of(kernel, sweep) else "0"
 
 
-def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[Sweep]) -> None:
+def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
+    sweeps, refill, wide = (planned[role] for role in ("steps", "refill", "wide"))
     program = kernel.program
     if program.mode == "run":
         done = ["t.loop.step += 1;", "t.loop.status = EMPTY;"]
@@ -256,7 +257,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[S
         kernel.first = superstep(kernel, sweeps, 0, "run", then)
         return
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)
-    kernel.turning = may_turn(kernel.program, sweeps, kernel.options.kept_old)
+    kernel.turning = may_turn(kernel.program, wide or sweeps, kernel.options.kept_old)
     enter = superstep(kernel, sweeps, 0, "wake", "end_step(t);")
     _turned_arrays(kernel)  # asks for them
     if program.trail:
@@ -281,15 +282,7 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[S
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
     if wide:
-        kernel.carries_hoisted = False
-        number = len(sweeps) + len(refill)
-        whole = superstep(kernel, wide, number, "wake", "end_step(t);")
-        directions = directions_of(kernel, sweeps[0])
-        test = wide_test(
-            "push" in directions, "pull" in kernel.options.directions,
-            "t.loop.edges", "t.a.arcs", "t.loop.step",
-        )  # fmt: skip
-        lines.append(f"if ({test}) {{ {whole} return; }}")
+        lines += _wide_tests(kernel, planned)
     lines.append(enter)
     kernel.decide("begin_step", lines)
     ends = ["t.loop.step += 1;"]
@@ -306,6 +299,24 @@ def _loop(kernel: Kernel, sweeps: list[Sweep], refill: list[Sweep], wide: list[S
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     if kernel.carries_hoisted:
         kernel.first = fill_hoisted(kernel, sweeps[0], 0, "begin_step(t);")
+
+
+def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> list[str]:
+    """Render what takes the place of the steps; return when it does.
+
+    Steps for wide frontiers leave one of all: it tells that the others begin by renewing.
+    """
+    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
+    kernel.carries_hoisted = False
+    number = len(sweeps) + len(refill)
+    whole = superstep(kernel, wide, number, "wake", "end_step(t);")
+    anew = superstep(kernel, renew, number + len(wide), "wake", "end_step(t);")
+    pushes = "push" in directions_of(kernel, sweeps[0])
+    pulls = "pull" in kernel.options.directions
+    return [
+        f"if ({wide_test(pushes, pulls, 't.loop.edges', 't.a.arcs')}) {{ {whole} return; }}",
+        f"if (t.loop.dense != 0 || t.loop.step % {REFRESH} == 0) {{ {anew} return; }}",
+    ]
 
 
 def _trail_phase(kernel: Kernel, then: str) -> str:

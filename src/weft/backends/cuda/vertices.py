@@ -45,6 +45,9 @@ def _finish(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: str) -> str:
     lines.append(f"settle_{k}(t);")
     if wake == "all":
         settled = ["take_all_if_changed(t);", then]
+        if kernel.program.wide:  # the edges of those that changed decide about what comes next
+            settled = ["const i64 edges = t.loop.next_edges;", settled[0], "t.loop.edges = edges;"]
+            settled.append(then)
     elif kernel.discards:
         settled = [then]
     else:
