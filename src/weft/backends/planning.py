@@ -25,6 +25,7 @@ from weft.ir.plan import Sweep, claim_field
 from weft.ir.request import Request
 
 _lock = threading.RLock()
+_NOTHING: frozenset[str] = frozenset()
 Make = Callable[[Program, frozenset[str]], Any]
 
 
@@ -131,7 +132,8 @@ def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
 
 def kept_old(request: Request) -> frozenset[str]:
     """Return the fields whose old values are kept."""
-    return frozenset(name[4:] for name in request.fields if name.startswith("old."))
+    found = [name[4:] for name in request.fields if name.startswith("old.")]
+    return frozenset(found) if found else _NOTHING
 
 
 def directions_of(request: Request) -> tuple[str, ...]:

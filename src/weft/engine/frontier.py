@@ -145,7 +145,7 @@ class Trail(list[Array]):
     def __init__(self, frontiers: Iterable[Array] = ()) -> None:
         super().__init__(frontiers)
         self._own = tuple(self)  # keeps them alive, so that no other array takes their identity
-        self._identities = frozenset(map(id, self._own))
+        self._identities = frozenset(map(id, self._own)) if self._own else frozenset[int]()
 
     def is_own(self, members: object) -> bool:
         """Whether an array came from the run, and so is known to be a frontier of the graph."""
@@ -158,6 +158,9 @@ def make_frontier(
     """Check members given by a user and return them as a frontier of a graph on a device."""
     if members is None:
         return Frontier(None, length, arcs=arcs, device=device)
+    if type(members) is list and len(members) == 1 and type(members[0]) is int:
+        _check_range(members[0], members[0], length, "arc" if arcs else "vertex")
+        return Frontier(np.array(members, dtype), length, arcs=arcs, device=device)
     if isinstance(members, Frontier):
         if members.length != length or members.arcs != arcs:
             raise GraphError(
@@ -196,11 +199,17 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
         )
     single = array.size == 1
     low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))
-    if low < 0 or high >= length:
-        bad = low if low < 0 else high
-        raise GraphError(
-            f"{what} {bad} does not exist. Expected numbers from 0 to {length - 1}."
-            if length
-            else f"{what} {bad} does not exist: the graph has none."
-        )
+    _check_range(low, high, length, what)
     return array.astype(dtype) if single else xp.unique(array).astype(dtype)
+
+
+def _check_range(low: int, high: int, length: int, what: str) -> None:
+    """Raise if the least or the greatest member does not exist."""
+    if low >= 0 and high < length:
+        return
+    bad = low if low < 0 else high
+    raise GraphError(
+        f"{what} {bad} does not exist. Expected numbers from 0 to {length - 1}."
+        if length
+        else f"{what} {bad} does not exist: the graph has none."
+    )

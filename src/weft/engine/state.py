@@ -152,11 +152,9 @@ class State:
         scalars: dict[str, Array],
         parameters: dict[str, Array] | None = None,
     ) -> None:
-        object.__setattr__(self, "fields", fields)
-        object.__setattr__(self, "scalars", scalars)
-        object.__setattr__(self, "parameters", parameters or {})
-        object.__setattr__(self, "old", {})
-        object.__setattr__(self, "_version", None)
+        vars(self).update(
+            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _version=None
+        )
 
     fields: dict[str, Array]
     scalars: dict[str, Array]
@@ -166,7 +164,7 @@ class State:
 
     def belonging_to(self, version: Any) -> State:
         """Return this state, from now on that of a version of a graph."""
-        object.__setattr__(self, "_version", version)
+        vars(self)["_version"] = version
         return self
 
     def is_of(self, version: Any) -> bool:
