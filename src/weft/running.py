@@ -14,9 +14,10 @@ from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
 from weft.engine.change_driven import hidden_state
 from weft.engine.frontier import Frontier, Trail, make_frontier
+from weft.engine.ready import find, keep
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
-from weft.engine.state import State, make_state
+from weft.engine.state import Full, State, make_state
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
 from weft.ir.delta import Delta, Refused, rewrite
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from weft.versions import History
 
 Array = np.ndarray[Any, Any]
+
+
+# Of an `iterate` that is given nothing but functions, a state and a frontier.
+_PLAIN_ROLES: dict[str, Any] = {
+    "until": None, "refill": (), "next_threshold": None, "bounded": False, "trail": False,
+}  # fmt: skip
 
 
 class Running:
@@ -224,6 +231,32 @@ class Running:
             last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
 
+    def _iterate_from(
+        self, functions: Any, source: int, config: Config | None, **fields: Full
+    ) -> State:
+        """Make a state and iterate from one vertex: `state`, then `iterate`, for algorithms.
+
+        What does not hang on the values is found in the first call and kept. `functions` must be
+        the same object in every call, and read nothing from outside that may change.
+        """
+        state = self.state(**fields)
+        columns, version = self._edge.stored(), self._history.version
+        ready = None if self._vertex.stored() else find(version, functions, config, columns)
+        if ready is not None:
+            ready.run(self._topology, state, self._edge, source)
+            return state
+        self.iterate(functions, state, [source], config=config)
+        program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
+        checked = self._config_of(program, config)
+        if not self._vertex.stored() and self._held_for(program, checked) is self._topology:
+            keep(version, functions, config, checked, program, self._topology, columns)
+        return state
+
+    def _config_of(self, program: Program, config: Config | None) -> Config:
+        """Return the configuration of a run: the given one, what tuning found, or the default."""
+        found = remembered(self._topology, program) if config is None else None
+        return found or check_config(config)
+
     def _delta(
         self,
         program: Program,
@@ -332,9 +365,7 @@ class Running:
         config: Config | None,
         **more: Any,
     ) -> Any:
-        checked = check_config(config)
-        if config is None:
-            checked = remembered(self._topology, program) or checked
+        checked = self._config_of(program, config)
         if direction is not None:
             checked = replace(checked, direction=direction)
         arcs = isinstance(frontier, Frontier) and frontier.arcs

@@ -26,7 +26,7 @@ class Version:
         Whether the graph is still that.
     """
 
-    __slots__ = ("current", "num_vertices", "number")
+    __slots__ = ("__weakref__", "current", "num_vertices", "number")
 
     def __init__(self, num_vertices: int, number: int = 0) -> None:
         self.number, self.num_vertices = number, num_vertices

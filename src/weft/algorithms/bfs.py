@@ -116,6 +116,8 @@ def bfs(
         g.iterate(improve, state, frontier, max_iter=most, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
-    state = g.state(level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source))
-    g.iterate(discover, state, [source], config=config)
+    state = g._iterate_from(
+        discover, source, config,
+        level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source),
+    )  # fmt: skip
     return BFS(state.level, state.parent)

@@ -23,7 +23,7 @@ from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.algorithms.warm import continued_tree, insertions
 from weft.config import Config
-from weft.engine.state import full
+from weft.engine.state import Full, full
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir.functions import cast
@@ -33,6 +33,7 @@ from weft.reductions import count_true
 from weft.showing import result_html
 
 Array = np.ndarray[Any, Any]
+NO_PARENT = full(-1, vertex_id)
 
 
 class SSSP(NamedTuple):
@@ -114,32 +115,46 @@ def sssp(
     weight = g.edge.storage("weight") if g.weighted else None
     low, high = _weight_range(g)
     dtype = _distance_dtype(g, weight, low, high)
-    unreached = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-    state = g.state(
-        dist=full(unreached, dtype).but(source, 0), parent=full(-1, vertex_id).but(source, source)
-    )
+    starts = {"dist": _unreached(dtype).but(source, 0), "parent": NO_PARENT.but(source, source)}
     came = insertions(g, warm_start, since)
-    frontier: Any = [source]
-    if came is not None:
-        dist, parent, frontier = continued_tree(g, source, warm_start, came, low)
-        state.dist = g.topology.xp.where(parent >= 0, dist.astype(dtype), state.dist)
-        state.parent = parent
-    if low >= 0:
-        g.iterate(_typed(relax, weight, dtype), state, frontier, config=config)
+    if came is None and low >= 0:
+        state = g._iterate_from(_typed(relax, weight, dtype), source, config, **starts)
     else:
-        run = g.iterate(
-            _typed(relax_unordered, weight, dtype), state, frontier, max_iter=g.num_vertices,
-            config=config,
-        )  # fmt: skip
-        if not run.converged:
-            raise GraphError(
-                f"a cycle of negative weight can be reached from source={source}, so that "
-                f"shortest paths do not exist. Remove the cycle, or start elsewhere."
-            )
+        state = g.state(**starts)
+        frontier: Any = [source]
+        if came is not None:
+            dist, parent, frontier = continued_tree(g, source, warm_start, came, low)
+            state.dist = g.topology.xp.where(parent >= 0, dist.astype(dtype), state.dist)
+            state.parent = parent
+        _relax_all(g, state, frontier, source, low < 0, config)
     if dtype.kind == "f":
         return SSSP(state.dist, state.parent)
     dist = g.topology.xp.where(state.parent < 0, np.int64(-1), state.dist)
     return SSSP(dist, state.parent)
+
+
+def _relax_all(
+    g: Graph, state: Any, frontier: Any, source: int, negative: bool, config: Config | None
+) -> None:
+    """Relax until no distance falls, with negative weights for as many rounds as may be needed."""
+    weight = g.edge.storage("weight") if g.weighted else None
+    if not negative:
+        g.iterate(_typed(relax, weight, state.dist.dtype), state, frontier, config=config)
+        return
+    run = g.iterate(
+        _typed(relax_unordered, weight, state.dist.dtype), state, frontier,
+        max_iter=g.num_vertices, config=config,
+    )  # fmt: skip
+    if not run.converged:
+        raise GraphError(
+            f"a cycle of negative weight can be reached from source={source}, so that "
+            f"shortest paths do not exist. Remove the cycle, or start elsewhere."
+        )
+
+
+@functools.cache
+def _unreached(dtype: np.dtype[Any]) -> Full:
+    return full(np.inf if dtype.kind == "f" else int(np.iinfo(dtype).max), dtype)
 
 
 def _weight_range(g: Graph) -> tuple[float, float]:

@@ -79,8 +79,9 @@ _ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degre
 
 
 def asked_of(request: Request) -> tuple[Any, ...]:
-    """Return what a request asks for, as a part of keys."""
-    return tuple(map(request.options.get, _ASKED))
+    """Return what a request asks for, as a part of keys; may be found among its options."""
+    known: tuple[Any, ...] | None = request.options.get("asked")
+    return tuple(map(request.options.get, _ASKED)) if known is None else known
 
 
 def first_form(

@@ -23,6 +23,7 @@ from weft.ir.key import keyed
 from weft.ir.ops import Program
 from weft.topology import Topology
 
+changes = [0]  # how often the store was changed: what was decided by it holds no longer
 _winners: weakref.WeakKeyDictionary[Topology, dict[str, Config]] = weakref.WeakKeyDictionary()
 
 
@@ -38,6 +39,7 @@ def remembered(topology: Topology, program: Program) -> Config | None:
 
 def forget_remembered() -> None:
     """Look into the store again, which has changed."""
+    changes[0] += 1
     _winners.clear()
     _tuned_sizes.cache_clear()
 

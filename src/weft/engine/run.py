@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.config import NARROW, SIDES, Config, each_choice, of_side
-from weft.devices import CPU, move, to_host
+from weft.devices import CPU, KINDS, move, to_host
 from weft.engine import profile, watching
 from weft.engine.border import Crossing, cross
 from weft.engine.frontier import Frontier
@@ -26,6 +26,7 @@ Array = np.ndarray[Any, Any]
 
 DEFAULT_FORMAT = "csr"
 MOST_SIGNATURES = 1024
+_BACKENDS = {kind: f"weft.backends.{'cpu' if kind == 'cpu' else 'cuda'}.execute" for kind in KINDS}
 SCALAR_LANES = 1  # that take one edge together; more where fields have features
 
 
@@ -109,7 +110,7 @@ def make_request(
     fields = dict(state.fields)
     if vertex_columns:
         _add_columns(fields, vertex_columns, program)
-    for name in _old_names(program):
+    for name in old_names(program):
         if name not in state.old:
             state.old[name] = fields[name].copy()
     for name, array in state.old.items():
@@ -122,10 +123,8 @@ def make_request(
             return edge_columns.storage(name)
         return edge_columns.in_slots(name, direction, topology)
 
-    options = config.options()
-    options["schedule"] = check_names(config, topology)
+    options = make_options(config, topology)
     options["report"] = _reporter(program, config)
-    options["registries"] = Registries
     # The CPU's sweeps want members in order; a GPU takes them as they come, unless order counts.
     ordered = topology.device.kind == "cpu" or config.deterministic
     members = None
@@ -136,6 +135,14 @@ def make_request(
         state.scalars, members, frontier.arcs, max_iter, trail,
         options, state.parameters,
     )  # fmt: skip
+
+
+def make_options(config: Config, topology: Topology) -> dict[str, Any]:
+    """Return what a configuration asks of a backend."""
+    options = config.options()
+    options["schedule"] = check_names(config, topology)
+    options["registries"] = Registries
+    return options
 
 
 def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: Program) -> None:
@@ -150,7 +157,7 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
                 )
 
 
-def _old_names(program: Program) -> list[str]:
+def old_names(program: Program) -> list[str]:
     """Return the fields whose old values a program asks for."""
     found: list[str] | None = program.findings.get("old")
     if found is None:
@@ -173,10 +180,20 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
         crossing: Crossing | None = None
         if topology.numbering is not None:
             request, crossing = cross_border(request)
-        backend = "cpu" if topology.device.kind == "cpu" else "cuda"
-        name = f"weft.backends.{backend}.execute"
-        outcome: Outcome = (sys.modules.get(name) or import_module(name)).execute(request)
+        outcome = _executed(request)
         return outcome if crossing is None else crossing.back(request, outcome)
+
+
+def run_again(request: Request) -> Outcome:
+    """Run a request of the same kind as one that ran before, which nobody watches."""
+    with request.topology.device.current(lambda: _lighter(request)):
+        return _executed(request)
+
+
+def _executed(request: Request) -> Outcome:
+    name = _BACKENDS[request.topology.device.kind]
+    outcome: Outcome = (sys.modules.get(name) or import_module(name)).execute(request)
+    return outcome
 
 
 def cross_border(request: Request) -> tuple[Request, Crossing]:

@@ -1,0 +1,119 @@
+"""Algorithms that are called again run from what the first call found, as long as that holds."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import weft
+from algorithms.test_bfs import check
+from weft import running
+from weft.engine import ready, remembered
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Whether each call was ready."""
+    seen = []
+
+    def find(*arguments):
+        result = ready.find(*arguments)
+        seen.append(result is not None)
+        return result
+
+    monkeypatch.setattr(running, "find", find)
+    return seen
+
+
+def graph(**options):
+    return weft.generators.rmat(6, 4, seed=3, **options)
+
+
+def test_the_second_call_is_ready_and_right(found):
+    g = graph(weights="int")
+    for source in (0, 5, 17, 5):
+        check(g, source, weft.bfs(g, source))
+    assert found == [False, True, True, True]
+    want = [weft.sssp(graph(weights="int"), s).dist for s in (0, 5)]
+    found.clear()
+    for s, dist in zip((0, 5, 5), (want[0], want[1], want[1]), strict=True):
+        np.testing.assert_array_equal(weft.sssp(g, s).dist, dist)
+    assert found == [False, True, True]
+
+
+def test_results_are_not_shared():
+    g = graph()
+    first, second = weft.bfs(g, 0), weft.bfs(g, 0)
+    assert not np.shares_memory(first.level, second.level)
+    first.level[:] = 99
+    check(g, 0, weft.bfs(g, 0))
+
+
+def test_another_version_is_another_graph(found):
+    g = graph()
+    before = weft.bfs(g, 0)
+    weft.bfs(g, 0)
+    end = int(np.flatnonzero(before.level < 0)[0])
+    g.update(add=([0], [end]))
+    assert weft.bfs(g, 0).level[end] == 1
+    check(g, 0, weft.bfs(g, 0))
+    assert found == [False, True, False, True]
+
+
+def test_columns_configurations_and_tuning_are_looked_at(found):
+    g = graph(weights="int")
+    half = weft.sssp(g, 0).dist
+    g.edge["weight"] = g.edge["weight"] * 0.5  # of another dtype
+    assert weft.sssp(g, 0).dist.dtype == np.float64
+    g.edge["weight"] = g.edge["weight"] * 4  # of the same one
+    got = weft.sssp(g, 0).dist
+    np.testing.assert_array_equal(got[half >= 0], 2.0 * half[half >= 0])
+    assert found == [False, False, True]
+    found.clear()
+    pushed = weft.Config(direction="push")
+    for config in (None, pushed, pushed, None, weft.Config(schedule="edge")):
+        check(g, 0, weft.bfs(g, 0, config=config))
+    remembered.forget_remembered()
+    check(g, 0, weft.bfs(g, 0))
+    g.vertex["mark"] = np.zeros(g.num_vertices)
+    check(g, 0, weft.bfs(g, 0))
+    assert found == [False, False, True, True, False, False]  # with a column nobody asks
+
+
+def test_runs_that_are_watched_are_watched(found):
+    g = graph()
+    weft.bfs(g, 0)
+    with weft.profile() as told:
+        weft.bfs(g, 0)
+    assert len(told.records) > 1 and found == [False, False]
+
+
+def test_graphs_are_not_kept_alive():
+    g = graph()
+    weft.bfs(g, 0)
+    weft.bfs(g, 0)
+    state = g.state(x=weft.full(0))  # holds the version
+    topology = weakref.ref(g.topology)
+    del g
+    gc.collect()
+    assert topology() is None and len(state.x) == 64
+
+
+def test_threads_call_at_once():
+    g = graph()
+    want = [weft.bfs(g, s).level for s in range(8)]
+    wrong = []
+
+    def search(s):
+        for _ in range(10):
+            if not np.array_equal(weft.bfs(g, s).level, want[s]):
+                wrong.append(s)
+
+    threads = [threading.Thread(target=search, args=(s,)) for s in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
