@@ -32,7 +32,7 @@ from weft.ir.random import GAMMA, STEP, mix
 
 FOLDER: Final = "graphs"
 DEFAULT_LIMIT: Final = 8 << 30
-FORMAT: Final = 1  # of an entry: another number where the meaning of the arrays changes
+FORMAT: Final = 2  # of an entry: another number where the meaning of the arrays changes
 _DESCRIPTION: Final = "entry.json"
 _CHUNK: Final = 1 << 16
 _DEVICE_CHUNK: Final = 1 << 24

@@ -245,6 +245,15 @@ __global__ void describe(const i64* numbers, void* p0, void* p1, void* p2, void*
                 if (ranges.count() != left) trap();
             }
             if (left != 0) trap();
+            auto again = part.ranges(v);
+            if (part.few != 0 && again.count() > part.few) trap();
+            i64 found = 0;
+            for (i64 begin = 0, end = 0; part.few != 0 && again.next(begin, end);) {
+                for (i64 row = begin; row < end; ++row) {
+                    if (part.row_of(v, found++) != row) trap();
+                }
+            }
+            if (part.few != 0 && found < part.few && part.row_of(v, found) != -1) trap();
         }
     }
     if constexpr (wholes) {

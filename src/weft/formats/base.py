@@ -23,6 +23,7 @@ from weft.errors import ConfigError, listed, unknown
 
 HERE = Path(__file__).parent
 KEPT_ARCS = 1 << 24  # on a host: what has more arcs is kept on disk
+FEW = (1, 2, 4)  # rows of a vertex, for which no list of them is made
 VERTEX = "vertex"  # the dtype of arrays that hold vertices: that of the graph's targets
 
 _formats: dict[str, Format] = {}
@@ -75,6 +76,17 @@ class Kind:
     copies: int = 1
     wholes: bool = False
     loops: tuple[tuple[str, str], ...] = ()
+
+
+def few_rows(most: int) -> int:
+    """Return what a class calls `few`, of parts that can list the rows of a vertex.
+
+    Examples
+    --------
+    >>> [few_rows(most) for most in (0, 1, 2, 3, 4, 5)]
+    [1, 1, 2, 4, 4, 0]
+    """
+    return next((few for few in FEW if most <= few), 0)
 
 
 @dataclass

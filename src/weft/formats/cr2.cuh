@@ -138,18 +138,20 @@ struct ExpandedRows : BareRows<Vertex> {
     const u32* entries;    // of 64 bits if `wide`
     const Vertex* begins;  // the first entry of each vertex, and the end after the last
     i64 wide;
+    i64 few;
 
     WEFT_DEVICE ExpandedRows(const Vertex* vertices, const u8* near, const Vertex* far,
                              const u32* entries, const Vertex* begins, i64 rows, i64 slots,
                              i64 near_rows, i64 near_slots, i64 near_32, i64 near_16, i64 near_8,
                              i64 near_4, i64 near_2, i64 far_32, i64 far_16, i64 far_8, i64 far_4,
-                             i64 far_2, i64 bits, i64 wide)
+                             i64 far_2, i64 bits, i64 wide, i64 few)
         : BareRows<Vertex>(vertices, near, far, rows, slots, near_rows, near_slots, near_32,
                            near_16, near_8, near_4, near_2, far_32, far_16, far_8, far_4, far_2,
                            bits),
           entries(entries),
           begins(begins),
-          wide(wide) {}
+          wide(wide),
+          few(few) {}
 
     // The entries of a vertex one after another; the rows of 32 of a side follow each other, which
     // is looked for where there are many.
@@ -168,7 +170,7 @@ struct ExpandedRows : BareRows<Vertex> {
                 if (key == far_32) beyond = last;
                 else if (key == near_32) beyond = list.first(at, last, far_side);
             }
-            begin = static_cast<i64>(entry & ((u64(1) << list.number_bits()) - 1));
+            begin = list.number(entry);
             end = begin + beyond - at;
             at = beyond;
             return true;
@@ -180,6 +182,14 @@ struct ExpandedRows : BareRows<Vertex> {
                 static_cast<i64>(load_constant(begins + v + 1))};
     }
 
+    WEFT_DEVICE i64 row_of(i64 v, i64 k) const {
+        const i64 at = static_cast<i64>(load_constant(begins + v)) + k;
+        return at < static_cast<i64>(load_constant(begins + v + 1)) ? number(entry(at)) : -1;
+    }
+
+    WEFT_DEVICE i64 number(u64 entry) const {
+        return static_cast<i64>(entry & ((u64(1) << number_bits()) - 1));
+    }
     WEFT_DEVICE u32 number_bits() const { return wide != 0 ? 60 : 28; }
     WEFT_DEVICE u64 entry(i64 at) const {
         return wide != 0 ? load_constant(reinterpret_cast<const u64*>(entries) + at)

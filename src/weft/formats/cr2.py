@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from weft.config import BySide
-from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
+from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, few_rows, register
 from weft.formats.regular import CODES, Piece, check_bits, cut
 from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import entry_dtype, expand_list
@@ -107,6 +107,8 @@ def _laid_out(
             pieces, n, xp, dtype=entry_dtype(rows), firsts=firsts
         )
         numbers["wide"] = int(arrays["entries"].dtype.itemsize == 8)
+        begins = arrays["begins"]
+        numbers["few"] = few_rows(int((begins[1:] - begins[:-1]).max()) if n else 0)
     saved = 1 - pieces[0].targets.dtype.itemsize / targets.dtype.itemsize
     facts = {
         "virtual rows": rows,
@@ -178,7 +180,7 @@ CR2 = _registered(
     Kind(
         "ExpandedRows",
         _HELD + _LISTS,
-        (*_NUMBERS, "wide"),
+        (*_NUMBERS, "wide", "few"),
         virtual=True,
         expands=True,
         loops=_LOOPS,

@@ -24,6 +24,7 @@ struct Listed {
     i64 slots;
     i64 first_place;
     i64 num_sections;
+    i64 few;  // 1 if there is one section
 
     WEFT_DEVICE i64 num_rows() const { return rows; }
     WEFT_DEVICE i64 num_slots() const { return slots; }
@@ -61,10 +62,8 @@ struct Listed {
                 const i64 first = load_constant(rows.sections + section);
                 const i64 last = load_constant(rows.sections + section + 1);
                 ++section;
-                if (first == last || vertex < rows.vertex(first)) continue;
-                if (vertex > rows.vertex(last - 1)) continue;
-                const i64 row = rows.first_row(vertex, first, last);
-                if (rows.vertex(row) == vertex) {
+                const i64 row = rows.row_within(vertex, first, last);
+                if (row >= 0) {
                     begin = row;
                     end = row + 1;
                     return true;
@@ -81,14 +80,17 @@ struct Listed {
     };
     WEFT_DEVICE Ranges ranges(i64 v) const { return {*this, v, 0}; }
 
-    // The first of some rows whose vertex is not before v.
-    WEFT_DEVICE i64 first_row(i64 v, i64 low, i64 high) const {
+    WEFT_DEVICE i64 row_of(i64 v, i64) const { return row_within(v, 0, rows); }
+
+    // The row of v among some that rise by vertex, -1 if it has none there.
+    WEFT_DEVICE i64 row_within(i64 v, i64 low, i64 high) const {
+        if (low == high || v < vertex(low) || v > vertex(high - 1)) return -1;
         while (low < high) {
             const i64 middle = (low + high) / 2;
             if (vertex(middle) < v) low = middle + 1;
             else high = middle;
         }
-        return low;
+        return vertex(low) == v ? low : -1;
     }
 };
 
@@ -100,9 +102,9 @@ struct ListedOwners : Listed<Vertex> {
 
     WEFT_DEVICE ListedOwners(const i64* offsets, const Vertex* targets, const Vertex* vertices,
                              const i64* sections, const Vertex* owners, i64 rows, i64 slots,
-                             i64 first_place, i64 num_sections)
+                             i64 first_place, i64 num_sections, i64 few)
         : Listed<Vertex>{offsets, targets, vertices, sections, rows, slots, first_place,
-                         num_sections},
+                         num_sections, few},
           owners(owners) {}
 
     WEFT_DEVICE i64 owner(i64 slot) const {

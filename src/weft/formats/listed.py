@@ -9,7 +9,7 @@ from weft.formats.base import Array, Kind, Part
 LISTED = Kind(
     "Listed",
     (Array("offsets", "int64"), Array("targets"), Array("vertices"), Array("sections", "int64")),
-    ("first_place", "num_sections"),
+    ("first_place", "num_sections", "few"),
     virtual=True,
     expands=True,
     loops=(
@@ -43,7 +43,8 @@ def listed_part(
         "vertices": xp.ascontiguousarray(sources[begins]),
         "sections": bounds.astype(xp.int64),
     }
-    numbers = {"first_place": first_place, "num_sections": int(sections.size)}
+    count = int(sections.size)
+    numbers = {"first_place": first_place, "num_sections": count, "few": int(count == 1)}
     return Part(rows, slots, arrays, numbers)
 
 

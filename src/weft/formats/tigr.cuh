@@ -24,6 +24,7 @@ struct Tigr {
     i64 rows;
     i64 slots;
     i64 degree;
+    i64 few;
 
     WEFT_DEVICE i64 num_rows() const { return rows; }
     WEFT_DEVICE i64 num_slots() const { return slots; }
@@ -83,6 +84,10 @@ struct Tigr {
     };
     WEFT_DEVICE Ranges ranges(i64 v) const {
         return {load_constant(firsts + v), load_constant(firsts + v + 1), true};
+    }
+    WEFT_DEVICE i64 row_of(i64 v, i64 k) const {
+        const i64 row = load_constant(firsts + v) + k;
+        return row < load_constant(firsts + v + 1) ? row : -1;
     }
 };
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.config import BySide
-from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
+from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, few_rows, register
 from weft.formats.csr import OFFSETS, TARGETS, owners_of
 
 
@@ -23,7 +23,8 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, degree: int) -
     rows = int(firsts[-1])
     vertices = owners_of(firsts, xp.empty(rows, targets.dtype), xp)
     arrays = {"offsets": offsets, "targets": targets, "vertices": vertices, "firsts": firsts}
-    part = Part(rows, targets.size, arrays, {"degree": degree})
+    most = int((firsts[1:] - firsts[:-1]).max()) if n else 0
+    part = Part(rows, targets.size, arrays, {"degree": degree, "few": few_rows(most)})
     return Layout(TIGR, [part], facts={"virtual rows": rows})
 
 
@@ -55,7 +56,7 @@ TIGR = register(
             Kind(
                 "Tigr",
                 (OFFSETS, TARGETS, Array("vertices"), Array("firsts", "int64")),
-                ("degree",),
+                ("degree", "few"),
                 virtual=True,
                 expands=True,
                 wholes=True,

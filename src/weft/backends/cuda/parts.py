@@ -82,10 +82,7 @@ def _rows(kernel: Kernel, side: Side, number: int, source: str, plain: str) -> s
         return "const SomeRows<Vertex> rows{nullptr, format.num_rows()};"
     if source == QUEUE and kind.expands:
         kernel.args.use("row_list")
-        return (
-            "const SomeRows<i64> rows{loop.dense != 0 ? nullptr : a.row_list, "
-            "loop.dense != 0 ? format.num_rows() : loop.listed};"
-        )
+        return "const auto rows = queued_rows(a, loop, format);"
     bits = kernel.options.map_kind == "bitmap"
     members, view = ("BitRows", "bits_of") if bits else ("ByteRows", "bytes_of")
     words = f"loop.dense != 0 ? nullptr : {view}(a, loop.map)"
@@ -138,7 +135,10 @@ def sweep_parts(
     lists = [source == QUEUE and kind.virtual and kind.expands for kind in kinds]
     starts, at = [], len(kernel.phases)
     for listed in lists:
-        first = f"t.loop.dense != 0 ? {at + 1} : {at}" if listed else f"{at}"
+        first = f"{at}"
+        if listed:
+            few = _number(kernel, side_name, way, len(starts), "few")
+            first = f"t.loop.dense != 0 || t.{few} != 0 ? {at + 1} : {at}"
         starts.append(f"t.loop.phase = {first};")
         at += count + listed
     several = at - len(kernel.phases) > 1
@@ -174,6 +174,13 @@ def sweep_parts(
     return starts[0]
 
 
+def _number(kernel: Kernel, side_name: str, way: str, number: int, name: str) -> str:
+    """Return a number of the first part of a kind."""
+    kinds = kernel.options.side(side_name).format.kinds
+    position = sum(kind.copies for kind in kinds[:number])
+    return kernel.args.use("part_number", side_name, way, position, name)
+
+
 def _unless_empty(
     kernel: Kernel, side_name: str, way: str, number: int, go_on: list[str], otherwise: list[str]
 ) -> list[str]:
@@ -181,10 +188,8 @@ def _unless_empty(
     kinds = kernel.options.side(side_name).format.kinds
     if kinds[number].copies > 1:
         return go_on
-    position = sum(kind.copies for kind in kinds[:number])
-    rows = kernel.args.use("part_number", side_name, way, position, "rows")
     return [
-        f"if (t.{rows} != 0) {{",
+        f"if (t.{_number(kernel, side_name, way, number, 'rows')} != 0) {{",
         *(f"    {line}" for line in go_on),
         "} else {",
         *(f"    {line}" for line in otherwise),

@@ -16,6 +16,27 @@ struct SomeRows {
     WEFT_DEVICE bool holds(i64) const { return true; }
 };
 
+// The rows of the vertices of a queue, of a format whose vertices may have several: from a list, or
+// asked of the format one by one if these are few; without a queue, all rows.
+template <class Format, class Vertex>
+struct QueuedRows {
+    const Format& format;
+    const Vertex* queue;
+    const i64* list;
+    i64 count;  // of rows, of the list or of the queue
+    WEFT_DEVICE i64 size() const { return asks() ? count * format.few : count; }
+    WEFT_DEVICE i64 row(i64 i) const {
+        if (queue == nullptr) return i;
+        if (!asks()) return list[i];
+        const u32 shift = static_cast<u32>(format.few / 2);  // of 1, 2 or 4
+        return format.row_of(static_cast<i64>(queue[i >> shift]), i & (format.few - 1));
+    }
+    WEFT_DEVICE bool holds(i64) const { return true; }
+
+ private:
+    WEFT_DEVICE bool asks() const { return queue != nullptr && format.few != 0; }
+};
+
 // The rows of a queue by degree class: a piece of the queue for each.
 template <class Vertex>
 struct ClassRows {
