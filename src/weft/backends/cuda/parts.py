@@ -133,7 +133,8 @@ def sweep_parts(
     skipped = side.schedule.phases - 1 if by_class(kernel, by) else 0
     count = 1 if call else side.schedule.phases - skipped
     lists = [source == QUEUE and kind.virtual and kind.expands for kind in kinds]
-    starts, at = [], len(kernel.phases)
+    starts: list[str] = []
+    at = len(kernel.phases)
     for listed in lists:
         first = f"{at}"
         if listed:
