@@ -54,7 +54,7 @@ from benchmarks.learning_report import Report, Row
 from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
 
 SHORT = 2  # iterations of the shorter of two runs that are compared
-LONG, LONGEST = 12, 96  # of the longer one: more where that is too little to be told from noise
+LONG, LONGEST = 12, 192  # of the longer one: more where that is too little to be told from noise
 SLOW_MS, FEW = 60.0, 5  # a short run from here on is compared with one of few iterations
 WIDTHS = (16, 128, 32, 8, 64, 2, 1)
 NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
@@ -223,7 +223,7 @@ def per_iteration(call: Call, clock: Clock, seconds: float, turns: int) -> tuple
     while True:
         measured, _ = clock.repeat(lambda count=count: call(count), 3, seconds)
         gained = measured.median_ms - short
-        if gained > short / 2 or short > SLOW_MS or count >= LONGEST:
+        if gained > 2 * short or short > SLOW_MS or count >= LONGEST:
             break
         count *= 2
     made = supersteps(call, count) - supersteps(call, SHORT) or turns * (count - SHORT)

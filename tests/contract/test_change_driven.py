@@ -150,6 +150,25 @@ def test_few_changes_are_passed_on_and_many_gathered_anew(direction, wide, renew
     assert found == [{*range(n + 1)} - wide - renewed, wide, renewed]
 
 
+@weft.vertex
+def fade(v):
+    v.x = v.x // 2 + v.gather(lambda u, e: u.x, weft.sum) // 8
+
+
+def test_what_goes_on_by_itself_goes_on():
+    n = 400  # vertices of a path, and some without edges
+    g = weft.Graph.from_edges(range(n - 1), range(1, n), num_vertices=n + 3)
+    first = np.r_[2**40, np.zeros(n - 1, int), 3, 2**20, 0]
+    want = run_interpreted(g, fade, g.state(x=first), mode="iterate")
+    g = placed(g)
+    state = g.state(x=first)
+    with weft.profile() as told:
+        run = g.iterate(fade, state, change_driven=True)
+    np.testing.assert_array_equal(state.x, want.state.fields["x"])
+    assert run.steps == want.outcome.steps > 20
+    assert sum(record.phase == 0 for record in told.records) > run.steps / 2
+
+
 @given(drawn=GRAPHS, seed=st.integers(0, 999), steps=st.sampled_from([1, 3, 70]))
 @settings(max_examples=8, derandomize=True)
 def test_the_interpreter_runs_the_rewritten_program_alike(drawn, seed, steps):

@@ -82,10 +82,14 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     for name in sent:
         hidden[f"sent.{name}"] = hidden[f"before.{name}"] = fields[name]
     facts = facts_of(step)  # what else than a sum may move a vertex
-    everywhere = bool(facts.near & facts.written or facts.reduced or "superstep" in facts.loads)
+    always = bool(facts.reduced or "superstep" in facts.loads)
+    alone = bool(facts.near & facts.written)  # it goes on from where it is, whatever it is told
     spread = _spread(messages, sent, step)
     _drive(step, gathers, messages, written, sent, tolerance)
-    step.wake, step.everywhere = "changed", everywhere
+    step.wake, step.everywhere, step.settled = "changed", always or alone, not always
+    if step.everywhere and step.settled:
+        out = _Body([])
+        spread.active = Block((), out.body, (out.const(True, BOOL),))  # told, if by nothing new
     _tell_moves(whole, written, tolerance)
     whole.wake, whole.everywhere = "all", True
     for gathering, moves_all in ((renew, True), (refresh, False)):

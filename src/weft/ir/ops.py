@@ -169,6 +169,9 @@ class Step:
     priority: Block | None = None
     wake: str = "changed"  # changed, all, neighbors
     everywhere: bool = False  # on="all"
+    # Of a vertex step that runs everywhere after an edge step: whoever neither sent nor got a
+    # message would find what it has, or hardly anything else, and may be left out.
+    settled: bool = False
     order_free: bool = False
     folded: bool = False  # continues the sweep of the step before it
     relaxed: bool = False  # fold: other vertices may be seen as they are

@@ -39,6 +39,7 @@ class Sweep:
     frozen_accept: set[str] = field(default_factory=set)
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
+    keeps_senders: bool = False  # who sent is in its output, beside those that got something
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
     # What the deciding field of `once` rises by with every superstep, if it tells who is in the
     # frontier: a pull then tests the field. 0: it does not.

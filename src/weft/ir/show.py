@@ -10,7 +10,7 @@ import numpy as np
 from weft.ir.ops import ROLES, Block, Program, Reduction, Shape, Step, Value
 
 _ROLES = (("accept", "v"), ("active", "v, before"), ("priority", "v"))
-_FLAGS = ("everywhere", "folded", "relaxed", "order_free")
+_FLAGS = ("everywhere", "settled", "folded", "relaxed", "order_free")
 _PARAMETERS = {"edge": "u, v, e", "vertex": "v"}
 
 
@@ -50,9 +50,7 @@ def show_step(step: Step) -> list[str]:
         words.append(f"by {', '.join(show_reduction(r) for r in step.reductions)}")
     if step.kind == "vertex":
         words.append(f"wake={step.wake}")
-    words += [
-        name for name in ("everywhere", "folded", "relaxed", "order_free") if vars(step)[name]
-    ]
+    words += [name for name in _FLAGS if vars(step)[name]]
     lines = [" ".join(words)]
     for name, block in step.hoisted:
         lines += [f"  {name}(u):", *show_block(block, "    ")]

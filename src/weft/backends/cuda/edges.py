@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weft.backends.cuda.kernel import Kernel, Side
+import itertools
+
+from weft.backends.cuda.kernel import Kernel, Options, Side
 from weft.backends.cuda.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
 from weft.backends.cuda.sorting import (
     arcs_into,
@@ -13,7 +15,7 @@ from weft.backends.cuda.sorting import (
 )
 from weft.backends.cuda.spreading import spread_lanes
 from weft.backends.cuda.text import c_type, size_of
-from weft.backends.cuda.updates import commit_lines, push_update
+from weft.backends.cuda.updates import commit_lines, emit, push_update, stamp, touch_first
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
 from weft.backends.rules import COST, RULES
 from weft.backends.sweeping import buffered_edges, refused
@@ -514,9 +516,37 @@ def _commit_phase(
             f"    const i64 v = {kernel.args.use('touched')}[i];",
             *(f"    {line}" for line in commit_lines(kernel, sweep)),
             "});",
+            *(_senders(kernel) if sweep.keeps_senders else ()),
             "out.end(degree);",
         ]
     if out_kind in ("bitmap", "bytemap") and kind == "counter":
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     collect = _collect(kernel, sweep, k, f"{direction}_commit", out_kind, then)
     return kernel.phase(f"commit_{direction}_{k}", body, [collect])
+
+
+def keep_senders(sweeps: list[Sweep], options: Options) -> None:
+    """Let settled functions run where something was sent or got, in place of everywhere.
+
+    That is where messages are delivered by atomics, and those that send stand in a queue.
+    """
+    for sweep, after in itertools.pairwise(sweeps):
+        step, side = after.steps[0], options.push
+        queued = sweep.mode == "deferred" and side.frontier_in == "queue" and not options.classes
+        pushed = queued and sweep.pull_refused and not sorts_messages(sweep, options)
+        if step.everywhere and step.settled and pushed:
+            step.everywhere, sweep.keeps_senders = False, True
+
+
+def _senders(kernel: Kernel) -> list[str]:
+    """Return the lines that put out who sent and got nothing."""
+    out = kernel.emitter()
+    touch_first(kernel, out, "alone", f"touch({stamp(kernel, 0)}, v, u32(loop.epoch))", True)
+    with out.block("if (alone)"):
+        emit(kernel, out)
+    return [
+        kernel.for_all_emitting("loop.entered"),
+        "    const i64 v = entered_vertex(a, loop, i);",
+        *(f"    {line}" for line in out.lines),
+        "});",
+    ]
