@@ -33,7 +33,14 @@ def test_it_compiles_for_a_gpu(compile_cubin):
     assert compile_cubin(source, kernels, headers, "sm_90").startswith(b"\x7fELF")
 
 
-def test_other_fields_are_left_to_others():
-    assert not can_fill(np.zeros(8, np.int8), ()) and not can_fill(np.zeros((8, 2))[:, 0], ())
-    assert can_fill(np.zeros((8, 2)), ()) and not can_fill(np.zeros((8, 2)), [(1, 2.0)])
-    assert not can_fill(np.zeros(8), [(1, 2.0), (2, 3.0)])
+def test_other_fields_are_filled_one_by_one(compile_cuda):
+    assert can_fill(np.zeros((8, 2)), ()) and not can_fill(np.zeros(8, np.int8), ())
+    starts = [
+        (np.zeros(5, np.int8), -1, [(1, 7)]), (np.zeros((3, 2)), 2.5, [(1, 4.0)]),
+        (np.zeros(4), 1.5, [(0, 2.0), (3, 3.0)]), (np.zeros((3, 2), np.int32), 9, []),
+    ]  # fmt: skip
+    assert [can_fill(array, others) for array, _, others in starts] == [False] * 3 + [True]
+    fill_fields(parse_device("emulated"), starts)
+    assert starts[0][0].tolist() == [-1, 7, -1, -1, -1]
+    assert starts[1][0].tolist() == [[2.5, 2.5], [4.0, 4.0], [2.5, 2.5]]
+    assert starts[2][0].tolist() == [2.0, 1.5, 1.5, 3.0] and (starts[3][0] == 9).all()

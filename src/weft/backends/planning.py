@@ -89,8 +89,12 @@ def first_form(
 ) -> tuple[Any, list[Any]]:
     """Return the compiled form that a request's run tries first, and constants.
 
-    It is kept with the program, by the topology and by what is asked for.
+    It is kept with the program, by the topology and by what is asked for, and among the options of
+    requests that are made again and again.
     """
+    known: tuple[Any, list[Any]] | None = request.options.get("form")
+    if known is not None:
+        return known
     by_topology = request.program.findings.get("made")
     if by_topology is None:
         by_topology = request.program.findings["made"] = weakref.WeakKeyDictionary()
@@ -100,6 +104,13 @@ def first_form(
     if found is None:
         preparation = prepare(request)
         found = made[key] = preparation.compiled(), preparation.constants
+    return found
+
+
+def known_form(request: Request) -> tuple[Any, list[Any]]:
+    """Return what `first_form` returned for a request."""
+    made = request.program.findings["made"][request.topology]
+    found: tuple[Any, list[Any]] = made[asked_of(request), kept_old(request), request.arcs]
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.planning import asked_of
+from weft.backends.planning import asked_of, known_form
 from weft.config import Config
 from weft.engine import profile, watching
 from weft.engine.remembered import changes
@@ -47,12 +47,13 @@ class Ready:
             return edge_columns.in_slots(name, direction, topology)
 
         frontier = np.array([source], topology.index_dtype)
-        run_again(
-            Request(
-                self.program, topology, state.fields, {}, column, state.scalars, frontier,
-                options=self.options,
-            )
+        request = Request(
+            self.program, topology, state.fields, {}, column, state.scalars, frontier,
+            options=self.options,
         )  # fmt: skip
+        run_again(request)
+        if "form" not in self.options:  # the one that was found for it
+            self.options["form"] = known_form(request)
 
 
 _ready: weakref.WeakKeyDictionary[Any, dict[Any, Ready]] = weakref.WeakKeyDictionary()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -287,13 +289,9 @@ def _made(
 
 
 def _fill_together(device: Device, starts: list[Any]) -> None:
-    """Write first values on a GPU, as many fields as possible by one kernel."""
-    from weft.backends.cuda.fills import can_fill, fill_fields
-
-    fill_fields(device, [start for start in starts if can_fill(start[0], start[2])])
-    for array, value, others in starts:
-        if not can_fill(array, others):
-            fill(array, value, others)
+    """Write first values on a GPU, by as few launches as possible."""
+    name = "weft.backends.cuda.fills"
+    (sys.modules.get(name) or import_module(name)).fill_fields(device, starts)
 
 
 def _parameter(name: str, what: Parameter, topology: Topology) -> Array:

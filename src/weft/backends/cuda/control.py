@@ -93,13 +93,14 @@ class Control:
         self._told_loop = self.report[: len(LOOP)]
         self._seen: list[int] = self._told.tolist()
         self.write(**START)
-        self._start = self.staging.copy()
+        self._start, self._begun = self.staging.copy(), None
 
     def begin(self, accumulators: Any) -> None:
         """Set the staging copy to what every run begins with, and the accumulators."""
+        if self._begun is not accumulators:  # the image is that of another program
+            self._start[self._start.size - accumulators.size :] = accumulators
+            self._begun = accumulators
         self.staging[:] = self._start
-        if accumulators.size:
-            self.staged["accumulators"][:] = accumulators
 
     def stage_scalar(self, position: int, held: Any) -> None:
         """Set a scalar in the staging copy, from an array of one element."""
@@ -113,7 +114,10 @@ class Control:
             view[at] = value
 
     def upload(self, frontier: Any = None) -> None:
-        """Bring the staging copy to the device, and the vertices of the first frontier if any."""
+        """Bring the staging copy to the device, and the vertices of the first frontier if any.
+
+        Until a kernel tells otherwise, the loop is where it begins.
+        """
         nbytes = self._ahead
         if isinstance(frontier, np.ndarray) and frontier.size <= FEW:
             self._few[: frontier.size] = frontier

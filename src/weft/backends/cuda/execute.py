@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.adjacency import fitting_dtype
 from weft.backends.cuda import workspace as workspaces
-from weft.backends.cuda.binding import STEADY, Binder
+from weft.backends.cuda.binding import STEADY, Binder, flat
 from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
@@ -160,7 +160,7 @@ def execute(request: Request) -> Outcome:
     asked = asked_of(request)
     compiled, constants = first_form(request, asked, prepare)
     preparation: Preparation | None = None
-    workspace = workspaces.take(request.topology, driver)
+    workspace, idle = workspaces.take(request.topology, driver)
     while True:
         run = _Run(request, compiled, constants, workspace, asked)
         refuted = run.drive()
@@ -169,7 +169,7 @@ def execute(request: Request) -> Outcome:
         preparation = preparation or prepare(request)
         compiled = preparation.without(refuted)
     outcome = run.outcome()
-    workspaces.give_back(request.topology, workspace)
+    idle.append(workspace)
     return outcome
 
 
@@ -257,16 +257,18 @@ class _Run:
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
-        control.write(epoch=workspace.epoch, delta=float(request.options.get("delta") or 0.0))
         frontier = request.frontier
         if request.arcs:
             count = topology.num_arcs if frontier is None else len(frontier)
-            control.write(size=count, edges=count, dense=2)
+            control.write(epoch=workspace.epoch, size=count, edges=count, dense=2)
         elif frontier is None:
             arcs = topology.num_arcs
-            control.write(size=self.n, dense=1, edges=arcs, explored=arcs)
+            control.write(epoch=workspace.epoch, size=self.n, dense=1, edges=arcs, explored=arcs)
         else:
-            control.write(size=len(frontier), queued=1)
+            control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
+        delta = request.options.get("delta")
+        if delta is not None:
+            control.write(delta=float(delta))
         for position, held in enumerate(request.scalars.values()):
             control.stage_scalar(position, held)
         control.upload(None if request.arcs else frontier)
@@ -279,7 +281,10 @@ class _Run:
             limit = len(self.request.trail)
         ring_size = RECORDS if self.request.options.get("report") is not None else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
-        given = [self.binder.bind(*binding) for binding in self.plan.open]
+        given = [
+            flat(self.request.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
+            for b in self.plan.open
+        ]
         key = (limit, ring_size, self.binder.trail_room, self.binder.trail_steps)
         packed = self.plan.packed.get(key)
         if packed is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.render import read_header
 from weft.devices import Device
-from weft.filling import WORD, words_of
+from weft.filling import WORD, fill, words_of
 
 Start = tuple[Any, Any, Sequence[tuple[int, Any]]]  # a field, its value, and others at some items
 
@@ -27,33 +27,42 @@ _own = threading.local()  # arguments: two threads must not use the same
 
 
 def can_fill(array: Any, others: Sequence[Any]) -> bool:
-    """Whether a field can be filled: of whole words, side by side, one item another at most."""
+    """Whether a field can be filled with others: of whole words, one item another at most."""
     alone = not others or (len(others) == 1 and array.ndim == 1)
-    return alone and array.itemsize in SIZES and bool(array.flags.c_contiguous)
+    return alone and array.itemsize in SIZES
 
 
 def fill_fields(device: Device, starts: Sequence[Start]) -> None:
-    """Write the first values of fields, which begin memory of their own."""
-    driver = driver_of(device.kind, device.index)
-    for first in range(0, len(starts), TOGETHER):
-        given: list[Any] = []
-        most = 0
-        for array, value, others in starts[first : first + TOGETHER]:
-            dtype = array.dtype
-            words = words_of(value, dtype)
-            count = array.size * len(words)
-            most = max(most, count)
-            given += [array, count, words[0], words[-1]]
-            if others:
-                ((place, other),) = others
-                own = words_of(other, dtype)
-                given += [place * len(own), own[0], own[-1], len(own)]
-            else:
-                given += [-1, 0, 0, 0]
-        while len(given) < TOGETHER * PARAMETERS:
-            given += [given[0], *[0] * (PARAMETERS - 1)]
-        grid = max(1, min(-(-most // (4 * BLOCK)), BLOCKS_EACH * driver.limits.multiprocessors))
-        driver.launch(_kernel(driver), _arguments(driver), given, grid=grid, block=BLOCK)
+    """Write the first values of fields, each of which has just been made."""
+    together = []
+    for start in starts:
+        if can_fill(start[0], start[2]):
+            together.append(start)
+        else:
+            fill(*start)
+    for first in range(0, len(together), TOGETHER):
+        _fill(driver_of(device.kind, device.index), together[first : first + TOGETHER])
+
+
+def _fill(driver: Any, starts: Sequence[Start]) -> None:
+    given: list[Any] = []
+    most = 0
+    for array, value, others in starts:
+        dtype = array.dtype
+        words = words_of(value, dtype)
+        count = array.size * len(words)
+        most = max(most, count)
+        if others:
+            ((place, other),) = others
+            own = words_of(other, dtype)
+            other_words = (place * len(own), own[0], own[-1], len(own))
+        else:
+            other_words = (-1, 0, 0, 0)
+        given += [array, count, words[0], words[-1], *other_words]
+    while len(given) < TOGETHER * PARAMETERS:
+        given += [given[0], *[0] * (PARAMETERS - 1)]
+    grid = max(1, min(-(-most // (4 * BLOCK)), BLOCKS_EACH * driver.limits.multiprocessors))
+    driver.launch(_kernel(driver), _arguments(driver), given, grid=grid, block=BLOCK)
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:

@@ -82,20 +82,14 @@ _lock = threading.Lock()
 _idle: weakref.WeakKeyDictionary[Topology, list[Workspace]] = weakref.WeakKeyDictionary()
 
 
-def take(topology: Topology, driver: Any) -> Workspace:
-    """Return a workspace for a run on a topology."""
+def take(topology: Topology, driver: Any) -> tuple[Workspace, list[Workspace]]:
+    """Return a workspace for a run on a topology, and the list that it is put on afterwards."""
     with _lock:
         idle = _idle.setdefault(topology, [])
         for position, workspace in enumerate(idle):
             if workspace.driver is driver:
-                return idle.pop(position)
-    return Workspace(driver)
-
-
-def give_back(topology: Topology, workspace: Workspace) -> None:
-    """Keep a workspace for the next run."""
-    with _lock:
-        _idle.setdefault(topology, []).append(workspace)
+                return idle.pop(position), idle
+    return Workspace(driver), idle
 
 
 def held_bytes(topology: Topology) -> int:
