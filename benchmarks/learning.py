@@ -63,7 +63,9 @@ TOLERANCE, MOST = 1e-4, 200
 # Belief propagation needs two states, and what solves ends at 64.
 WIDTHS_OF = {"ALS": (16, 32, 8, 2), "BP": (16, 128, 32, 8, 64, 2)}
 TELLING = 2  # widths that all tasks are measured with before others come
-SMALL = 12  # scale of the graphs on which programs are found ahead
+# Scale of the graphs on which programs are found ahead: rows are of the same kind as in large ones.
+SMALLEST, SMALL = 12, {"social": 16}
+SECOND = ("MMR", "BP")  # tasks of which a call runs two programs
 # Frameworks that the thesis compares with, as configurations, and the speed-up that it reports.
 MODES = {
     "push, changes": (51.2, {"direction": "push", "change_driven": True}),
@@ -321,30 +323,42 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {first}"
 
 
-def compile_all(groups: list[Group], bench: Bench, ahead: Ahead) -> dict[Group, list[Any]]:
-    """Begin to compile what the groups will run, found on small graphs of the same kinds."""
-    found: dict[Group, list[Any]] = {}
-    if ahead.driver is None:
-        return found
-    small: dict[str, Any] = {}
+class Preparing:
+    """Compiles what groups will run, found on small graphs of the same kinds, while others run."""
 
-    def begin(group: Group) -> None:
-        if group.graph not in small:
-            small[group.graph] = make_graph(group.graph, SMALL, bench.device)
-        task = Task(group.task, small[group.graph], group.k)
-        calls = [*iterations(group, task, bench).items(), *endings(group, task).items()]
+    def __init__(self, bench: Bench, ahead: Ahead) -> None:
+        self.bench, self.ahead = bench, ahead
+        self._small: dict[str, Any] = {}
+        self._begun: dict[Group, list[Any]] = {}
+        self._twice: set[Group] = set()
+
+    def begin(self, group: Group) -> None:
+        """Begin to compile the programs of a group: those that each of its calls comes to first."""
+        if self.ahead.driver is None:
+            return
+        if group.graph not in self._small:
+            scale = SMALL.get(group.graph, SMALLEST)
+            self._small[group.graph] = make_graph(group.graph, scale, self.bench.device)
+        task = Task(group.task, self._small[group.graph], group.k)
+        calls = [*iterations(group, task, self.bench).items(), *endings(group, task).items()]
         own = [call for name, call in calls if name.startswith("weft") or name in MODES]
-        begun = ahead.begin([lambda call=call: call(1) for call in own])
-        found.setdefault(group, []).extend(begun)
+        begun = self.ahead.begin([lambda call=call: call(1) for call in own])
+        self._begun.setdefault(group, []).extend(begun)
 
-    twice = [group for group in groups if group.task == "MMR"]  # which has two programs
-    for group in (*twice, *(group for group in groups if group.task != "MMR")):
-        begin(group)
-    for group in twice:
-        for future in found[group]:
-            future.exception()
-        begin(group)
-    return found
+    def look_ahead(self, groups: list[Group]) -> None:
+        """Begin with the second programs of groups whose first ones are ready."""
+        for group in groups:
+            ready = all(future.done() for future in self._begun.get(group, []))
+            if group.task in SECOND and group not in self._twice and ready:
+                self._twice.add(group)
+                self.begin(group)
+
+    def wait(self, group: Group) -> None:
+        """Wait for the programs of a group; what failed fails again where it is told."""
+        for _ in range(2):
+            for future in self._begun.get(group, []):
+                future.exception()
+            self.look_ahead([group])
 
 
 def main() -> int:
@@ -377,15 +391,17 @@ def main() -> int:
     groups = plan(args.graphs, args.tasks, args.widths)
     groups = [g for g in groups if not args.sections or g.section in args.sections]
     ahead = Ahead(args.device)
-    begun = compile_all(groups, bench, ahead)
+    preparing = Preparing(bench, ahead)
+    for group in groups:
+        preparing.begin(group)
     print(f"[{time.perf_counter() - began:5.1f} s] programs found", flush=True)
     section = ""
-    for group in groups:
+    for number, group in enumerate(groups):
         if left() < 10:
             report.skipped.append(f"{group.section}: {group.graph} {group.task} k={group.k}")
             continue
-        for future in begun.get(group, []):
-            future.exception()  # waits; what failed fails again where it is told
+        preparing.wait(group)
+        preparing.look_ahead(groups[number + 1 : number + 9])
         if group.section != section:
             section = group.section
             print(f"[{time.perf_counter() - began:5.1f} s] {section}\n{reporting.HEAD}", flush=True)
