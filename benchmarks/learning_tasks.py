@@ -12,7 +12,7 @@ from benchmarks import learning_rivals as rivals
 from weft.learning import beliefs
 
 TASKS = ("LP", "BP", "MMR", "MML", "ALS", "SUM")
-GRAPHS = ("kron", "citation", "road", "social")
+GRAPHS = ("kron", "social", "road", "citation")
 ALPHA, RIDGE, MODES = 0.8, 0.1, 3
 SKEWED = 64  # a product of more messages than these has no float32: logarithms are added there
 

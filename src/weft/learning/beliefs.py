@@ -45,6 +45,10 @@ from weft.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
+# What a belief may move before others are told, as a part of the tolerance of messages: less of it
+# is left for the supersteps of all that follow.
+HELD_BACK = 4
+
 
 class Beliefs(NamedTuple):
     """What `belief_propagation` found.
@@ -193,8 +197,8 @@ def belief_propagation(
     log_domain
         Whether to compute with logarithms: for vertices with many neighbours.
     config
-        How to run it. With `change_driven` only those whose belief moved by more than `tol` pass
-        on, in logarithms; supersteps of all follow until no message moves by more than that.
+        How to run it. With `change_driven` only those whose belief moved by more than `tol` / 4
+        pass on, in logarithms; supersteps of all follow until no message moves by more than `tol`.
 
     Returns
     -------
@@ -246,7 +250,7 @@ def belief_propagation(
             potential=parameter(shared, kind),
         )  # fmt: skip
         config = replace(config, change_driven=False)
-        only = passing_changes(column, turned, mode, float(damping), tol)
+        only = passing_changes(column, turned, mode, float(damping), tol / HELD_BACK)
         first = g.iterate(only, changing, edge_state=messages, max_iter=max_iter, config=config)
         # All pass on once more, from here: that tells how far it is from rest, and ends drift.
         state.belief, steps = changing.belief, first.steps

@@ -15,6 +15,7 @@ from weft.backends.cuda.text import c_type, items_of
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
 
 MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
+FEW_CHUNKED = 4  # where it makes hardly any difference
 CHUNK = 256  # slots whose float32 messages are added before they join the rest of the row
 Edge = Callable[[], str]
 
@@ -47,12 +48,12 @@ class Accumulator:
             self._starts.append(filled(identity, dtype, shape))
         # A long row of float32 keeps its precision: numbers are added as float64, which costs no
         # test per arc, features in chunks, which costs no conversions. Rows that are not `long`, or
-        # that many take together, are such chunks themselves.
+        # that many take together, are such chunks themselves: more than a few features do without.
         dtype, shape = self.kinds[0]
         long_sum = reduction.name == "sum" and dtype == FLOAT32
         self._wide = long_sum and not shape
-        few = items_of(shape, renderer.feature_lanes) <= MOST_CHUNKED
-        self._chunks = f"{self._names[0]}_chunks" if long_sum and long and shape and few else ""
+        few = items_of(shape, renderer.feature_lanes) <= (MOST_CHUNKED if long else FEW_CHUNKED)
+        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape and few else ""
         self._ended = False
         # Whether `any` has a message: only who merges partial results has to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""

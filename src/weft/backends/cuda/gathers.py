@@ -44,7 +44,8 @@ from weft.ir.ops import ELEMENTWISE, INT64, Block, Step, Value, identity_of, pay
 from weft.ir.plan import Sweep
 
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
-MOST_AT_END = 8  # registers for vectors that are loaded with the row, but used at its end
+# Registers for vectors that are loaded with the row, but used at its end: where rows are short.
+MOST_AT_END = 8
 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
@@ -219,9 +220,10 @@ def _row_at_end(
         field = attr[:2] == ("field", "v") and attr[2] not in others
         if not (field or attr in (("out_degree", "v"), ("in_degree", "v"))):
             continue
-        room -= _registers([value], kernel.spread_lanes) if value.shape else 0
-        if value.shape and room < 0:
-            continue
+        if value.shape:
+            room -= _registers([value], kernel.spread_lanes)
+            if room < 0 or _rows(kernel) != "whole":
+                continue
         name = f"x{len(visitor.row)}"
         if _is_length(kernel, attr, way):  # which is at hand
             text = cast("(format.end(v) - format.begin(v))", INT64, value.dtype)
