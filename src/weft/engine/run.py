@@ -185,9 +185,15 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
 
 
 def run_again(request: Request) -> Outcome:
-    """Run a request of the same kind as one that ran before, which nobody watches."""
-    with request.topology.device.current(lambda: _lighter(request)):
+    """Run a request of the same kind as one that ran before, which nobody watches.
+
+    Its device must be the present one already.
+    """
+    try:
         return _executed(request)
+    except MemoryError:
+        with request.topology.device.current(lambda: _lighter(request)):
+            raise  # as an error that tells what needs less
 
 
 def _executed(request: Request) -> Outcome:

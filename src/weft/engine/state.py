@@ -249,8 +249,9 @@ def _write(field: Array, new: Any, places: Places, device: Device) -> None:
         field[item] = own
 
 
-_RESERVED = ("id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars",
-             "parameters")  # fmt: skip
+_RESERVED = frozenset({
+    "id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars", "parameters",
+})  # fmt: skip
 
 
 def make_state(

@@ -57,7 +57,7 @@ def _fill(driver: Any, starts: Sequence[Start]) -> None:
             own = words_of(other, dtype)
             other_words = (place * len(own), own[0], own[-1], len(own))
         else:
-            other_words = (-1, 0, 0, 0)
+            other_words = (count, 0, 0, 0)  # beyond the end
         given += [array, count, words[0], words[-1], *other_words]
     while len(given) < TOGETHER * PARAMETERS:
         given += [given[0], *[0] * (PARAMETERS - 1)]

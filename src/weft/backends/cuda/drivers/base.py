@@ -118,7 +118,9 @@ class Driver(Protocol):
         self, kernel: Kernel, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
         grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
     ) -> None:  # fmt: skip
-        """Start a kernel: arrays are passed by address, NumPy scalars by value, ints as `i64`.
+        """Start a kernel: arrays are passed by address, NumPy scalars by value.
+
+        Ints, which are `i64` to a kernel, must not be negative.
 
         What is given goes to the open places of packed arguments, in order.
         """

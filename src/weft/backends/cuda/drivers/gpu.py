@@ -280,7 +280,7 @@ class GpuDriver:
         kernel.divide_memory(grid, shared_bytes)
         if isinstance(arguments, Packed):
             words: _Words = arguments.ready
-            words.set(arguments.open, [_word(argument) for argument in given])
+            words.set(arguments.open, [a if type(a) is int else _word(a) for a in given])
         else:
             words = _Words([_word(argument) for argument in arguments])
         stream = self.xp.cuda.get_current_stream().ptr
@@ -444,7 +444,7 @@ def _attributes(cluster: int, cooperative: bool) -> list[Any]:
 def _word(argument: Any) -> int:
     """Return an argument as the word that its bytes begin."""
     if type(argument) is int:
-        return argument & (2**64 - 1)
+        return argument
     if isinstance(argument, np.generic):
         return int.from_bytes(argument.tobytes(), "little")
     if isinstance(argument, _Pinned):

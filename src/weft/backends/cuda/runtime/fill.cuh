@@ -13,13 +13,13 @@ struct FilledField {
     void* memory;  // begins where 16 bytes can be written at once
     i64 count;     // of words
     i64 even, odd;
-    i64 place;     // the first word of the item that is another; -1: none is
+    i64 place;     // the first word of the item that is another
     i64 other_even, other_odd;
-    i64 words;     // of an item
+    i64 words;     // of that item; 0: there is none
 
     WEFT_DEVICE u64 word(i64 i) const {
         const i64 within = i - place;
-        if (place >= 0 && within >= 0 && within < words) {
+        if (within >= 0 && within < words) {
             return static_cast<u32>(within == 0 ? other_even : other_odd);
         }
         return static_cast<u32>((i & 1) == 0 ? even : odd);
