@@ -99,6 +99,7 @@ struct RegularRows {
         else word = load_constant(reinterpret_cast<const u64*>(near + 2 * at));
         const i64 first = vertex(row) >> bits << bits;
         const u32 width = bits <= 8 ? 8 : 16;
+        WEFT_UNROLL(4)
         for (u32 k = 0; k < 4; ++k) {
             targets[k] = first + static_cast<i64>(word >> (k * width) & ((u64(1) << width) - 1));
         }
@@ -108,6 +109,7 @@ struct RegularRows {
  private:
     static WEFT_DEVICE void load_four(const i32* words, i64 (&targets)[4]) {
         const auto* pairs = reinterpret_cast<const u64*>(words);
+        WEFT_UNROLL(2)
         for (u32 k = 0; k < 2; ++k) {
             const u64 pair = load_constant(pairs + k);
             targets[2 * k] = static_cast<i64>(static_cast<i32>(pair));
@@ -115,6 +117,7 @@ struct RegularRows {
         }
     }
     static WEFT_DEVICE void load_four(const i64* words, i64 (&targets)[4]) {
+        WEFT_UNROLL(4)
         for (u32 k = 0; k < 4; ++k) targets[k] = load_constant(words + k);
     }
 };

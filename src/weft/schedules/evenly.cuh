@@ -33,9 +33,10 @@ WEFT_DEVICE u32 starts_in(i64 window, bool some, i64 start, u32 width) {
 }
 
 // Whether there are registers for the messages of several windows: with larger ones than a target and
-// a word, or a second part to come, they are spilled, and that costs more than is won.
-template <class Visitor>
-constexpr bool is_light = Visitor::batches && !Visitor::settles &&
+// a word, a second part to come, or vertices to be kept beside rows, they are spilled, and that costs
+// more than is won.
+template <class Format, class Visitor>
+constexpr bool is_light = Visitor::batches && !Visitor::settles && !Format::splits &&
                           sizeof(typename Visitor::Message) <= 16;
 
 // Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of several
@@ -185,7 +186,7 @@ template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
                            unsigned char* memory, const Share& mine) {
     constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
-                           is_light<Visitor> && Format::full_rows;
+                           is_light<Format, Visitor> && Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;

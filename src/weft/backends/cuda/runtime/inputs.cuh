@@ -20,7 +20,7 @@ struct SomeRows {
 // asked of the format one by one if these are few; without a queue, all rows.
 template <class Format, class Vertex>
 struct QueuedRows {
-    const Format& format;
+    const Format format;  // a reference would keep it in memory
     const Vertex* queue;
     const i64* list;
     i64 count;  // of rows, of the list or of the queue

@@ -62,10 +62,9 @@ WEFT_DEVICE auto entered_rows(const Args& a, const Loop& loop) {
 template <class Args, class Format>
 WEFT_DEVICE auto queued_rows(const Args& a, const Loop& loop, const Format& format) {
     using Vertex = typename Pointed<decltype(a.queue_0)>::type;
-    using Rows = QueuedRows<Format, Vertex>;
-    if (loop.dense != 0) return Rows{format, nullptr, nullptr, format.num_rows()};
-    return Rows{format, queue_of(a, loop.queue), a.row_list,
-                format.few != 0 ? loop.size : loop.listed};
+    const i64 queued = format.few != 0 ? loop.size : loop.listed;
+    return QueuedRows<Format, Vertex>{format, loop.dense != 0 ? nullptr : queue_of(a, loop.queue),
+                                      a.row_list, loop.dense != 0 ? format.num_rows() : queued};
 }
 template <class Args>
 WEFT_DEVICE auto class_rows(const Args& a, const Loop& loop) {
