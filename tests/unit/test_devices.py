@@ -140,6 +140,11 @@ def test_running_out_of_memory_names_what_needs_less(cupy, monkeypatch):
     assert buffers[0]() is None, "what the run held is given back while the error is looked at"
     monkeypatch.setattr(engine, "execute", run_on_host)
     assert g.run(step, state).tolist() == []
+    weft.bfs(g, 0)  # from now on ready
+    monkeypatch.setattr(engine, "execute", greedy)
+    with pytest.raises(DeviceMemoryError, match=r"4.0 MB was needed(.|\n)*keep='out'"):
+        weft.bfs(g, 0)
+    assert buffers[1]() is None
 
 
 def test_driver_version_is_none_or_a_number():
