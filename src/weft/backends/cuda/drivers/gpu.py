@@ -22,7 +22,7 @@ from weft.cachedir import cache_dir
 from weft.errors import DeviceError
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
-LOOKS = 32  # at a kernel's last word, before other threads have a turn
+LOOKS = 16  # at a kernel's last word, between two looks at the clock
 TO_DEVICE = 1  # cudaMemcpyHostToDevice
 NAP_S = 0.00005
 UNASKED_SHARED_BYTES = 48 * 1024
@@ -333,7 +333,6 @@ class GpuDriver:
                             return
                     if limit is not None:
                         limit.check()
-                    time.sleep(0)  # other threads may go on
             event = getattr(self._own, "event", None)
             if event is None:
                 event = self._own.event = self.xp.cuda.Event(disable_timing=True)
