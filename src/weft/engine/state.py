@@ -272,7 +272,9 @@ def _made(
     for name, what in declared.items():
         if name in _RESERVED or name.startswith("_"):
             raise FieldError(f"{name!r} cannot be the name of a field: it has a meaning already.")
-        if isinstance(what, Scalar):
+        if isinstance(what, Full) and not callable(what.value):
+            fields[name] = _filled(name, what, topology, length, starts)
+        elif isinstance(what, Scalar):
             if edges:
                 raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
             scalars[name] = np.array(
@@ -283,7 +285,7 @@ def _made(
                 raise FieldError(f"{name!r}: parameters belong to g.state, not to edge state.")
             parameters[name] = _parameter(name, what, topology)
         else:
-            fields[name] = _field(name, what, topology, columns, length, edges, starts)
+            fields[name] = _field(name, what, topology, columns, length, edges)
     if starts:
         _fill_together(topology.device, starts)
     return State(fields, scalars, parameters)
@@ -312,27 +314,29 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
     return types.check_dtype(dtype, f"field {name!r}")
 
 
+def _filled(name: str, what: Full, topology: Topology, length: int, starts: list[Any]) -> Array:
+    """Return a field that starts as one value; a GPU fills it later, with those in `starts`."""
+    if what.places:
+        _check_places(name, what.places, length)
+    dtype, shape, value = what.settled(name, topology)
+    result: Array = topology.xp.empty((length, *shape) if shape else length, dtype)
+    if type(value) is not int and type(value) is not float:
+        _write(result, value, what.places, topology.device)
+    elif topology.device.kind == "cuda" and length:
+        starts.append((result, value, what.places))
+    else:
+        fill(result, value, what.places)
+    return result
+
+
 def _field(
-    name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool,
-    starts: list[Any],
-) -> Array:  # fmt: skip
+    name: str, what: Any, topology: Topology, columns: Any, length: int, edges: bool
+) -> Array:
     xp = topology.xp
     if isinstance(what, Full):
         _check_places(name, what.places, length)
-        if callable(what.value):
-            kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
-            result = _computed(name, what.value, topology, columns, edges, kind)
-        else:
-            dtype, shape, value = what.settled(name, topology)
-            result = xp.empty((length, *shape) if shape else length, dtype)
-            if type(value) is int or type(value) is float:
-                if topology.device.kind == "cuda" and result.size:
-                    starts.append((result, value, what.places))
-                else:
-                    fill(result, value, what.places)
-            else:
-                _write(result, value, what.places, topology.device)
-            return result
+        kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
+        result = _computed(name, what.value, topology, columns, edges, kind)
         for item, own in what.places:
             result[item] = own
         return result
