@@ -26,11 +26,12 @@ import numpy as np
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.devices import as_array, module_of
-from weft.engine.state import full, parameter, scalar
+from weft.engine.state import State, full, parameter, scalar
 from weft.errors import ConfigError, FieldError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
+from weft.ir.ops import WIDE_SHARE
 from weft.learning.inputs import (
     check_finite,
     check_fraction,
@@ -96,8 +97,15 @@ def message_in_logs(column: str | None, turned: bool, mode: str) -> Any:
     return make
 
 
-def passing(column: str | None, turned: bool, mode: str, damping: float, log: bool) -> Any:
-    """Return one superstep: messages over all arcs, then beliefs."""
+def passing(
+    column: str | None, turned: bool, mode: str, damping: float, log: bool,
+    told: float | None = None,
+) -> Any:  # fmt: skip
+    """Return one superstep: messages over all arcs, then beliefs.
+
+    With `told`, in logarithms, it also counts the arcs of those whose belief moves further than
+    that, and keeps the beliefs that messages were made of.
+    """
     over = product_with_potential(column, turned, mode)
     scaled_log = message_in_logs(column, turned, mode)
 
@@ -122,6 +130,7 @@ def passing(column: str | None, turned: bool, mode: str, damping: float, log: bo
 
     @vertex
     def believe(v: Any) -> None:
+        before = v.belief
         if log:
             belief = v.prior + v.product
             v.belief = belief - fn.logsumexp(belief)
@@ -129,15 +138,22 @@ def passing(column: str | None, turned: bool, mode: str, damping: float, log: bo
         else:
             v.belief = fn.normalize(v.prior * v.product)
             v.product = 1
+        if told is not None:
+            moved = fn.any_changed(fn.exp(v.belief), fn.exp(before), told)
+            arcs = fn.where(moved, fn.cast(v.out_degree, np.int64), 0)
+            fn.reduce("moving", arcs, monoids.sum)
+            v.told = before
         v.changed = True
 
     return fold(pass_on, believe)
 
 
-def passing_changes(column: str | None, turned: bool, mode: str, damping: float, tol: float) -> Any:
-    """Return a superstep in which those whose belief moved pass on, in logarithms.
+def passing_changes(
+    column: str | None, turned: bool, mode: str, damping: float, tol: float
+) -> tuple[Any, Any]:
+    """Return a superstep in which those whose belief moved pass on, and who those are at first.
 
-    What a message was is taken out of the product, what it is now put in.
+    What a message was is taken out of the product, what it is now put in; in logarithms.
     """
     make = message_in_logs(column, turned, mode)
 
@@ -156,7 +172,13 @@ def passing_changes(column: str | None, turned: bool, mode: str, damping: float,
         v.told = fn.where(moved, v.belief, v.told)
         v.changed = moved
 
-    return fold(pass_change, believe)
+    @vertex
+    def begin(v: Any) -> None:
+        moved = fn.any_changed(fn.exp(v.belief), fn.exp(v.told), tol)
+        v.told = fn.where(moved, v.belief, v.told)
+        v.changed = moved
+
+    return fold(pass_change, believe), begin
 
 
 @on_its_device
@@ -232,34 +254,64 @@ def belief_propagation(
     column, shared, turned = _potentials(g, potential, k)
     driven = config is not None and bool(config.change_driven)
     log_domain = log_domain or driven
-    step = passing(column, turned, mode, float(damping), log_domain)
+    held_back = tol / HELD_BACK if driven else None
+    step = passing(column, turned, mode, float(damping), log_domain, held_back)
     if log_domain:
         with np.errstate(divide="ignore"):
             prior = module_of(prior).log(prior)
     kind = prior.dtype
     start = 0 if log_domain else 1
-    state = g.state(
-        prior=prior, belief=prior, product=full(start, kind, k),
-        potential=parameter(shared, kind), error=scalar(np.inf),
-    )  # fmt: skip
+    fields = {
+        "prior": prior, "belief": prior, "product": full(start, kind, k),
+        "potential": parameter(shared, kind), "error": scalar(np.inf),
+    }  # fmt: skip
     messages = g.edge_state(message=full(start, kind, k))
-    steps = 0
     if config is not None and driven:
-        changing = g.state(
-            prior=prior, belief=prior, told=prior, product=full(0, kind, k),
-            potential=parameter(shared, kind),
-        )  # fmt: skip
+        state = g.state(**fields, told=prior, moving=scalar(0), few=scalar(0))
         config = replace(config, change_driven=False)
         only = passing_changes(column, turned, mode, float(damping), tol / HELD_BACK)
-        first = g.iterate(only, changing, edge_state=messages, max_iter=max_iter, config=config)
-        # All pass on once more, from here: that tells how far it is from rest, and ends drift.
-        state.belief, steps = changing.belief, first.steps
-    run = g.iterate(
-        step, state, edge_state=messages, until=lambda error: error <= tol,
-        max_iter=max(max_iter - steps, 1), direction=pulled(config), config=config,
-    )  # fmt: skip
+        steps, converged = _by_changes(g, step, *only, state, messages, tol, max_iter, config)
+    else:
+        state = g.state(**fields)
+        run = g.iterate(
+            step, state, edge_state=messages, until=lambda error: error <= tol, max_iter=max_iter,
+            direction=pulled(config), config=config,
+        )  # fmt: skip
+        steps, converged = run.steps, run.converged
     beliefs = module_of(prior).exp(state.belief) if log_domain else state.belief
-    return Beliefs(beliefs, steps + run.steps, run.converged)
+    return Beliefs(beliefs, steps, converged)
+
+
+def _by_changes(
+    g: Graph, step: Any, only: Any, begin: Any, state: State, messages: State, tol: float,
+    max_iter: int, config: Config,
+) -> tuple[int, bool]:  # fmt: skip
+    """Let all pass on while many beliefs move, then those whose belief did, then all again."""
+
+    def all_pass_on(few: int, most: int) -> Any:
+        state.few = few
+        return g.iterate(
+            step, state, edge_state=messages,
+            until=lambda error, moving, few: (error <= tol) | (moving <= few),
+            max_iter=most, direction=pulled(config), config=config,
+        )  # fmt: skip
+
+    first = all_pass_on(g.topology.num_arcs // WIDE_SHARE, max_iter)
+    if not first.converged or state.error <= tol:
+        return first.steps, first.converged
+    xp = module_of(state.prior)
+    # But for a constant of each vertex, which makes no difference.
+    with np.errstate(invalid="ignore"):
+        state.product = xp.where(xp.isfinite(state.prior), state.belief - state.prior, 0)
+    moved = g.run(begin, state, config=config)
+    some = g.iterate(
+        only, state, moved, edge_state=messages, max_iter=max_iter - first.steps, config=config
+    )
+    state.product = 0
+    # That tells how far it is from rest, and ends drift.
+    steps = first.steps + some.steps
+    last = all_pass_on(-1, max(max_iter - steps, 1))
+    return steps + last.steps, last.converged
 
 
 def _check_options(g: Graph, mode: str, damping: float) -> None:
