@@ -26,6 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import gpu_graphs, gpu_report, handwritten
+from benchmarks.gpu_timing import OF_PROGRAMS
 
 AIM = 1.05
 RUNS = 7
@@ -49,6 +50,8 @@ class Launches:
         self.spans, self.wall_ms = [], 0.0
 
         def launch(kernel: Any, *arguments: Any, grid: int, block: int, **options: Any) -> None:
+            if kernel.name not in OF_PROGRAMS:  # first values are written on both sides, untimed
+                return original(kernel, *arguments, grid=grid, block=block, **options)
             if grid > 1:
                 self.grid, self.block = grid, block
             with self.timed():

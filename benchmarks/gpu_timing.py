@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+# What programs are launched by; other kernels prepare them, as writing first values does.
+OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_one", "turn")
+
 
 @dataclass
 class Times:
