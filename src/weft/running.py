@@ -14,7 +14,7 @@ from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
 from weft.engine.change_driven import hidden_state
 from weft.engine.frontier import Frontier, Trail, make_frontier
-from weft.engine.ready import find, keep
+from weft.engine.ready import find, is_watched, keep
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import Full, State, make_state
@@ -241,15 +241,18 @@ class Running:
         """
         state = self.state(**fields)
         columns, version = self._edge.stored(), self._history.version
-        ready = None if self._vertex.stored() else find(version, functions, config, columns)
-        if ready is not None:
-            ready.run(self._topology, state, self._edge, source)
-            return state
+        ready = None
+        if not self._vertex.stored():  # vertex columns are fields too
+            ready = find(version, functions, config, state, columns)
+            if ready is not None and ready.options is not None and not is_watched():
+                ready.run(self._topology, state, self._edge, source)
+                return state
         self.iterate(functions, state, [source], config=config)
-        program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
-        checked = self._config_of(program, config)
-        if not self._vertex.stored() and self._held_for(program, checked) is self._topology:
-            keep(version, functions, config, checked, program, self._topology, columns)
+        if ready is None and not self._vertex.stored():
+            program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
+            checked = self._config_of(program, config)
+            held = self._held_for(program, checked)
+            keep(version, functions, config, checked, program, held, state, columns)
         return state
 
     def _config_of(self, program: Program, config: Config | None) -> Config:

@@ -15,12 +15,13 @@ from weft.engine import ready, remembered
 
 @pytest.fixture
 def found(monkeypatch):
-    """Whether each call was ready."""
+    """Whether each call was ready; None where it was known not to be."""
     seen = []
 
     def find(*arguments):
         result = ready.find(*arguments)
-        seen.append(result is not None)
+        refused = result is not None and result.options is None
+        seen.append(None if refused else result is not None and not ready.is_watched())
         return result
 
     monkeypatch.setattr(running, "find", find)
@@ -73,13 +74,21 @@ def test_columns_configurations_and_tuning_are_looked_at(found):
     assert found == [False, False, True]
     found.clear()
     pushed = weft.Config(direction="push")
-    for config in (None, pushed, pushed, None, weft.Config(schedule="edge")):
+    named = weft.Config(schedule="edge")
+    for config in (None, pushed, pushed, None, named, named):
         check(g, 0, weft.bfs(g, 0, config=config))
     remembered.forget_remembered()
     check(g, 0, weft.bfs(g, 0))
     g.vertex["mark"] = np.zeros(g.num_vertices)
     check(g, 0, weft.bfs(g, 0))
-    assert found == [False, False, True, True, False, False]  # with a column nobody asks
+    assert found == [False, False, True, True, False, None, False]  # with a column nobody asks
+
+
+def test_other_orders_go_the_whole_way(found):
+    g = graph().reorder("degree")
+    for source in (0, 5, 5):
+        check(g, source, weft.bfs(g, source))
+    assert found == [False, None, None]
 
 
 def test_runs_that_are_watched_are_watched(found):

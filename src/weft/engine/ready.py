@@ -34,8 +34,8 @@ class Ready:
     functions: Any
     given: Config | None  # both are kept alive, since they are found by their identity
     program: Program
-    options: dict[str, Any]
-    columns: tuple[Any, ...]
+    options: dict[str, Any] | None  # None: it is to go the whole way every time
+    kinds: tuple[Any, ...]
     changes: int
 
     def run(self, topology: Topology, state: State, edge_columns: Any, source: int) -> None:
@@ -46,50 +46,60 @@ class Ready:
                 return edge_columns.storage(name)
             return edge_columns.in_slots(name, direction, topology)
 
+        assert self.options is not None
         frontier = np.array([source], topology.index_dtype)
         request = Request(
             self.program, topology, state.fields, {}, column, state.scalars, frontier,
             options=self.options,
         )  # fmt: skip
         run_again(request)
-        if "form" not in self.options:  # the one that was found for it
-            self.options["form"] = known_form(request)
+        if "form" not in request.options:  # the one that was found for it
+            request.options["form"] = known_form(request)
 
 
 _ready: weakref.WeakKeyDictionary[Any, dict[Any, Ready]] = weakref.WeakKeyDictionary()
 
 
-def find(version: Any, functions: Any, config: Config | None, columns: Any) -> Ready | None:
-    """Return what is ready to run on a version of a graph, unless somebody looks on."""
+def find(
+    version: Any, functions: Any, config: Config | None, state: State, columns: Any
+) -> Ready | None:
+    """Return what is known about a program on a version of a graph, if that still holds."""
     known = _ready.get(version)
     found = None if known is None else known.get((id(functions), id(config)))
-    if found is None or found.changes != changes[0] or found.columns != _kinds(columns):
+    if found is None or found.changes != changes[0] or found.kinds != _kinds(state, columns):
         return None
-    return found if profile.active() is None and watching.active() is None else None
+    return found
+
+
+def is_watched() -> bool:
+    """Whether somebody records runs or looks on: those go the whole way."""
+    return profile.active() is not None or watching.active() is not None
 
 
 def keep(
     version: Any, functions: Any, given: Config | None, config: Config, program: Program,
-    topology: Topology, columns: Any,
+    topology: Topology, state: State, columns: Any,
 ) -> None:  # fmt: skip
-    """Keep a program that ran from a frontier of one vertex, if it needs nothing but its fields."""
-    if old_names(program) or topology.numbering is not None or topology.num_vertices == 0:
-        return
-    if config.format is not None or config.schedule is not None or config.change_driven:
-        return  # names are looked up in every run, and runs by changes are put together otherwise
-    options = make_options(config, topology)
-    options["report"] = None
-    options["asked"] = asked_of(Request(program, topology, {}, {}, _no_column, {}, options=options))
+    """Keep a program that ran from a frontier of one vertex on a topology."""
+    plain = not old_names(program) and topology.numbering is None and topology.num_vertices > 0
+    # Names are looked up in every run, and runs by changes are put together otherwise.
+    named = config.format is not None or config.schedule is not None or config.change_driven
+    options: dict[str, Any] | None = None
+    if plain and not named:
+        options = make_options(config, topology) | {"report": None}
+        asking = Request(program, topology, {}, {}, _no_column, {}, options=options)
+        options["asked"] = asked_of(asking)
     known = _ready.setdefault(version, {})
     if len(known) >= MOST_READY:
         known.clear()
     known[id(functions), id(given)] = Ready(
-        functions, given, program, options, _kinds(columns), changes[0]
+        functions, given, program, options, _kinds(state, columns), changes[0]
     )
 
 
-def _kinds(columns: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple([(name, array.dtype, array.shape[1:]) for name, array in columns.items()])
+def _kinds(state: State, columns: dict[str, Any]) -> tuple[Any, ...]:
+    fields = [array.dtype for array in state.fields.values()]
+    return (*fields, *[(name, array.dtype, array.shape[1:]) for name, array in columns.items()])
 
 
 def _no_column(name: str, direction: str) -> Any:
