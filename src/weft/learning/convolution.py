@@ -15,6 +15,7 @@ W. Hamilton, R. Ying, J. Leskovec: Inductive representation learning on large gr
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -35,6 +36,7 @@ Array = np.ndarray[Any, Any]
 AGGREGATIONS = ("gcn", "sum", "mean")
 
 
+@functools.lru_cache(maxsize=64)
 def spreading(
     direction: str, weight: str | None, before: bool, after: bool, loops: bool, dtype: Any
 ) -> Any:
