@@ -52,9 +52,9 @@ class SweepSummary:
     notes
         Further decisions, such as an early exit.
     role
-        ``"refill"`` if the sweep belongs to ``refill=``, or in a run that is driven by changes
-        gathers anew what the others keep; ``"wide"`` if it takes the place of the others there,
-        while many vertices change. Else empty.
+        ``"refill"`` if the sweep belongs to ``refill=``. In a run that is driven by changes,
+        ``"wide"`` if it takes the place of the others while many vertices change, ``"renew"`` if it
+        also gathers anew what they keep. Else empty.
     """
 
     functions: tuple[str, ...]
@@ -244,6 +244,7 @@ def explain(
         steps=tuple(named[id(step)] for step in made.steps),
         refill=tuple(named[id(step)] for step in made.refill),
         wide=tuple(named[id(step)] for step in made.wide),
+        renew=tuple(named[id(step)] for step in made.renew),
     )
     return Explanation(
         traced,

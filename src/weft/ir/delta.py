@@ -8,11 +8,11 @@ function becomes two steps that keep three hidden values for each x and one for 
             before(v) = sent(v), sent(v) = new, and v is in the frontier
 
 While many vertices are in the frontier, a *whole* step takes the place of both: the function as it
-was written, everywhere, which keeps nothing. A *refresh* gathers all sums from x as it is, and
-moves only vertices that move by more than the tolerance. It comes before the others take over from
-whole steps, every now and then, and when the frontier is empty: if nobody moves then, the run is
-over, and a step of the function as it was written would move none further either. A product is
-kept as the product of its messages that are not 0 and the number of those that are.
+was written, everywhere. It keeps nothing, so a *renewing* one follows it before the others, which
+gathers all sums from x as it is. When the frontier is empty, a *refresh* does the same, but moves
+only vertices that move by more than the tolerance; if there are none, the run is over, and a step
+of the function as it was written would move none further either. A product is kept as the
+product of its messages that are not 0 and the number of those that are.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         With the reason, if the program is of another form.
     """
     _check(program)
-    step, whole, refresh = (copy.deepcopy(program.steps[0]) for _ in range(3))
+    step, whole, renew, refresh = (copy.deepcopy(program.steps[0]) for _ in range(4))
     written = sorted(facts_of(step).written)
     gathers = [value for value in step.body.body if value.op == "gather"]
     messages = [m for number, gather in enumerate(gathers) for m in _messages(gather, number)]
@@ -92,12 +92,14 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         spread.active = Block((), out.body, (out.const(True, BOOL),))  # told, if by nothing new
     _tell_moves(whole, written, tolerance)
     whole.wake, whole.everywhere = "all", True
-    _refresh(refresh, written, sent, tolerance)
-    refresh.wake, refresh.everywhere = "changed", True
+    for gathering, moves_all in ((renew, True), (refresh, False)):
+        _gather_anew(gathering, written, sent, tolerance, moves_all=moves_all)
+        gathering.wake, gathering.everywhere = "changed", True
     kinds = tuple((name, *kind) for name, kind in hidden.items())
     signature = replace(program.signature, fields=program.signature.fields + kinds)
     rewritten = replace(
-        program, steps=(spread, step), refill=(refresh,), wide=(whole,), signature=signature
+        program, steps=(spread, step), refill=(refresh,), wide=(whole,), renew=(renew,),
+        signature=signature,
     )  # fmt: skip
     return Delta(rewritten, hidden)
 
@@ -339,8 +341,10 @@ def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
     step.body.body = out.body
 
 
-def _refresh(step: Step, written: list[str], sent: list[str], tolerance: float) -> None:
-    """Let the function keep what it gathers, and move only where it moves far enough."""
+def _gather_anew(
+    step: Step, written: list[str], sent: list[str], tolerance: float, *, moves_all: bool
+) -> None:
+    """Let the function keep what it gathers; it may move only where it moves far enough."""
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
     gathers = [value for value in step.body.body if value.op == "gather"]
@@ -356,7 +360,7 @@ def _refresh(step: Step, written: list[str], sent: list[str], tolerance: float) 
     out.body = [v for v in out.body if v.op != "store" or v.attr not in present]
     for name, now in present.items():
         chosen = out.select(moved, last[name], now)
-        out.store(name, chosen)
+        out.store(name, last[name] if moves_all else chosen)
         if name in sent:
             out.store(f"before.{name}", now)
             out.store(f"sent.{name}", chosen)

@@ -101,7 +101,7 @@ class _Run:
             self.stale = True
             return self.program.wide
         stale, self.stale = self.stale or self.memory.superstep % REFRESH == 0, False
-        return self.program.refill if stale else self.program.steps
+        return self.program.renew if stale else self.program.steps
 
     def _out_edges(self, frontier: Members) -> int:
         offsets = self.request.topology.adjacency("out").offsets

@@ -213,7 +213,7 @@ class Findings(dict[Any, Any]):
 WIDE_SHARE = 16
 REFRESH = 64
 # What the steps of a program are for, in the order in which they are numbered.
-ROLES = ("steps", "refill", "wide")
+ROLES = ("steps", "refill", "wide", "renew")
 
 
 @dataclass(eq=False)
@@ -225,10 +225,11 @@ class Program:
     mode: str = "run"  # run, iterate, replay
     until: Block | None = None
     refill: tuple[Step, ...] = ()
-    # In place of the steps while the frontier is wide, and everywhere. They leave behind what the
-    # steps keep for themselves, which the refill renews: so that takes the place of the steps once,
-    # when the frontier is no longer wide, and in every REFRESH-th superstep.
+    # In place of the steps while the frontier is wide. They leave behind what the steps keep for
+    # themselves, so `renew` comes between, and in every REFRESH-th superstep. All run everywhere. A
+    # program that has some has a refill, which renews too.
     wide: tuple[Step, ...] = ()
+    renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False

@@ -179,22 +179,23 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
 def _wide_or_narrow(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render a superstep by the steps that suit the frontier.
 
-    Those for wide ones leave a frontier of all: it tells that the others begin by a refill.
+    Those for wide ones leave a frontier of all: it tells that the others begin by renewing.
     """
     out, directions = kernel.out, kernel.options.directions
-    sweeps, refill, wide = (planned[role] for role in ROLES)
+    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
     pushes = "push" in directions and not refused(sweeps[0], "push")
+    number = len(sweeps) + len(refill)
     with out.block(f"if {wide_test(pushes, 'pull' in directions, 'edges', 'arcs')}:"):
-        _superstep(kernel, wide, final="wake", first_number=len(sweeps) + len(refill))
+        _superstep(kernel, wide, final="wake", first_number=number)
     with out.block(f"elif dense or step % {REFRESH} == 0:"):
-        _superstep(kernel, refill, final="run", first_number=len(sweeps))
+        _superstep(kernel, renew, final="wake", first_number=number + len(wide))
     with out.block("else:"):
         _superstep(kernel, sweeps, final="wake")
 
 
 def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
-    sweeps, refill, wide = (planned[role] for role in ROLES)
+    sweeps, refill, wide = (planned[role] for role in ("steps", "refill", "wide"))
     out, program = kernel.out, kernel.program
     if program.mode == "run":
         _superstep(kernel, sweeps, final="run")

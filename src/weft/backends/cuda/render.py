@@ -249,7 +249,7 @@ def _direction_code(kernel: Kernel, sweep: Sweep) -> str:
 
 def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     """Render the loop of `iterate`, or the single superstep of `run`."""
-    sweeps, refill, wide = (planned[role] for role in ROLES)
+    sweeps, refill, wide = (planned[role] for role in ("steps", "refill", "wide"))
     program = kernel.program
     if program.mode == "run":
         done = ["t.loop.step += 1;", "t.loop.status = EMPTY;"]
@@ -266,18 +266,7 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     if refill:
         kernel.carries_hoisted = False
         again = superstep(kernel, refill, len(sweeps), "run", "after_refill(t);")
-        # One that takes the place of the steps is a superstep like others; it may be the last.
-        last = "t.loop.refilling = t.loop.size == 0;"
-        counts = [f"if (t.loop.refilling == 0) {{ {last} end_step(t); return; }}"] if wide else []
-        kernel.decide(
-            "after_refill",
-            [
-                *counts,
-                "if (t.loop.size == 0) { t.loop.status = EMPTY; return; }",
-                "t.loop.refilling = 0;",
-                "begin_step(t);",
-            ],
-        )
+        kernel.decide("after_refill", ["t.loop.refilling = 0;", "begin_step(t);"])
         lines += [
             "if (t.loop.size == 0) {",
             "    if (t.loop.refilling != 0) { t.loop.status = EMPTY; return; }",
@@ -285,11 +274,15 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             "    return;",
             "}",
         ]
+        kernel.decisions[-1] = kernel.decisions[-1].replace(
+            "t.loop.refilling = 0;",
+            "if (t.loop.size == 0) { t.loop.status = EMPTY; return; } t.loop.refilling = 0;",
+        )
     else:
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
     if wide:
-        lines += _wide_tests(kernel, planned, again)
+        lines += _wide_tests(kernel, planned)
     lines.append(enter)
     kernel.decide("begin_step", lines)
     ends = ["t.loop.step += 1;"]
@@ -308,19 +301,21 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
         kernel.first = fill_hoisted(kernel, sweeps[0], 0, "begin_step(t);")
 
 
-def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]], again: str) -> list[str]:
-    """Render what takes the place of the steps; return when it does. `again` enters the refill.
+def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> list[str]:
+    """Render what takes the place of the steps; return when it does.
 
-    Steps for wide frontiers leave one of all: it tells that the others begin by a refill.
+    Steps for wide frontiers leave one of all: it tells that the others begin by renewing.
     """
-    sweeps, refill, wide = (planned[role] for role in ROLES)
+    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
     kernel.carries_hoisted = False
-    whole = superstep(kernel, wide, len(sweeps) + len(refill), "wake", "end_step(t);")
+    number = len(sweeps) + len(refill)
+    whole = superstep(kernel, wide, number, "wake", "end_step(t);")
+    anew = superstep(kernel, renew, number + len(wide), "wake", "end_step(t);")
     pushes = "push" in directions_of(kernel, sweeps[0])
     pulls = "pull" in kernel.options.directions
     return [
         f"if ({wide_test(pushes, pulls, 't.loop.edges', 't.a.arcs')}) {{ {whole} return; }}",
-        f"if (t.loop.dense != 0 || t.loop.step % {REFRESH} == 0) {{ {again} return; }}",
+        f"if (t.loop.dense != 0 || t.loop.step % {REFRESH} == 0) {{ {anew} return; }}",
     ]
 
 
