@@ -89,6 +89,29 @@ class Clock:
         if self.cupy is not None:
             self.cupy.get_default_memory_pool().free_all_blocks()
 
+    def most_bytes(self, call: Callable[[], Any]) -> int:
+        """Return how many bytes a call holds at most through CuPy, beside those held before it.
+
+        What the pool holds would not tell: it may serve a call from gaps that others left.
+        """
+        held, most = 0, 0
+
+        class Meter(self.cupy.cuda.MemoryHook):  # type: ignore[name-defined, misc]
+            name = "Meter"
+
+            def malloc_postprocess(self, **told: Any) -> None:
+                nonlocal held, most
+                held += told["mem_size"]
+                most = max(most, held)
+
+            def free_postprocess(self, **told: Any) -> None:
+                nonlocal held
+                held -= told["mem_size"]
+
+        with Meter():
+            call()
+        return most
+
     def held_bytes(self) -> int | None:
         """Bytes that CuPy holds on the device now, the most since `forget_memory`."""
         if self.cupy is None:

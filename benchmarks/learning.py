@@ -301,9 +301,7 @@ def _held_mb(call: Call, task: Task, bench: Bench) -> float | None:
     while workspace.held_bytes(topology):
         workspace.take(topology, bench.driver)
     bench.free_memory()
-    before = bench.clock.held_bytes() or 0
-    call(SHORT)
-    return ((bench.clock.held_bytes() or 0) - before) / 1e6
+    return bench.clock.most_bytes(lambda: call(SHORT)) / 1e6
 
 
 def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
