@@ -10,7 +10,8 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.execute import compile_program
 from weft.ir.request import Request
 
-MOST_WORKERS = 16
+MOST_WORKERS = 12
+LEFT = 4  # processors for what runs meanwhile: who waits for a GPU must be woken at once
 
 
 class Ahead:
@@ -21,12 +22,13 @@ class Ahead:
     kind, index
         The device.
     workers
-        How many sources are compiled at once; by default all processors but two, which run.
+        How many sources are compiled at once; by default as many as leave a few processors.
     """
 
     def __init__(self, kind: str, index: int = 0, workers: int | None = None) -> None:
         self.driver = driver_of(kind, index)
-        self.workers = workers or max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) - 2))
+        spare = len(os.sched_getaffinity(0)) - LEFT
+        self.workers = workers or max(1, min(MOST_WORKERS, spare))
         self._compiler = self.driver.compiler()
         self._threads = ThreadPoolExecutor(self.workers, "weft-compiling")
         self._begun: dict[str, Future[None]] = {}
