@@ -409,6 +409,8 @@ def main() -> int:
         measure(group, bench)
     ahead.close()
     print(f"[{time.perf_counter() - began:5.1f} s] {reporting.summary(report)}")
+    for trouble in dict.fromkeys(ahead.troubles):
+        print("not compiled ahead:", trouble)
     if report.skipped:
         print("no time for:", "; ".join(report.skipped))
     if args.json:

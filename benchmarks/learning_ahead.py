@@ -18,6 +18,7 @@ class Ahead:
 
     def __init__(self, device: str) -> None:
         self.driver: Any = None
+        self.troubles: list[str] = []
         if device.startswith("cuda"):
             from weft.backends.cuda.drivers import driver_of
 
@@ -51,8 +52,8 @@ class Ahead:
                     call()
                 except NotCompiled:
                     continue
-                except Exception:  # it is told when the measurement comes to it
-                    continue
+                except Exception as error:  # the measurement will tell too, if it fails there
+                    self.troubles.append(f"{type(error).__name__}: {str(error)[:100]}")
         finally:
             del self.driver.compile
         return found
