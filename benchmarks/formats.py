@@ -234,7 +234,7 @@ class Contest:
         if trial.is_timed:
             row.note(task, schedule, trial.ms, side)
         elif trial.status == "stopped":
-            row.stopped(task, trial.ms, side)
+            row.stopped(task, schedule, trial.ms, side)
         elif trial.status in ("wrong", "failed"):
             row.troubles.append(f"{task}, {schedule}: {trial.status}: {trial.reason}")
         slow = trial.status == "stopped" or (trial.is_timed and trial.ms > LOST * best_ms)

@@ -28,7 +28,7 @@ class Row:
     refused: str = ""
     times: dict[str, dict[str, float]] = field(default_factory=dict)  # task -> schedule -> ms
     sides: dict[str, dict[str, str]] = field(default_factory=dict)  # task -> direction -> ms
-    bounds: dict[str, float] = field(default_factory=dict)  # task -> ms after which it was stopped
+    bounds: dict[str, dict[str, float]] = field(default_factory=dict)  # as times: stopped after ms
     troubles: list[str] = field(default_factory=list)
 
     @property
@@ -43,12 +43,12 @@ class Row:
         else:
             self.times.setdefault(task, {})[schedule] = ms
 
-    def stopped(self, task: str, ms: float, side: str = "") -> None:
+    def stopped(self, task: str, schedule: str, ms: float, side: str = "") -> None:
         """Keep that something took longer than so many milliseconds."""
         if side:
             self.sides.setdefault(task, {})[side] = f">{ms:.3g}"
         else:
-            self.bounds[task] = min(ms, self.bounds.get(task, math.inf))
+            self.bounds.setdefault(task, {})[schedule] = ms
 
     def best(self, task: str) -> tuple[float, str]:
         """Return the best time of a task and its schedule."""
@@ -81,7 +81,8 @@ class Row:
 
     def untimed(self, task: str) -> str:
         """Return what is told of a task of which no run came to its end."""
-        return f">{self.bounds[task]:.3g}" if task in self.bounds else "-"
+        bounds = self.bounds.get(task, {}).values()
+        return f">{min(bounds):.3g}" if bounds else "-"
 
 
 def report(rows: Sequence[Row], tasks: Sequence[str]) -> None:
@@ -159,16 +160,21 @@ def _faster(
     found = ratios(rows, task, other)
     if not found:
         return []
-    each = ", ".join(f"{graph} {ratio:.2f}" for graph, ratio in found.items())
-    mean = _mean(list(found.values()))
+    signs = {graph: ">" if least else "" for graph, (_, least) in found.items()}
+    each = ", ".join(f"{graph} {signs[graph]}{ratio:.2f}" for graph, (ratio, _) in found.items())
+    mean = _mean([ratio for ratio, _ in found.values()])
+    sign = "more than " if any(signs.values()) else ""
     return [
-        f"{task}: {other} takes {mean:.2f} × cr2's time ({each})"
+        f"{task}: {other} takes {sign}{mean:.2f} × cr2's time ({each})"
         f"{_judged(mean >= least)} at least {least}; thesis {thesis})"
     ]
 
 
-def ratios(rows: Sequence[Row], task: str, other: str) -> dict[str, float]:
-    """Return the time of another format over that of cr2, for each graph where both were timed."""
+def ratios(rows: Sequence[Row], task: str, other: str) -> dict[str, tuple[float, bool]]:
+    """Return the time of another format over that of cr2, for each graph where both ran.
+
+    The second of a pair tells that the other one was stopped: that is the least it would take.
+    """
     found = {}
     name, _, schedule = other.partition(" under ")
     for graph in dict.fromkeys(row.graph for row in rows):
@@ -176,8 +182,10 @@ def ratios(rows: Sequence[Row], task: str, other: str) -> dict[str, float]:
         if cr2 is None or row is None:
             continue
         theirs = row.times.get(task, {}).get(schedule, math.inf) if schedule else row.best(task)[0]
-        if max(theirs, cr2.best(task)[0]) < math.inf:
-            found[graph] = theirs / cr2.best(task)[0]
+        bound = row.bounds.get(task, {}).get(schedule, math.inf)
+        if max(min(theirs, bound), cr2.best(task)[0]) < math.inf:
+            is_bound = math.isinf(theirs)
+            found[graph] = (min(theirs, bound) / cr2.best(task)[0], is_bound)
     return found
 
 

@@ -405,7 +405,8 @@ def test_formats_are_compared_with_cr2(capsys):
     ]  # fmt: skip
     assert rows[2].best("bfs") == (2.0, "row")
     assert math.isinf(rows[3].best("bfs")[0])
-    assert formats_report.ratios(rows, "bfs", "csr under row") == {"planted9": 3.0, "b": 4 / 3}
+    found = formats_report.ratios(rows, "bfs", "csr under row")
+    assert found == {"planted9": (3.0, False), "b": (4 / 3, False)}
     assert formats_report.ratios(rows, "sssp", "tigr") == {}
     formats_report.report(rows, ["bfs"])
     told = capsys.readouterr().out
@@ -413,8 +414,13 @@ def test_formats_are_compared_with_cr2(capsys):
     assert "planted9: built in 3.50 × csr: DOES NOT HOLD (promised: at most 3.0)" in told
     assert "bfs: csr under row takes 2.00 × cr2's time (planted9 3.00, b 1.33): holds" in told
     assert "block_coo beside coo, both under edge: bfs b 3.00 ×" in told
-    rows[2].stopped("bfs", 9.0, "pull")
-    rows[3].stopped("bfs", 7.0)
+    del rows[5].times["bfs"]["row"]
+    rows[5].stopped("bfs", "row", 12.0)
+    assert formats_report.ratios(rows, "bfs", "csr under row")["b"] == (4.0, True)
+    formats_report.report(rows, ["bfs"])
+    assert "takes more than 3.46 × cr2's time (planted9 3.00, b >4.00)" in capsys.readouterr().out
+    rows[2].stopped("bfs", "row", 9.0, "pull")
+    rows[3].stopped("bfs", "row", 7.0)
     assert rows[3].told("bfs").endswith("cr2_bare (community): >7")
     assert rows[2].sides == {"bfs": {"pull": ">9"}} and rows[2].best("bfs") == (2.0, "row")
     assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
