@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import ablation_programs as programs
 from benchmarks import gpu_graphs, gpu_report
 from benchmarks.ablation_bench import KINDS, Bench
+from benchmarks.ahead import Ahead
 from benchmarks.gpu_lines import Lines, SilentError
-from benchmarks.learning_ahead import Ahead
 
 BUDGET_SECONDS = 480.0
 ROW_SECONDS = 20.0

@@ -47,8 +47,8 @@ import numpy as np
 import weft
 from benchmarks import learning_report as reporting
 from benchmarks import learning_rivals as rivals
+from benchmarks.ahead import Ahead
 from benchmarks.gpu_timing import Clock
-from benchmarks.learning_ahead import Ahead
 from benchmarks.learning_hand import ByHand
 from benchmarks.learning_report import Report, Row
 from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
