@@ -1,10 +1,13 @@
 """weft.explain tells what a program becomes, and changes nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import weft
 from weft.backends.cuda import describing
+from weft.backends.cuda.choices import STATIC_BYTES
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.errors import ConfigError, FieldError, TraceError
 
@@ -237,6 +240,19 @@ def test_what_is_not_known_in_the_emulation_is_said(g, monkeypatch):
     run = told.kernels[0]
     assert run.registers is run.spilled_bytes is run.blocks_per_multiprocessor is run.limit is None
     assert "registers are not known in the emulation" in str(told)
+
+
+def test_blocks_are_smaller_where_shared_memory_is_short(g, monkeypatch):
+    usual = told_on(FakeDriver(), g, monkeypatch).kernels[0]
+    short = FakeDriver(replace(H200, shared_bytes=STATIC_BYTES + usual.shared_bytes - 1))
+    run = told_on(short, g, monkeypatch).kernels[0]
+    assert run.block == usual.block // 2 and run.shared_bytes < usual.shared_bytes
+    asked = f"block_size={usual.block} with bin_size=64 needs .* bytes of shared memory a block"
+    with pytest.raises(ConfigError, match=asked):
+        told_on(short, g, monkeypatch, block_size=usual.block)
+    none = FakeDriver(replace(H200, shared_bytes=STATIC_BYTES))
+    with pytest.raises(ConfigError, match="block_size=32 with bin_size=64 needs"):
+        told_on(none, g, monkeypatch)
 
 
 def test_a_cpu_has_no_kernels(g):

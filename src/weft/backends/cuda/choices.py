@@ -153,33 +153,63 @@ def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:
     return wanted if wanted in ("bitmap", "bytemap", "reverse_queue") else "bitmap"
 
 
+@dataclass
+class _Areas:
+    """What a block of some size keeps in shared memory, one area after the other."""
+
+    block: int
+    bin_size: int  # entries
+    schedule_bytes: int
+    output_bytes: int
+    far_bytes: int
+    marker_bits: int
+    index_bytes: int
+
+    @property
+    def marker_at(self) -> int:
+        return self.schedule_bytes + self.output_bytes + self.far_bytes
+
+    @property
+    def nbytes(self) -> int:
+        marker_bytes = self.index_bytes << self.marker_bits if self.marker_bits else 0
+        return self.marker_at + marker_bytes
+
+
+def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
+    bin_size = int(request.options.get("bin_size") or 64) * block // 16
+    index_bytes = request.topology.index_dtype.itemsize
+    needs = [
+        side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
+    ]
+    if options.combine == "sort":
+        parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
+        needs += [parts * held[1] for held in rendered.held]
+    return _Areas(
+        block=block,
+        bin_size=bin_size,
+        schedule_bytes=max(_aligned(max(needs, default=0)), block // 32 * 8),
+        output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
+        far_bytes=_aligned(16 + bin_size * index_bytes),
+        marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
+        index_bytes=index_bytes,
+    )
+
+
 def launching(
     request: Request, rendered: Rendered, options: Options, driver: Any, module: Any
 ) -> Launching:
     """Return how the kernels of a run are launched, from what they take."""
     get = request.options.get
     emulated = request.topology.device.kind == "emulated"
-    block = int(get("block_size") or (EMULATED_BLOCK if emulated else BLOCK))
-    bin_size = int(get("bin_size") or 64) * block // 16
-    index_bytes = request.topology.index_dtype.itemsize
-    schedule_bytes = max(
-        (
-            side.schedule.shared_bytes(block, *held)
-            for side in options.sides
-            for held in rendered.held
-        ),
-        default=0,
-    )
-    if options.combine == "sort":
-        parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
-        schedule_bytes = max(schedule_bytes, parts * max((h[1] for h in rendered.held), default=0))
-    schedule_bytes = max(_aligned(schedule_bytes), block // 32 * 8)
-    output_bytes = _aligned(_output_bytes(options, bin_size, block, index_bytes))
-    far_bytes = _aligned(16 + bin_size * index_bytes)
-    marker_bits = _marker_bits(request, index_bytes) if rendered.marks else 0
-    marker_at = schedule_bytes + output_bytes + far_bytes
-    shared = marker_at + (index_bytes << marker_bits if marker_bits else 0)
-    _check_shared(shared, block, int(get("bin_size") or 64), driver.limits)
+    first = int(get("block_size") or (EMULATED_BLOCK if emulated else BLOCK))
+    # Large partials may leave no room for a usual block: what was not asked for gives way.
+    blocks = [first] if get("block_size") else [first >> k for k in range(first.bit_length() - 5)]
+    areas = [_areas(request, rendered, options, block) for block in blocks]
+    room = driver.limits.shared_bytes - STATIC_BYTES
+    area = next((area for area in areas if area.nbytes <= room), areas[-1])
+    block, bin_size, shared = area.block, area.bin_size, area.nbytes
+    if shared > room:
+        raise _too_little_shared(area, int(get("bin_size") or 64), driver.limits)
     fuse = options.fuse
     width = get("width") or "auto"
     kernels = [module.kernel(name) for name in KERNELS[fuse]]
@@ -199,10 +229,10 @@ def launching(
         "block_degree": int(get("block_degree") or _block_degree(rendered)),
         "grid_degree": int(get("grid_degree") or _grid_degree(rendered)),
         "bin_size": bin_size,
-        "output_at": schedule_bytes,
-        "touched_at": schedule_bytes + output_bytes,
-        "marker_at": marker_at,
-        "marker_bits": marker_bits,
+        "output_at": area.schedule_bytes,
+        "touched_at": area.schedule_bytes + area.output_bytes,
+        "marker_at": area.marker_at,
+        "marker_bits": area.marker_bits,
         "narrow_size": narrow,
         "narrow_edges": narrow * NARROW_ARCS,
         "few": 1 << 20,
@@ -247,13 +277,12 @@ def _marker_bits(request: Request, index_bytes: int) -> int:
     return min(needed, (MOST_MARKER_BYTES // index_bytes).bit_length() - 1)
 
 
-def _check_shared(shared: int, block: int, bin_size: int, limits: Any) -> None:
-    if shared + STATIC_BYTES > limits.shared_bytes:
-        raise ConfigError(
-            f"block_size={block} with bin_size={bin_size} needs {shared + STATIC_BYTES} bytes of "
-            f"shared memory a block, but {limits.name} has {limits.shared_bytes}. Make one of them "
-            f"smaller."
-        )
+def _too_little_shared(area: _Areas, bin_size: int, limits: Any) -> ConfigError:
+    return ConfigError(
+        f"block_size={area.block} with bin_size={bin_size} needs {area.nbytes + STATIC_BYTES} "
+        f"bytes of shared memory a block, but {limits.name} has {limits.shared_bytes}. Make one of "
+        f"them smaller."
+    )
 
 
 def _aligned(nbytes: int) -> int:
