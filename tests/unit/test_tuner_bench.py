@@ -78,6 +78,21 @@ def test_a_small_run_tells_everything(tmp_path, capsys):
     assert "done; all figures are in" in capsys.readouterr().out
 
 
+def test_tuned_times_stand_beside_defaults_and_what_was_not_reached(tmp_path, capsys):
+    path = tmp_path / "tuner.json"
+    arguments = ["--defaults", "--device", "cpu", "--graphs", "kron6,kron7", "--tasks", "bfs"]
+    assert tuner.main([*arguments, "--budget", "0.2", "--json", str(path)]) == 0
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    assert rows and all(row["tuned_ms"] <= row["default_ms"] for row in rows)
+    told = capsys.readouterr().out
+    for name in ("kron6", "kron7")[: len(rows)]:
+        assert f"| {name} | bfs |" in told
+    assert told.count("not reached: bfs on") == 2 - len(rows)
+    assert tuner.main([*arguments, "--budget", "0", "--json", str(path)]) == 0
+    assert json.loads(path.read_text(encoding="utf-8")) == []
+    assert "not reached: bfs on kron6" in capsys.readouterr().out
+
+
 def test_summaries_compare_with_the_best():
     row = {"best_ms": 1.0, "second_ms": 1.2, "worst_ms": 20.0, "tuned_over_best": 1.05}
     row |= {"second_differs_in_format": True, "worst_stopped": False}
