@@ -1,10 +1,14 @@
 """What a format decides about the machine: the default schedule, phases that list and prepare."""
 
+import weakref
+
 import pytest
 
 import weft
 from oracle import make_request
-from simt.test_configs import PROGRAMS, G
+from simt.test_configs import PROGRAMS, G, check
+from small_formats import FORMATS
+from weft.backends.cuda import choices
 from weft.backends.cuda.execute import compile_program
 from weft.engine.run import Registries
 
@@ -52,13 +56,54 @@ def test_messages_are_computed_ahead_for_shards():
 
 def test_gathers_over_split_rows_keep_no_list_of_vertices():
     """Those of one row are done with it, if the format can tell; the others when all are swept."""
-    told, split = (compiled("ranks", format="tigr", schedule=s) for s in ("vertex", "edge"))
+    told, split = (compiled("ranks", format="tigr", schedule=s) for s in ("warp", "edge"))
     assert "format.whole(v)" in told.rendered.source
     assert "format.whole(v)" not in split.rendered.source
-    parts = compiled("ranks", format="cr2", schedule="vertex")
+    parts = compiled("ranks", format="cr2", schedule="warp")
     listed = compiled("ranks", schedule="strict")
     appends = ["touched.append" in c.rendered.source for c in (told, split, parts, listed)]
     assert appends == [False, False, False, True]
+
+
+@pytest.fixture(params=[True, False], ids=["joined", "split"])
+def joins(request, monkeypatch):
+    """Let rows of a vertex be walked one after another on all sides, or on none."""
+    monkeypatch.setattr(choices, "_chosen", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(choices, "joins_rows", lambda shape, side: request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("name", ["tigr", "cr2"])
+def test_rows_of_a_vertex_are_walked_by_one_thread_or_by_many(name, joins):
+    for program in ("search", "paths", "ranks", "features"):
+        check(program, {"format": FORMATS[name], "schedule": "vertex"})
+        for direction in ("push", "pull") if program == "search" else ():
+            check(program, {"format": FORMATS[name], "direction": direction, "schedule": "vertex"})
+    names = phases("ranks", format=name) + phases("search", format=name)
+    assert any("list" in phase for phase in names) is not joins
+    assert any("gathered" in phase for phase in names) is not joins
+
+
+def test_rows_are_joined_where_a_thread_for_each_vertex_suits_the_degrees():
+    def joined(g, **chosen):
+        functions, fields = PROGRAMS["minima"][0], {"least": weft.full(0, int)}
+        g = g.to("emulated")
+        request, _ = make_request(
+            g, functions, g.state(**fields), None, mode="iterate",
+            options={"registries": Registries, **chosen},
+        )  # fmt: skip
+        return [side.joined for side in compile_program(request)[0].options.sides]
+
+    road, star = weft.generators.road(9, 0.7, seed=1), weft.generators.star(60)
+    for name in ("tigr", "cr2"):
+        assert joined(road, format=name) == [True, True, True]
+        assert joined(star, format=name) == [False, True, False]
+        assert joined(road, format=name, schedule="warp") == [False] * 3
+        # A narrow push and a wide one have one visitor.
+        narrow = weft.Config(schedule={"push": "vertex", "narrow": "warp"}).schedule
+        assert joined(road, format=name, schedule=narrow)[0] is False
+    for name in ("csr", "block_csr", "cr2_bare", "ell"):
+        assert joined(road, format=name) == [False] * 3
 
 
 def test_parameters_do_not_compile_anew():

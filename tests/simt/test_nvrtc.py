@@ -5,6 +5,7 @@ import pytest
 from oracle import make_request
 from simt.test_configs import PROGRAMS, G
 from weft.backends.cuda.execute import compile_program
+from weft.config import BySide
 from weft.engine.run import Registries
 
 LONGEST = ("features", {"schedule": "twc"})
@@ -26,7 +27,8 @@ CASES = [
 OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")
 # Formats whose rows are not vertices: nothing of them depends on the architecture.
 FORMATS = [
-    ("search", {"schedule": "row", "format": "tigr"}),
+    # A pull walks through the rows of a vertex, a push lists them.
+    ("search", {"schedule": BySide({"push": "row", "pull": "vertex"}), "format": "tigr"}),
     ("paths", {"schedule": "strict", "format": "ell"}),
     ("ranks", {"schedule": "edge", "format": "gshard"}),
     ("cores", {"schedule": "warp", "format": "dia"}),

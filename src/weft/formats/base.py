@@ -58,6 +58,9 @@ class Kind:
         Whether the class can list the rows of a vertex (only asked where rows are virtual).
     copies
         How many parts of this kind there are; they are swept one after another by one code.
+    joins
+        Whether the rows of a vertex are found by a load or two, and are walked one after another by
+        one group where that suits the degrees of a graph.
     wholes
         Whether the class can tell which vertices have all their arcs in one row of it. Only the
         first kind of a format is asked.
@@ -74,6 +77,7 @@ class Kind:
     virtual: bool = False
     expands: bool = False
     copies: int = 1
+    joins: bool = False
     wholes: bool = False
     loops: tuple[tuple[str, str], ...] = ()
 
@@ -225,6 +229,11 @@ class Format:
     def splits(self) -> bool:
         """Whether the arcs of a vertex may lie in several rows."""
         return len(self.kinds) > 1 or any(kind.virtual or kind.copies > 1 for kind in self.kinds)
+
+    @property
+    def joins(self) -> bool:
+        """Whether one group may walk through all rows of a vertex."""
+        return len(self.kinds) == 1 and self.kinds[0].joins
 
     @property
     def wholes(self) -> bool:

@@ -183,6 +183,7 @@ CR2 = _registered(
         (*_NUMBERS, "wide", "few"),
         virtual=True,
         expands=True,
+        joins=True,
         loops=_LOOPS,
     ),
     "(1 - r) E + 2 (1 + f) V + V",

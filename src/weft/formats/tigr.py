@@ -59,6 +59,7 @@ TIGR = register(
                 ("degree", "few"),
                 virtual=True,
                 expands=True,
+                joins=True,
                 wholes=True,
                 loops=(
                     ("begin", f"{{offsets}}[{{v}}] + {AT} * {{degree}}"),

@@ -295,19 +295,20 @@ WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
     }
 }
 
-// The same where nobody else works on the row.
+// The same where nobody else works on the row; whether it asked to leave the row.
 template <class Format, class Visitor>
-WEFT_DEVICE void take_alone(const Format& format, Visitor& visitor,
+WEFT_DEVICE bool take_alone(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
                             i64 row, i64 slot, i64 end) {
     if constexpr (!Visitor::exits) {
         take_batches(format, visitor, partial, held, row, slot, end, 1);
-        return;
+        return false;
     }
     for (; slot < end; ++slot) {
         if (!format.valid(slot, row)) continue;
-        if (visitor.take(partial, held, row, slot) && Visitor::exits) return;
+        if (visitor.take(partial, held, row, slot) && Visitor::exits) return true;
     }
+    return false;
 }
 
 // The groups of a team inside a warp take the slots in turn; true if one asked to leave the row.

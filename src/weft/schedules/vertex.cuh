@@ -2,7 +2,7 @@
 #ifndef WEFT_SCHEDULE_VERTEX_CUH
 #define WEFT_SCHEDULE_VERTEX_CUH
 
-#include "sharing.cuh"
+#include "joined.cuh"
 
 namespace weft {
 
@@ -17,7 +17,11 @@ struct VertexSchedule {
         for (i64 i = first_group<lanes>(place); i < rows.size(); i += stride) {
             const i64 row = rows.row(i);
             if (row < 0 || !visitor.open(row)) continue;
-            walk_alone(format, row, format.begin(row), format.end(row), visitor);
+            if constexpr (is_joined<Format>) {
+                walk_joined(format, row, visitor);
+            } else {
+                walk_alone(format, row, format.begin(row), format.end(row), visitor);
+            }
         }
     }
 };

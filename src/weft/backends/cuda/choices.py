@@ -14,6 +14,7 @@ from weft.backends.cuda.costs import (
     common_lanes,
     default_schedule,
     is_deep,
+    joins_rows,
     shape_of,
 )
 from weft.backends.cuda.edges import CLASSES
@@ -34,6 +35,7 @@ LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
+JOINED = "vertex"  # the schedule that walks through all rows of a vertex
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
@@ -80,19 +82,23 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         format_ = registries.format(of_side(get("format"), name) or "csr")
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
             format_ = registries.format("csr")
-        suited = of_side(format_.schedule, name) or default_schedule(
-            shape, name, ordered=_ordered(request)
-        )
+        usual = default_schedule(shape, name, ordered=_ordered(request))
+        joined = format_.joins and joins_rows(shape, name) and chosen in (None, JOINED)
+        suited = JOINED if joined else of_side(format_.schedule, name) or usual
         schedule = registries.schedule(chosen or suited)
         wanted = of_side(get("frontier_in"), name)
         left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
-        sides[name] = Side(schedule, format_, _input(schedule, format_, wanted, name), left)
+        kind = _input(schedule, format_, wanted, name)
+        sides[name] = Side(schedule, format_, kind, left, joined)
+    narrow = None if deterministic else _narrow(get("schedule"), sides["push"], registries)
+    if narrow is not None:  # both have one visitor
+        sides["push"] = replace(sides["push"], joined=False)
     kinds = (*each_choice(get("frontier_in")), *each_choice(get("frontier_out")))
     if "bytemap" in kinds:  # the maps of a run are of one kind
-        sides = {name: replace(side, **_by_bytes(side)) for name, side in sides.items()}
+        sides = {name: _by_bytes(side) for name, side in sides.items()}
     return Options(
         directions=directions_of(request),
-        narrow=None if deterministic else _narrow(get("schedule"), sides["push"], registries),
+        narrow=narrow,
         push=sides["push"],
         pull=sides["pull"],
         gather=sides["gather"],
@@ -132,14 +138,13 @@ def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:
     if name in (None, push.schedule.name):
         return None
     schedule = registries.schedule(name)
-    return replace(
-        push, schedule=schedule, frontier_in=_input(schedule, push.format, push.frontier_in, "push")
-    )
+    kind = _input(schedule, push.format, push.frontier_in, "push")
+    return replace(push, schedule=schedule, frontier_in=kind, joined=False)
 
 
-def _by_bytes(side: Side) -> dict[str, str]:
-    kinds = {"frontier_in": side.frontier_in, "frontier_out": side.frontier_out}
-    return {name: "bytemap" for name, kind in kinds.items() if kind == "bitmap"}
+def _by_bytes(side: Side) -> Side:
+    kinds = ["bytemap" if k == "bitmap" else k for k in (side.frontier_in, side.frontier_out)]
+    return replace(side, frontier_in=kinds[0], frontier_out=kinds[1])
 
 
 def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:

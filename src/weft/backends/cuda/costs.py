@@ -25,6 +25,7 @@ SAMPLES = 5  # vertices around which it is looked how a graph grows
 LEVELS = 6
 MOST_SEEN = 1 << 14  # arcs that are looked at in one level
 SHORT_ROW = 4  # slots: a thread has all of them under way at once (`batch` in sharing.cuh)
+FEW_JOINED = 2 * SHORT_ROW  # slots of a vertex whose rows one thread pushes along
 FEW_VERTICES = 1024  # of a graph that is not worth a kernel of its own
 SMALL_FRONTIER = 1 << 13  # vertices, on average
 VAST = 1 << 22  # vertices: two words of each fill half of the second-level cache of an H200
@@ -95,6 +96,13 @@ def default_schedule(shape: Shape, direction: str, *, ordered: bool = False) -> 
     if direction == "gather" and shape.is_even:
         return "row"
     return "warp" if shape.is_even else "twc"
+
+
+def joins_rows(shape: Shape, direction: str) -> bool:
+    """Whether a thread for each vertex suits a graph and a side, if a format splits its arcs."""
+    if direction == "push":
+        return shape.largest <= FEW_JOINED
+    return default_schedule(shape, direction) == "vertex"
 
 
 def common_lanes(shape: Shape) -> int:

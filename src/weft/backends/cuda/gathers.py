@@ -70,7 +70,7 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
 def _rows(kernel: Kernel) -> str:
     """Return how the rows of gathers are closed; "told": as a whole where the format says so."""
     side = kernel.options.gather
-    if side.format.wholes and side.schedule.rows == "whole":
+    if side.format.wholes and side.schedule.rows == "whole" and not side.joined:
         return "told"
     return rows_of_sweep(side, side.schedule.rows)
 
@@ -123,6 +123,7 @@ def gather_phases(
         f"Gather{k}", vertex="v", far="u", collects=True, lanes=kernel.lanes, spread=kernel.spread
     )
     visitor.splits, visitor.wholes = side.format.splits, rows == "told"
+    visitor.joined = side.joined
     visitor.parts = kernel.parts_struct(sweep)
     site = replace(
         kernel.slot_site("gather", way), frozen=frozenset(sweep.frozen[0]),

@@ -41,6 +41,7 @@ class Side:
     format: Any  # a registered format
     frontier_in: str = "queue"  # of a push: queue, bitmap, bytemap; of a pull: also reverse_queue
     frontier_out: str = "queue"
+    joined: bool = False  # rows of a vertex are walked one after another: it is not split
 
 
 @dataclass(frozen=True)

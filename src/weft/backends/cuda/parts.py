@@ -30,7 +30,7 @@ class Stage:
 
 def rows_of_sweep(side: Side, schedule_rows: str) -> str:
     """Return how rows are closed: those of a format that splits vertices always in parts."""
-    return "split" if side.format.splits else schedule_rows
+    return "split" if side.format.splits and not side.joined else schedule_rows
 
 
 def wants_map(side: Side) -> bool:
@@ -76,7 +76,7 @@ def array_type(format_: Any, position: int, name: str) -> str:
 def _rows(kernel: Kernel, side: Side, number: int, source: str, plain: str) -> str:
     """Return the rows of a part that a sweep visits; `plain` are those of vertices."""
     kind = side.format.kinds[number]
-    if not kind.virtual:
+    if not kind.virtual or side.joined:
         return plain
     if source == ALL:
         return "const SomeRows<Vertex> rows{nullptr, format.num_rows()};"
@@ -100,8 +100,8 @@ def _memory(kernel: Kernel, side: Side, name: str) -> str:
 def _call(kernel: Kernel, name: str, number: int, phase: int, lanes: int) -> str:
     """Return the call of one phase of the schedule of a side with `rows` and `visitor`."""
     side = kernel.options.side(name)
-    part = side.format.kinds[number].struct
-    struct = f"{side.schedule.struct}<{part}<Vertex>, {lanes}>"
+    part = f"{side.format.kinds[number].struct}<Vertex>"
+    struct = f"{side.schedule.struct}<{f'Joined<{part}>' if side.joined else part}, {lanes}>"
     memory = f"{struct}::Memory{'{}' if by_class(kernel, name) else _memory(kernel, side, name)}"
     return f"{struct}::template run<{phase}>(place, knobs_of(a), {memory}, format, rows, visitor);"
 
@@ -132,7 +132,8 @@ def sweep_parts(
     kinds = side.format.kinds
     skipped = side.schedule.phases - 1 if by_class(kernel, by) else 0
     count = 1 if call else side.schedule.phases - skipped
-    lists = [source == QUEUE and kind.virtual and kind.expands for kind in kinds]
+    listed_rows = source == QUEUE and not side.joined
+    lists = [listed_rows and kind.virtual and kind.expands for kind in kinds]
     starts: list[str] = []
     at = len(kernel.phases)
     for listed in lists:
@@ -145,6 +146,8 @@ def sweep_parts(
     several = at - len(kernel.phases) > 1
     for number, kind in enumerate(kinds):
         text = part_text(kernel, side_name, way, number)
+        if side.joined:
+            text = f"Joined<{kind.struct}<Vertex>>({text})"
         if lists[number]:
             here = len(kernel.phases)
             following = ["t.loop.listed = i64(t.cells[FAR]);", f"t.loop.phase = {here + 1};"]

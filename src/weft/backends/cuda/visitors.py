@@ -46,6 +46,7 @@ class Visitor:
     exits: bool = False
     collects: bool = False
     splits: bool = False  # rows are parts of vertices; see `slot_site`
+    joined: bool = False  # but one walks through all rows of a vertex
     wholes: bool = False  # but the format says which rows have all arcs of theirs
     lanes: int = 1  # threads that take one arc together
     spread: bool = False  # and share its features
@@ -105,18 +106,22 @@ class Visitor:
         vertex = self.vertex
         fetched = ", ".join([self.far, *(text for _, _, text in self.message)])
         # A row of a format is a vertex, or it has one; then arcs have a place beside their slot.
-        at, asked, held, placed, whole = vertex, [], [], [], []
+        at = row_at = vertex
+        asked: list[str] = []
+        held, closed, placed, whole = asked, asked, asked, asked
         if self.splits:
             at = "r"
-            asked = [f"const i64 {vertex} = format.vertex(r);", f"static_cast<void>({vertex});"]
             held = [f"const i64 {vertex} = row.vertex;", f"static_cast<void>({vertex});"]
             placed = ["const i64 p = format.place(s, r);", "static_cast<void>(p);"]
+        if self.splits and not self.joined:
+            row_at, closed = "r", held
+            asked = [f"const i64 {vertex} = format.vertex(r);", f"static_cast<void>({vertex});"]
             whole = ["whole = false;"]
             if self.wholes:
                 whole = [f"whole = whole && format.whole({vertex});"]
         own = self.extra
         if self.marks:
-            mark = f"WEFT_DEVICE void mark(i64 {at}) {{ {' '.join([*asked, self.marks])} }}"
+            mark = f"WEFT_DEVICE void mark(i64 {row_at}) {{ {' '.join([*asked, self.marks])} }}"
             own = [*own, mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
         extra = "".join(f"    {line}\n" for line in own)
         return (
@@ -135,9 +140,9 @@ class Visitor:
             f"    static constexpr bool asks = {str(bool(self.open)).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"{extra}"
-            f"    WEFT_DEVICE bool open(i64 {at}) {{\n"
+            f"    WEFT_DEVICE bool open(i64 {row_at}) {{\n"
             f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
-            f"    WEFT_DEVICE Row load(i64 {at}) {{\n{indent([*asked, *self.load])}"
+            f"    WEFT_DEVICE Row load(i64 {row_at}) {{\n{indent([*asked, *self.load])}"
             f"        return Row{{{row}}};\n    }}\n"
             f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
             f"        Partial partial{{{start}}};\n{indent(self.begin)}"
@@ -157,8 +162,8 @@ class Visitor:
             f"{self._taking(at, indent([*held, *placed, *self.settle]))}"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
-            f"    WEFT_DEVICE void close(const Row& row, i64 {at}, Partial partial, "
-            f"bool whole) {{\n{indent([*held, *whole, *self.close])}    }}\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {row_at}, Partial partial, "
+            f"bool whole) {{\n{indent([*closed, *whole, *self.close])}    }}\n"
             f"}};\n"
         )
 
@@ -300,7 +305,9 @@ def push_visitor(
     `update` renders what becomes of the messages of one arc.
     """
     visitor = Visitor(name, vertex="u", far="v", lanes=kernel.lanes, spread=kernel.spread)
-    visitor.splits = bool(side) and kernel.options.side(side).format.splits
+    if side:
+        chosen = kernel.options.side(side)
+        visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
     site = kernel.slot_site(side, "out") if side else kernel.site("edge", "s")
@@ -386,7 +393,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     """Return the visitor of a pull."""
     step = sweep.steps[0]
     visitor = Visitor(name, vertex="v", far="u", lanes=kernel.lanes, spread=kernel.spread)
-    visitor.splits = kernel.options.side(side).format.splits
+    chosen = kernel.options.side(side)
+    visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
     visitor.parts = kernel.parts_struct(sweep)
     visitor.collects = True
     visitor.exits = sweep.early_exit
