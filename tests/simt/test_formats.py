@@ -2,6 +2,7 @@
 
 import weakref
 
+import numpy as np
 import pytest
 
 import weft
@@ -63,6 +64,17 @@ def test_gathers_over_split_rows_keep_no_list_of_vertices():
     listed = compiled("ranks", schedule="strict")
     appends = ["touched.append" in c.rendered.source for c in (told, split, parts, listed)]
     assert appends == [False, False, False, True]
+
+
+@pytest.mark.parametrize("name", ["ell(4)", "ell(2)", "dia(9,0)"])
+def test_nothing_is_gathered_twice_where_there_is_no_rest(name):
+    """Without a rest all vertices are done in the first phase, with one some are done later."""
+    g = weft.generators.road(9, 0.7, seed=1)
+    options = {"tol": 0, "max_iter": 3, "on_unconverged": "return"}
+    got = weft.pagerank(g.to("emulated"), config=weft.Config(format=name), **options)
+    assert np.allclose(got, weft.pagerank(g, **options), atol=1e-15)
+    text = compiled("ranks", format=name, schedule="vertex").rendered.source
+    assert "if (t.a.part_number_gather_in_1_rows != 0) {" in text
 
 
 @pytest.fixture(params=[True, False], ids=["joined", "split"])

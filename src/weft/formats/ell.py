@@ -2,7 +2,7 @@
 
 (ELLPACK-R: F. Vazquez, J. J. Fernandez, E. M. Garzon, A new approach for sparse matrix vector
 product on NVIDIA GPUs, 2011; with the rest apart, the hybrid format of N. Bell and M. Garland, SC
-2009.) The width that costs least memory is chosen from the degrees, if none is given.
+2009.) The width that costs least is chosen from the degrees, if none is given.
 """
 
 from __future__ import annotations
@@ -16,18 +16,27 @@ from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
 
 WIDEST = 254  # a byte counts one more, which says that there is a rest
+SPLIT = 5  # words that are rather read than a vertex split
 MOST_PADDING = 4  # times as many words as arcs and vertices: more is refused
 
 
 def best_width(degrees: Any, xp: Any) -> int:
-    """Return the width at which rows and rest take the fewest words."""
+    """Return the width at which rows and rest cost least: by words, and by rows of the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_width(np.array([4, 3, 3, 2]), np), best_width(np.array([99, 3, 3, 2]), np)
+    (4, 3)
+    """
     n = int(degrees.size)
     if n == 0:
         return 1
     counts = count_keys(xp.minimum(degrees, WIDEST + 1), WIDEST + 2)
     longer = n - xp.cumsum(counts)[: WIDEST + 1]  # by width: vertices with more arcs
-    # A word for each place; in the rest, a word for each arc and three for each row.
-    rest = xp.cumsum(longer[::-1])[::-1] + 3 * longer
+    # A word for each place; in the rest, a word for each arc and three for each row. Vertices that
+    # have a row there are split, and swept by more phases.
+    rest = xp.cumsum(longer[::-1])[::-1] + (3 + SPLIT) * longer
     words = n * xp.arange(WIDEST + 1, dtype=xp.int64) + rest
     return 1 + int(xp.argmin(words[1:]))
 

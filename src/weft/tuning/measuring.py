@@ -48,12 +48,15 @@ class Patience:
         Times the best: what takes longer in its first timed run is not run again.
     near
         Times the best: what is nearer is run as often as possible.
+    enough_ms
+        What took so long in all is not run again.
     """
 
     runs: int = 5
     warm_up: float = 4.0
     lost: float = 1.5
     near: float = 1.1
+    enough_ms: float = 2000.0
 
 
 @dataclass(frozen=True)
@@ -238,13 +241,16 @@ class Bench:
             reason = f"{first / self.best_ms:.2f} times the best"
             return Trial(config, "stopped", first, 1, reason)
         times = [first]
-        while len(times) < patience.runs and min(times) < patience.near * self.best_ms:
+        while min(times) < patience.near * self.best_ms and self._wants_more(times):
             times.append(self._once(config)[0])
         return Trial(config, "ok", min(times), len(times))
 
+    def _wants_more(self, times: list[float]) -> bool:
+        return len(times) < self.patience.runs and sum(times) < self.patience.enough_ms
+
     def _time(self, config: Config) -> Trial:
         times = [self._once(config)[0]]
-        while len(times) < self.patience.runs and sum(times) < 2000:
+        while self._wants_more(times):
             times.append(self._once(config)[0])
         return Trial(config, "ok", min(times), len(times))
 

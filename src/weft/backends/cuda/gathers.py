@@ -33,6 +33,7 @@ from weft.backends.cuda.parts import (
     part_text,
     rows_of_sweep,
     sweep_parts,
+    unless_unsplit,
     wants_map,
 )
 from weft.backends.cuda.site import Site
@@ -155,12 +156,15 @@ def gather_phases(
     visitor.close = close.lines
     touched = rows == "mixed"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
+    done = [*totals, "keep_counts(t);", finish]
     if rows != "whole":
         commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish, way)
         after = ["t.loop.touched += i64(t.cells[FAR]);"] if touched else []
         after += ["keep_counts(t);", commit]
+        if rows == "told":
+            after = unless_unsplit(kernel, "gather", way, after, done)
     else:
-        after = [*totals, "keep_counts(t);", finish]
+        after = done
 
     def body_of(stage: Stage) -> list[str]:
         return visitor_phase(

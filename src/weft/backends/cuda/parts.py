@@ -201,6 +201,16 @@ def _unless_empty(
     ]
 
 
+def unless_unsplit(
+    kernel: Kernel, side_name: str, way: str, go_on: list[str], otherwise: list[str]
+) -> list[str]:
+    """Return what follows the last part: `otherwise`, if the first one has all arcs by vertex."""
+    first, *others = kernel.options.side(side_name).format.kinds
+    if first.virtual or len(others) != 1:
+        return go_on
+    return _unless_empty(kernel, side_name, way, 1, go_on, otherwise)
+
+
 def _again(copies: int, again: list[str], following: list[str]) -> list[str]:
     """Return what follows a part: the next copy, or what comes after the last one."""
     return [
