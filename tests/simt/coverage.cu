@@ -84,6 +84,7 @@ struct Counter {
     static constexpr bool asks = true;
     static constexpr bool computes = false;
     static constexpr bool marks = false;
+    static constexpr bool counts = false;
     struct Row {
         i64 row;
         u32 lane;

@@ -27,8 +27,10 @@ struct Room {
 };
 
 struct Degrees {
+    static constexpr bool counts = true;
     const i64* values;
     __device__ i64 operator()(i64 v) const { return values[v]; }
+    __device__ void expect(i64) const {}
 };
 
 // Thread i emits the vertices i, i + threads, ...; -1 stands for none, so that warps diverge.

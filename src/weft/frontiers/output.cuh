@@ -20,7 +20,8 @@
 // where only those without a place are: mark_queue (or filter_batch) adds the others first. So
 // where each vertex is proven to come once and there is room for all, no stamp is ever touched.
 //
-// EMITTED counts vertices where dedup is exact or proven, else entries. EDGES goes with it.
+// EMITTED counts vertices where dedup is exact or proven, else entries. EDGES goes with it. Neither
+// is counted for a DegreeOf that does not; then LOOKED is.
 #ifndef WEFT_OUTPUT_CUH
 #define WEFT_OUTPUT_CUH
 
@@ -98,6 +99,7 @@ struct Output {
     u32 warp_degree, block_degree, grid_degree;  // where the classes 1, 2 and 3 begin
     u32 emitted = 0;  // by this thread; a warp emits less than 2^32 times in a phase
     u64 edges = 0;
+    u32 looked = 0;  // arcs from which this thread emitted, where degrees are not asked for
     // Where the stretches of the other classes begin, and the last one ends.
     i64 class_1 = capacity, class_2 = 2 * capacity, class_3 = 3 * capacity, class_4 = 4 * capacity;
 
@@ -120,7 +122,7 @@ struct Output {
         emitted = 0;
         edges = 0;
         if constexpr (binned) {
-            if (thread_id() < classes) counts()[thread_id()] = 0;
+            if (thread_id() < 2 * classes) counts()[thread_id()] = 0;
         }
         if constexpr (hashed) {
             const u64 entries = table_entries(filter, block_size());
@@ -139,6 +141,7 @@ struct Output {
             const u32 place = place_in_bin(counts(), active_mask());
             if (place < bin_size) {
                 bins()[place] = static_cast<Vertex>(v);
+                degree_of.expect(v);
                 return;
             }
         }
@@ -172,6 +175,7 @@ struct Output {
             WEFT_UNROLL(count)
             for (u32 k = 0; k < count; ++k) {
                 if (!in[k]) continue;
+                degree_of.expect(vertices[k]);
                 if (place < bin_size) bins()[place] = static_cast<Vertex>(vertices[k]);
                 else left[rest++] = vertices[k];
                 ++place;
@@ -212,7 +216,9 @@ struct Output {
 
     template <class DegreeOf>
     WEFT_DEVICE void end(const DegreeOf& degree_of) {
-        if constexpr (counts_late) {
+        if constexpr (!DegreeOf::counts) {
+            end_uncounted();
+        } else if constexpr (counts_late) {
             end_late(degree_of);
         } else {
             sum_up();
@@ -340,6 +346,22 @@ struct Output {
         append_bin(degree_of);
         sum_up();
         publish();
+        flush();
+    }
+
+    // Nothing but the queue, and the arcs that were looked at: of each block one number, whose place
+    // is beside the count of its bin.
+    WEFT_DEVICE void end_uncounted() {
+        static_assert(counts_late, "degrees may be asked for later where one bin is all there is");
+        const u32 arcs = reduce_add(full_mask, looked);
+        if (lane_id() == 0 && arcs != 0) atomic_add(counts() + 1, arcs);
+        sync_block();
+        if (thread_id() == 0) {
+            const u32 held = held_in_bin(counts()[0], bin_size);
+            if (held > 0) firsts()[0] = atomic_add(cells + TAIL, held);
+            if (counts()[1] != 0) atomic_add(cells + LOOKED, counts()[1]);
+        }
+        sync_block();
         flush();
     }
 

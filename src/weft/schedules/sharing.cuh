@@ -191,6 +191,8 @@ WEFT_DEVICE void settle_batch(const Format& format, Visitor& visitor,
     bool emits[batch];
     typename Visitor::Message messages[batch];
     fetch_batch(format, visitor, held, row, slot, left, step, targets, messages);
+    // At once: counted arc by arc, their swaps would not be under way together.
+    if constexpr (Visitor::counts) visitor.looked += (left + step - 1) / step;
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
         if (k * step < left) visitor.deliver(partial, held, row, slot + k * step, messages[k]);
@@ -474,8 +476,9 @@ WEFT_DEVICE i64 row_of_position(const Starts& starts, i64 count, i64 position) {
 // have some.
 WEFT_DEVICE u32 rows_at_a_time(i64 size, i64 units, u32 most) {
     if (size >= units * most) return most;
-    const i64 even = (size + units - 1) / units;
-    return even < 1 ? 1u : static_cast<u32>(even);
+    // Less than 2^32 rows: a division of 64 bits would take longer than a load.
+    const u32 even = (static_cast<u32>(size) + static_cast<u32>(units) - 1) / static_cast<u32>(units);
+    return even < 1 ? 1u : even;
 }
 
 }  // namespace weft

@@ -240,6 +240,7 @@ def launching(
         "marker_bits": area.marker_bits,
         "narrow_size": narrow,
         "narrow_edges": narrow * NARROW_ARCS,
+        "most_degree": shape_of(request.topology).largest,
         "few": 1 << 20,
         "many": 1 << 23,
     }

@@ -19,13 +19,13 @@ LOOP = (
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
     "swapped", "overflow", "following", "once",
-    "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed",
+    "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "threshold", "raised", "delta", "floor", "least", "total",
 )  # fmt: skip
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})
 # What is not 0 when a run begins.
 START = {
-    "phase": -1, "share": 100, "accepting": -1, "reversed": -1,
+    "phase": -1, "share": 100, "counted": 1, "accepting": -1, "reversed": -1,
     "threshold": -np.inf, "floor": -np.inf, "least": np.inf,
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from weft.backends.cuda.directions import choose, directions_of
 from weft.backends.cuda.kernel import Kernel, Options, Side
 from weft.backends.cuda.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
 from weft.backends.cuda.sorting import (
@@ -17,16 +18,12 @@ from weft.backends.cuda.spreading import spread_lanes
 from weft.backends.cuda.text import c_type, size_of
 from weft.backends.cuda.updates import commit_lines, emit, push_update, stamp, touch_first
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
-from weft.backends.rules import COST, RULES
-from weft.backends.sweeping import buffered_edges, refused
+from weft.backends.sweeping import buffered_edges
 from weft.ir.facts import uses
 from weft.ir.ops import LIVE_WRITE
 from weft.ir.plan import Sweep, claim_field
 
 CLASSES = 4  # of degrees, where a queue lies by them
-# What it costs to push along an arc into an inbox, by two atomics and a list of who got something,
-# in arcs that a pull looks at: on road networks 10 to 30, on social ones less.
-INBOX_COST = 6
 IN_ORDER = "walk_in_order(place, format, rows, visitor);"
 ENTERED = "const auto rows = entered_rows(a, loop);"
 # What is left by the parts of a format but the last, whose counters are gone in the next phase.
@@ -35,11 +32,6 @@ KEPT = (
     "t.loop.looked += i64(t.cells[LOOKED]);",
     "t.loop.touched += i64(t.cells[FAR]);",
 )
-
-
-def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
-    """Return the directions in which a sweep can go."""
-    return [d for d in kernel.options.directions if not refused(sweep, d)]
 
 
 def output_of(
@@ -93,41 +85,15 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     if arcs:
         lines.append(f"if (t.loop.dense == 2) {{ {starts['arcs']} return; }}")
     if push and pull:
-        lines += _choose(kernel, sweep)
-        lines.append(f"if (t.loop.pulling != 0) {{ {starts['pull']} }}")
-        lines.append(f"else {{ {starts['push']} }}")
+        turn = choose(kernel, sweep, k)
+        turn.append(f"if (t.loop.pulling != 0) {{ {starts['pull']} }}")
+        turn.append(f"else {{ {starts['push']} }}")
+        lines.append(kernel.decide(f"turn_{k}", turn))
     else:
         only = directions[0] if directions else "push"
         lines.append(f"t.loop.pulling = {int(only == 'pull')};")
         lines.append(starts[only])
     return kernel.decide(f"enter_{k}", lines)
-
-
-def _choose(kernel: Kernel, sweep: Sweep) -> list[str]:
-    """Choose the direction: by the edges that each would look at (rule 36), or a published rule."""
-    rule = kernel.options.rule
-    once = sweep.mode == "once"
-    left = "(t.a.arcs - t.loop.explored)" if once else "t.a.arcs"
-    push = "(t.loop.edges + t.loop.size)"
-    if rule != COST:
-        chosen = RULES[rule]
-        return [
-            "const i64 n = t.a.n, m = t.a.arcs, size = t.loop.size, edges = t.loop.edges;",
-            f"const i64 left = {left};",
-            f"const bool turns = t.loop.pulling != 0 ? {chosen.to_push} : {chosen.to_pull};",
-            "if (turns) t.loop.pulling = !t.loop.pulling;",
-            *(f"static_cast<void>({name});" for name in ("n", "m", "size", "edges", "left")),
-        ]
-    share = " * t.loop.share / 1024" if sweep.early_exit else ""
-    return [
-        f"const i64 push_cost = {push} * {INBOX_COST if sweep.mode == 'deferred' else 1};",
-        f"const i64 pull_cost = {left}{share} + t.a.n / 32;",
-        "if (t.loop.pulling != 0) {",
-        "    t.loop.pulling = pull_cost < push_cost + push_cost / 2;",
-        "} else {",
-        "    t.loop.pulling = pull_cost + pull_cost / 4 < push_cost;",
-        "}",
-    ]
 
 
 def side_of(sweep: Sweep, direction: str) -> str:
@@ -186,7 +152,7 @@ def inputs_of(
 def visitor_phase(
     kernel: Kernel, sweep: Sweep, visitor: Visitor, *, output: str, touched: bool, head: list[str],
     call: str, format_: str, rows: str = "", members: dict[str, str] | None = None,
-    publish: bool = True, batch: bool = False,
+    publish: bool = True, batch: bool = False, later: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return the body of a phase: make output and visitor, sweep, publish what was counted."""
     lines = [f"using Out = {output};", "Out out = make_output<Out>(a, loop, place, cells);"]
@@ -197,10 +163,11 @@ def visitor_phase(
     lines += [
         "out.begin();",
         f"const auto format = {format_};",
-        f"const auto degree = {degree_functor(kernel)};",
+        f"const auto degree = {degree_functor(kernel, later=later)};",
     ]
     given = ["a", "loop", "scalars", "place", "format", "out", "degree"]
-    visitor.members = ["const Format& format", "Out& out", "const Degree& degree"]
+    kind = "LaterDegree" if later else "Degree"
+    visitor.members = ["const Format& format", "Out& out", f"const {kind}& degree"]
     if touched:
         lines += ["Touched touched = make_touched(a, loop, place, cells);", "touched.begin();"]
         given.append("touched")
@@ -216,10 +183,12 @@ def visitor_phase(
     if publish:
         lines += ["auto& parts = visitor.parts;", "static_cast<void>(parts);"]
         lines += kernel.publish_scalars(sweep)
+    if later:
+        lines.append("out.looked = u32(visitor.looked);")
     lines.append("out.end(degree);")
     if touched:
         lines.append("touched.end();")
-    if visitor.looks:
+    if visitor.looks and not later:
         lines.append("count_looked(visitor.looked, cells);")
     kernel.held.add(visitor.held)
     kernel.registers = max(kernel.registers, visitor.registers)
@@ -227,8 +196,10 @@ def visitor_phase(
     return lines
 
 
-def degree_functor(kernel: Kernel) -> str:
+def degree_functor(kernel: Kernel, *, later: bool = False) -> str:
     """Return what tells the out-degree of a vertex of the next frontier."""
+    if later:
+        return f"LaterDegree{{{kernel.args.use('offsets', 'out')}}}"
     if kernel.counts_edges and kernel.traits.keep != "in":
         return f"OutDegree{{{kernel.args.use('offsets', 'out')}}}"
     return "NoDegree{}"
@@ -270,6 +241,7 @@ def _sweep_phases(
             lanes = kernel.lanes = lanes_of(kernel, sweep)
         if direction == "push":
             visitor = push_visitor(kernel, sweep, f"{(by or direction).title()}{k}", chosen)
+            visitor.looks = visitor.counts = kernel.counts_later
             members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
         else:
             visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
@@ -288,6 +260,7 @@ def _sweep_phases(
         body = visitor_phase(
             kernel, sweep, visitor, output=output, touched=touched, head=head, call=stage.call,
             format_=stage.format, rows=stage.rows, members=members, batch=batch,
+            later=kernel.counts_later and direction == "push",
         )  # fmt: skip
         if kind in ("bitmap", "bytemap") and stage.is_first:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
@@ -426,7 +399,9 @@ def _finish(
     """Return what follows a sweep: counters, second buffers, `chain` or the new frontier."""
     lines = [*kernel.total_scalars(sweep)]
     lines.append("t.loop.looked += i64(t.cells[LOOKED]);")
-    if direction != "pull":
+    if direction == "push" and kernel.counts_later:
+        lines[-1] = "keep_looked(t);"
+    elif direction != "pull":
         lines[-1] = "t.loop.looked = t.loop.edges;"
     elif sweep.early_exit:
         reach = "(t.a.arcs - t.loop.explored)" if sweep.mode == "once" else "t.a.arcs"
@@ -482,6 +457,8 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
     elif kind == "queue":
         take = "take_batch" if is_batch(kernel, kind, direction) else "take_queue"
         lines = ["keep_counts(t);", f"{take}(t, {kernel.follow(then)}, {_once(sweep)});"]
+        if kernel.counts_later and direction == "push":
+            lines = ["keep_uncounted(t);", f"{take}(t, {kernel.follow(then)}, false);"]
         if kernel.options.dedup == "bitmask" and sweep.relaxes:
             lines.insert(0, "t.loop.clean = 0;")
     else:

@@ -11,7 +11,8 @@ import numpy as np
 
 from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.conversions import render_conversions
-from weft.backends.cuda.edges import directions_of, render_edge_sweep, side_of
+from weft.backends.cuda.directions import directions_of, may_count_later
+from weft.backends.cuda.edges import render_edge_sweep, side_of
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
 from weft.backends.cuda.pairs import find_pairs
@@ -117,6 +118,10 @@ def render(
     kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
     searches = any(sweep.mode == "once" for sweep in edge_sweeps)
     kernel.deep = options.deep and kernel.counts_edges and searches and not options.ordered
+    others = any(planned[role] for role in ROLES if role != "steps")
+    kernel.counts_later = may_count_later(kernel, sweeps, not others)
+    if kernel.counts_later:
+        kernel.extra_fixed["most_degree"] = "i64"
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
     kernel.states_by_in = _sorts_states(kernel, every)
@@ -337,7 +342,7 @@ def _trail_phase(kernel: Kernel, then: str) -> str:
     full = fits.replace(f"t.{trail}_size", "t.a.trail_room").replace(
         f"t.{ends}_size", "t.a.trail_steps"
     )
-    kernel.extra_fixed = {"trail_room": "i64", "trail_steps": "i64"}
+    kernel.extra_fixed |= {"trail_room": "i64", "trail_steps": "i64"}
     return kernel.decide(
         "keep_trail", [f"if ({full}) {{ t.loop.status = TRAIL_FULL; return; }}", ready]
     )

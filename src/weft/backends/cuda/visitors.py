@@ -52,6 +52,7 @@ class Visitor:
     spread: bool = False  # and share its features
     extra: list[str] = field(default_factory=list)  # functions of its own
     looks: bool = False  # how many arcs it looks at is counted
+    counts: bool = False  # by `take`, and by the batch where arcs are settled so
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
@@ -139,6 +140,7 @@ class Visitor:
             f"    static constexpr bool exits = {str(self.exits).lower()};\n"
             f"    static constexpr bool asks = {str(bool(self.open)).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
+            f"    static constexpr bool counts = {str(self.counts).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {row_at}) {{\n"
             f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
@@ -178,8 +180,9 @@ class Visitor:
         )
         if not settles:
             return f"{text}        return deliver(partial, row, {at}, s, message);\n    }}\n"
+        counted = "        ++looked;\n" if self.counts else ""
         return (
-            f"{text}"
+            f"{text}{counted}"
             f"        deliver(partial, row, {at}, s, message);\n"
             f"        if (settle(row, {at}, s, message)) out.emit_lazily({self.far}, degree);\n"
             f"        return false;\n    }}\n"

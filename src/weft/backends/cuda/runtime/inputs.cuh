@@ -169,13 +169,24 @@ WEFT_DEVICE void walk_in_order(const Place& place, const Format& format, const R
 }
 
 struct OutDegree {
+    static constexpr bool counts = true;
     const i64* offsets;
     WEFT_DEVICE i64 operator()(i64 v) const {
         return load_constant(offsets + v + 1) - load_constant(offsets + v);
     }
+    WEFT_DEVICE void expect(i64) const {}
 };
 struct NoDegree {
+    static constexpr bool counts = true;
     WEFT_DEVICE i64 operator()(i64) const { return 0; }
+    WEFT_DEVICE void expect(i64) const {}
+};
+// Whoever pushes from a vertex will find its degree; only where its row is, is asked for already.
+struct LaterDegree {
+    const i64* offsets;
+    static constexpr bool counts = false;
+    WEFT_DEVICE i64 operator()(i64) const { return 0; }
+    WEFT_DEVICE void expect(i64 v) const { prefetch(offsets + v); }
 };
 
 }  // namespace weft

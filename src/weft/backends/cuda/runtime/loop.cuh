@@ -216,6 +216,14 @@ WEFT_DEVICE void keep_counts(T& t) {
     t.loop.overflow |= static_cast<i64>(t.cells[OVERFLOW]);
 }
 
+// Where nobody asked for their degrees: as many out-edges as the vertices may have at most.
+template <class T>
+WEFT_DEVICE void keep_uncounted(T& t) {
+    keep_counts(t);
+    t.loop.next_edges = t.loop.next_tail * t.a.most_degree;
+    t.loop.counted = 0;
+}
+
 WEFT_DEVICE void queue_taken(Loop& loop) {
     loop.queue = 1 - loop.queue;
     loop.size = loop.next_tail;
@@ -251,7 +259,7 @@ WEFT_DEVICE void map_taken(Loop& loop, bool once) {
     loop.size = loop.next_size;
     loop.edges = loop.next_edges;
     loop.dense = loop.queued = loop.classed = 0;
-    loop.mapped = 1;
+    loop.mapped = loop.counted = 1;
     if (once) loop.explored += loop.next_edges;
     loop.next_tail = loop.next_size = loop.next_edges = 0;
 }
@@ -261,6 +269,7 @@ WEFT_DEVICE void state_taken(Loop& loop) {
     loop.size = loop.next_size;
     loop.edges = loop.next_edges;
     loop.dense = loop.queued = loop.mapped = loop.classed = 0;
+    loop.counted = 1;
     loop.explored += loop.next_edges;
     loop.next_tail = loop.next_size = loop.next_edges = 0;
 }
@@ -269,7 +278,7 @@ template <class T>
 WEFT_DEVICE void take_everything(T& t) {
     t.loop.size = t.a.n;
     t.loop.edges = t.a.arcs;
-    t.loop.dense = 1;
+    t.loop.dense = t.loop.counted = 1;
     t.loop.mapped = t.loop.queued = t.loop.classed = t.loop.narrow = 0;
 }
 
@@ -284,6 +293,13 @@ WEFT_DEVICE void take_all_if_changed(T& t) {
 WEFT_DEVICE i64 share_of(i64 looked, i64 reach) {
     const i64 share = looked * 1024 / (reach > 0 ? reach : 1);
     return share < 1 ? 1 : share > 1024 ? 1024 : share;
+}
+
+// A push looked at the out-edges of its frontier.
+template <class T>
+WEFT_DEVICE void keep_looked(T& t) {
+    t.loop.looked += static_cast<i64>(t.cells[LOOKED]);
+    if (t.loop.counted == 0) t.loop.explored += t.loop.looked;
 }
 
 template <class T>

@@ -18,7 +18,7 @@ enum Status : i64 { RUNNING, EMPTY, UNTIL, LIMIT, STOPPED_BY_HOST, TRAIL_FULL };
 struct Loop {
     i64 step;        // supersteps done
     i64 phase;       // the one to be run
-    i64 tick;        // phases run so far
+    i64 tick;        // phases run so far, from 0 again now and then
     i64 status;
     i64 size;        // of the frontier
     i64 edges;       // its out-edges
@@ -62,6 +62,7 @@ struct Loop {
     i64 origin;      // what the first frontier holds in the field that tells who is in a frontier
     i64 part;        // of parts of one kind, the one that is swept
     i64 listed;      // rows that were listed for it
+    i64 counted;     // `edges` was counted, and is part of `explored`; else it is a bound
     double threshold;
     double raised;
     double delta;
@@ -86,6 +87,11 @@ struct alignas(16) Held {
 };
 
 constexpr i64 ticks_between_looks = 32;  // at the stop flag, which lies in host memory
+constexpr i64 tick_round = 3 << 24;       // a multiple of all that ticks are divided by
+
+// Which of three things that take turns is that of a tick: by a division of 32 bits, which takes a
+// fraction of the time of one of 64.
+WEFT_DEVICE u32 third_of(i64 tick) { return static_cast<u32>(tick) % 3; }
 
 WEFT_DEVICE void clear_counters(u64* counters, u32 count) {
     for (u32 i = thread_id(); i < count; i += block_size()) counters[i] = 0;
@@ -103,11 +109,11 @@ template <class Program>
 WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Program::Scalars>* held,
                            u64* counters, u32 blocks, unsigned char* shared) {
     const Loop& loop = held->loop;
-    u64* cells = counters + loop.tick % 3 * CELLS;
-    const u64* before = counters + (loop.tick + 2) % 3 * CELLS;
+    u64* cells = counters + third_of(loop.tick) * CELLS;
+    const u64* before = counters + third_of(loop.tick + 2) * CELLS;
     u32 stop = 0;
     if (block_id() == 0) {
-        clear_counters(counters + (loop.tick + 1) % 3 * CELLS, CELLS);
+        clear_counters(counters + third_of(loop.tick + 1) * CELLS, CELLS);
         if (thread_id() == 0) stop = look_for_stop(a, loop);
         Program::clear(a, loop);
     }
@@ -125,11 +131,11 @@ WEFT_DEVICE void step_forward(const typename Program::Args& a,
     static_assert(CELLS == warp_size, "a counter for each lane");
     WEFT_SHARED(u64, cells, CELLS);
     if (warp_id() == 0) {
-        cells[lane_id()] = counters[held->loop.tick % 3 * CELLS + lane_id()];
+        cells[lane_id()] = counters[third_of(held->loop.tick) * CELLS + lane_id()];
         sync_warp(full_mask);
         if (lane_id() == 0) {
             Program::advance(a, held->loop, held->scalars, cells, blocks, block_id() == 0);
-            held->loop.tick += 1;
+            held->loop.tick = held->loop.tick + 1 < tick_round ? held->loop.tick + 1 : 0;
         }
     }
     sync_block();

@@ -72,6 +72,8 @@
 //   static constexpr bool settles;               whether something follows what deliver began:
 //   bool settle(const Row&, i64 row, i64 slot, Message&);       whether the far end is to be emitted
 //   void emit(const i64 (&far)[count], bool (&emits)[count]);   those of a batch that are
+//   static constexpr bool counts;                whether take adds to `looked`, as others must who
+//                                                deliver and settle
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
 //   void mark(i64 row); void unmark();           by all of its threads, before and after
 //   void merge(Partial& into, const Partial& other);      commutative and associative

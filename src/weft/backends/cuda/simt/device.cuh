@@ -233,6 +233,12 @@ WEFT_DEVICE T load_constant(const T* word) {
     return __ldg(word);
 }
 
+// Bring what is soon read into the second-level cache; nobody waits for it.
+template <class T>
+WEFT_DEVICE void prefetch(const T* word) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(word));
+}
+
 // Two words that are swapped as one: from sm_90 on, by a compiler that knows the instruction.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && \
     __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203

@@ -335,6 +335,8 @@ T load_constant(const T* word) {
     return *word;
 }
 template <class T>
+void prefetch(const T*) {}
+template <class T>
 T load_acquire(const T* word WEFT_HERE) {
     return simt::load(word, simt::Order::ordered, site);
 }
