@@ -12,7 +12,7 @@ import numpy as np
 from weft.config import Config, check_config, each_choice
 from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
-from weft.engine.change_driven import hidden_state
+from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.ready import find, is_watched, keep
 from weft.engine.remembered import remembered
@@ -225,6 +225,8 @@ class Running:
         outcome = self._execute(
             program, held, edge_state, frontier, direction, config, max_iter=most
         )
+        if delta is not None and outcome.converged:
+            take_results(delta, held, self._topology)
         scalars = {name: array[0] for name, array in state.scalars.items()}
         last = self._frontier_of(outcome.frontier)
         if outcome.steps == 0 and isinstance(frontier, Frontier):

@@ -196,6 +196,45 @@ def test_a_graph_of_which_many_change_is_gathered_anew():
     assert {record.phase for record in told.records} == {3}
 
 
+@weft.vertex
+def halve(v):
+    v.x = 0.5 * v.gather(lambda u, e: u.x, weft.sum)
+
+
+def test_who_comes_to_rest_together_takes_no_further_superstep():
+    ring, tolerance = np.arange(40), 1e-3
+    g = placed(weft.Graph.from_edges(ring, (ring + 1) % 40, num_vertices=40))
+    first = 1 + 0.5 * (ring == 0)
+    seen = [first]
+    while len(seen) < 2 or np.abs(seen[-1] - seen[-2]).max() > tolerance:
+        seen.append(0.5 * np.roll(seen[-1], 1))
+    state = g.state(x=first)
+    with weft.profile() as told:
+        run = g.iterate(halve, state, change_driven=True, tolerance=tolerance)
+    assert run.converged and run.steps == len(seen) - 1
+    # A few moved beyond the tolerance, nobody beyond twice as much: the whole superstep after that
+    # tells that it is over, and what it would have moved is left.
+    np.testing.assert_array_equal(state.x, seen[-2])
+    assert [record.phase for record in told.records] == [3] * (run.steps - 1) + [4]
+
+
+@weft.vertex
+def pull_shares(v):
+    v.x = v.gather(lambda u, e: u.share * u.x, weft.sum)
+
+
+def test_sums_of_many_that_rest_are_looked_at():
+    n, tolerance = 60, 1e-3  # what leaves move by adds up at the hub, whatever each moves by
+    leaves = np.arange(1, n)
+    g = placed(weft.Graph.from_edges(np.r_[0 * leaves, leaves], np.r_[leaves, 0 * leaves]))
+    share = np.r_[1 / n, np.full(n - 1, 0.9)]
+    for first in (np.r_[1.0, 0 * leaves], np.r_[0.0, 0.9 * tolerance + 0 * leaves]):
+        state = g.state(x=first, share=share)
+        assert g.iterate(pull_shares, state, change_driven=True, tolerance=tolerance).converged
+        total = np.r_[(share[1:] * state.x[1:]).sum(), 0 * leaves + share[0] * state.x[0]]
+        assert np.abs(total - state.x).max() <= 2 * tolerance
+
+
 # -- what is refused
 
 

@@ -9,6 +9,7 @@ import weft
 from weft.backends.cuda import describing
 from weft.backends.cuda.choices import STATIC_BYTES
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
+from weft.backends.cuda.render import KERNELS
 from weft.errors import ConfigError, FieldError, TraceError
 
 
@@ -166,7 +167,7 @@ class FakeDriver:
         self.a_multiprocessor = a_multiprocessor
 
     def compile(self, source, kernels, headers):
-        assert set(kernels) <= {"run_all", "run_push", "run_pull", "run_one", "turn"}
+        assert set(kernels) <= {name for names in KERNELS.values() for name in names}
         return self
 
     def kernel(self, name):
@@ -232,6 +233,22 @@ def test_kernels_follow_fuse(g, monkeypatch):
     )
     assert turn.limit is None
     assert "2 a phase" in told.launches
+
+
+@weft.vertex
+def add_up(v):
+    v.level = v.gather(lambda u, e: u.level, weft.sum)
+
+
+def test_supersteps_of_a_full_run_have_a_kernel_of_their_own(g, monkeypatch):
+    monkeypatch.setattr(describing, "driver_of", lambda kind, index: FakeDriver())
+    there = g.to("emulated")
+    told = weft.explain(add_up, there, levels(there), config=weft.Config(change_driven=True))
+    wide, rest = told.kernels
+    assert (wide.name, rest.name) == ("run_wide", "run_rest")
+    assert [name for name in wide.phases if name not in rest.phases] == ["copy_3", "gather_3"]
+    assert "push_0" in rest.phases and "push_0" not in wide.phases
+    assert "gather_2" in rest.phases and told.launches.startswith("run_wide and run_rest by turns")
 
 
 def test_what_is_not_known_in_the_emulation_is_said(g, monkeypatch):

@@ -17,3 +17,10 @@ def hidden_state(delta: Delta, state: State, topology: Topology) -> State:
         }
     made = State(state.fields | hidden, state.scalars, state.parameters)
     return made.belonging_to(state._version)
+
+
+def take_results(delta: Delta, held: State, topology: Topology) -> None:
+    """Let fields hold what they were when a run that came to rest found that nothing moves far."""
+    with topology.device.current():
+        for name, kept in delta.results.items():
+            held.fields[name][...] = held.fields[kept]

@@ -4,15 +4,16 @@ Let x be fields that a vertex function writes, and its gather a sum of messages 
 function becomes two steps that keep three hidden values for each x and one for each sum:
 
     spread  over the arcs of the frontier:  sum(v) += m(sent(u)) - m(before(u))
-    step    new = f(sum(v), ...); if it moved from sent(v) by more than the tolerance:
+    step    new = f(sum(v), ...); if it moved far from sent(v), by more than twice the tolerance:
             before(v) = sent(v), sent(v) = new, and v is in the frontier
 
-While many vertices are in the frontier, a *whole* step takes the place of both: the function as it
-was written, everywhere. It keeps nothing, so a *renewing* one follows it before the others, which
-gathers all sums from x as it is. When the frontier is empty, a *refresh* does the same, but moves
-only vertices that move by more than the tolerance; if there are none, the run is over, and a step
-of the function as it was written would move none further either. A product is kept as the
-product of its messages that are not 0 and the number of those that are.
+While many vertices move by more than the tolerance, a *whole* step takes the place of both: the
+function as it was written, everywhere. It keeps nothing, so a *renewing* one follows it before the
+others, which gathers all sums from x as it is. If none moved far in it, the run is over, and x is
+what it was before it (`sent`): a step of the function as it was written moves none far from there.
+When the frontier becomes empty otherwise, a *refresh* does the same, but moves only vertices that
+move far. A product is kept as the product of its messages that are not 0 and the number of those
+that are.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ _SUM, _PROD = Reduction("sum"), Reduction("prod")
 
 @dataclass
 class Delta:
-    """A rewritten program and the hidden fields that it needs."""
+    """A rewritten program, the hidden fields that it needs, and what of them is the result."""
 
     program: Program
     hidden: dict[str, Kind] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)  # by field, at rest
 
 
 class Refused(Exception):
@@ -61,7 +63,8 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     program
         As it was traced; it stays as it is.
     tolerance
-        What a feature may move before others are told.
+        At the end a step of the program moves no feature by more than twice as much. Whole steps
+        are told apart by it, others hold back what moves less than twice as much.
 
     Raises
     ------
@@ -85,7 +88,8 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     always = bool(facts.reduced or "superstep" in facts.loads)
     alone = bool(facts.near & facts.written)  # it goes on from where it is, whatever it is told
     spread = _spread(messages, sent, step)
-    _drive(step, gathers, messages, written, sent, tolerance)
+    far = 2 * tolerance
+    _drive(step, gathers, messages, written, sent, far)
     step.wake, step.everywhere, step.settled = "changed", always or alone, not always
     if step.everywhere and step.settled:
         out = _Body([])
@@ -93,7 +97,7 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     _tell_moves(whole, written, tolerance)
     whole.wake, whole.everywhere = "all", True
     for gathering, moves_all in ((renew, True), (refresh, False)):
-        _gather_anew(gathering, written, sent, tolerance, moves_all=moves_all)
+        _gather_anew(gathering, written, sent, far, moves_all=moves_all)
         gathering.wake, gathering.everywhere = "changed", True
     kinds = tuple((name, *kind) for name, kind in hidden.items())
     signature = replace(program.signature, fields=program.signature.fields + kinds)
@@ -101,7 +105,9 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         program, steps=(spread, step), refill=(refresh,), wide=(whole,), renew=(renew,),
         signature=signature,
     )  # fmt: skip
-    return Delta(rewritten, hidden)
+    # Without a tolerance nothing moves at all; `until` may end a run in the midst of something.
+    results = {name: f"sent.{name}" for name in sent if tolerance and program.until is None}
+    return Delta(rewritten, hidden, results)
 
 
 def _check(program: Program) -> None:

@@ -73,6 +73,7 @@ class _Run:
         self.trail: list[Array] = []
         self.edges = request.topology.num_arcs  # of those that changed last
         self.stale = True  # what the steps keep was not kept up to date
+        self.renewed = False  # in the last superstep
 
     def _members(self, frontier: Array | None, arcs: bool = False) -> Members:
         if frontier is None:
@@ -98,10 +99,11 @@ class _Run:
         if not self.program.wide:
             return self.program.steps
         if self.edges * WIDE_SHARE > self.request.topology.num_arcs:
-            self.stale = True
+            self.stale, self.renewed = True, False
             return self.program.wide
-        stale, self.stale = self.stale or self.memory.superstep % REFRESH == 0, False
-        return self.program.renew if stale else self.program.steps
+        self.renewed = self.stale or self.memory.superstep % REFRESH == 0
+        self.stale = False
+        return self.program.renew if self.renewed else self.program.steps
 
     def _out_edges(self, frontier: Members) -> int:
         offsets = self.request.topology.adjacency("out").offsets
@@ -132,7 +134,8 @@ class _Run:
             if not len(frontier) or self.memory.superstep == request.max_iter:
                 break
             frontier = self._superstep(frontier)
-            converged = self._until()
+            rests = self.renewed and self.program.rests_renewed and not len(frontier)
+            converged = self._until() or rests
         converged = converged or not len(frontier)
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
 

@@ -227,13 +227,19 @@ class Program:
     refill: tuple[Step, ...] = ()
     # In place of the steps while the frontier is wide. They leave behind what the steps keep for
     # themselves, so `renew` comes between, and in every REFRESH-th superstep. All run everywhere. A
-    # program that has some has a refill, which renews too.
+    # program that has some has a refill, which renews too; one without `until` is over when a
+    # superstep that renews puts out nobody.
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)
+
+    @property
+    def rests_renewed(self) -> bool:
+        """Whether the run is over when a superstep that renews puts out nobody."""
+        return bool(self.renew) and self.until is None
 
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep, and those that take their place at times."""

@@ -189,6 +189,9 @@ def _wide_or_narrow(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
         _superstep(kernel, wide, final="wake", first_number=number)
     with out.block(f"elif dense or step % {REFRESH} == 0:"):
         _superstep(kernel, renew, final="wake", first_number=number + len(wide))
+        if kernel.program.rests_renewed:
+            with out.block("if size == 0:"):
+                out.line(f"status = {EMPTY}")
     with out.block("else:"):
         _superstep(kernel, sweeps, final="wake")
 
@@ -231,6 +234,9 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             test = kernel.block_value(program.until, kernel.site())
             with out.block(f"if {test}:"):
                 out.line(f"status = {UNTIL}")
+                out.line("break")
+        if program.rests_renewed:
+            with out.block(f"if status == {EMPTY}:"):
                 out.line("break")
         with out.block("if stopped != 0:"):
             out.line(f"status = {STOPPED_BY_USER}")

@@ -33,6 +33,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 JOINED = "vertex"  # the schedule that walks through all rows of a vertex
@@ -218,14 +219,15 @@ def launching(
     fuse = options.fuse
     width = get("width") or "auto"
     kernels = [module.kernel(name) for name in KERNELS[fuse]]
-    small = width == "auto" and fuse == "all" and _is_small(request.topology, block, driver.limits)
+    fused = fuse in TO_THE_END
+    small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
     clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
     for cluster in clusters:
         grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels)
         if grid:
             break
     grid = min(grid, cluster) if small else grid
-    alone = rendered.narrows and width != "grid" and fuse == "all"
+    alone = rendered.narrows and width != "grid" and fused
     narrow = block * cluster if alone else 0
     knobs = {
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),

@@ -21,6 +21,7 @@ TURN = "turn"
 LAUNCHES = {
     "all": "1 a run: run_all to the end",
     "direction": "run_push and run_pull by turns, {pairs} pairs before the host looks",
+    "width": "run_wide and run_rest by turns, a pair before the host looks",
     "none": "1 to start, then 2 a phase: run_one and turn",
 }
 
@@ -114,7 +115,8 @@ def _describe(
 
 def phases_of(kernel: str, rendered: Rendered) -> tuple[str, ...]:
     """Return the phases that a kernel holds."""
-    other = {"run_push": "pull", "run_pull": "push"}.get(kernel)
+    others = {"run_push": "pull", "run_pull": "push", "run_wide": "rest", "run_rest": "wide"}
+    other = others.get(kernel)
     if kernel == TURN:
         return ()
     return tuple(name for name, turn in rendered.phases if turn != other)

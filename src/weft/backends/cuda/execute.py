@@ -17,7 +17,7 @@ from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.edges import keep_senders
 from weft.backends.cuda.kernel import DeviceTraits, Options
-from weft.backends.cuda.render import Rendered, render
+from weft.backends.cuda.render import KERNELS, Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes, must_sort
 from weft.backends.cuda.text import c_type
 from weft.backends.limits import TimeLimit
@@ -142,6 +142,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     options = replace(options, ordered=ordered)
     classes = "degree_classes" not in off and takes_classes(program, sweeps, options)
     options = replace(options, classes=classes)
+    if program.wide and request.options.get("fuse") is None:
+        options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
     keep_senders(sweeps, options)
     renumbered = topology.numbering is not None
@@ -324,11 +326,11 @@ class _Run:
             self.control.ended[0] = 0
             self._start_all("run_all", arguments, given)
             self._wait(self.control.ended)
-        elif fuse == "direction":
+        elif fuse in ("direction", "width"):
             while True:
-                for _ in range(ALTERNATIONS):
-                    self._start_all("run_push", arguments, given)
-                    self._start_all("run_pull", arguments, given)
+                for _ in range(ALTERNATIONS if fuse == "direction" else 1):
+                    for name in KERNELS[fuse]:
+                        self._start_all(name, arguments, given)
                 self._wait()
                 if self.saved("status") != RUNNING:
                     break

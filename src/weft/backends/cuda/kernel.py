@@ -111,7 +111,7 @@ class Phase:
     name: str
     body: list[str]
     after: list[str]  # of the thread that decides what comes next
-    turn: str = "both"  # push, pull: in the kernels of one direction only
+    turn: str = "both"  # push, pull, wide, rest: in the kernel of that name only
     number: int = -1
 
 

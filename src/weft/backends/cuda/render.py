@@ -37,7 +37,10 @@ RUNTIME = (
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
 # The kernels of a program, by the way in which its phases are fused.
-KERNELS = {"all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn")}
+KERNELS = {
+    "all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn"),
+    "width": ("run_wide", "run_rest"),
+}  # fmt: skip
 
 REGISTERS = 1 << 16  # of a multiprocessor
 BASE_REGISTERS = 32  # that a phase takes beside the features that it holds
@@ -314,8 +317,16 @@ def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> list[str]:
     sweeps, refill, wide, renew = (planned[role] for role in ROLES)
     kernel.carries_hoisted = False
     number = len(sweeps) + len(refill)
+    begin = len(kernel.phases)
     whole = superstep(kernel, wide, number, "wake", "end_step(t);")
-    anew = superstep(kernel, renew, number + len(wide), "wake", "end_step(t);")
+    end = len(kernel.phases)
+    after = "end_step(t);"
+    if kernel.program.rests_renewed:  # as after a refill that finds nobody
+        after = kernel.decide("after_renewal", ["t.loop.refilling = t.loop.size == 0;", after])
+    anew = superstep(kernel, renew, number + len(wide), "wake", after)
+    if kernel.options.fuse == "width":
+        for phase in kernel.phases:
+            phase.turn = "wide" if begin <= phase.number < end else "rest"
     pushes = "push" in directions_of(kernel, sweeps[0])
     pulls = "pull" in kernel.options.directions
     return [
@@ -398,7 +409,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     )
     phases = "\n".join(_phase_text(kernel, phase, swaps) for phase in kernel.phases)
     runs = "\n".join(
-        f"            case {p.number}: phase_{p.name}(given, loop, scalars, place, cells); break;"
+        f"            case {p.number}: if constexpr ((phases >> {min(p.number, 63)} & 1) != 0) "
+        f"phase_{p.name}(given, loop, scalars, place, cells); break;"
         for p in kernel.phases
     )
     afters = "\n".join(
@@ -418,9 +430,11 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         "run_all": "~0ull",
         "run_push": _mask(kernel, "pull"),
         "run_pull": _mask(kernel, "push"),
+        "run_wide": _mask(kernel, "rest"),
+        "run_rest": _mask(kernel, "wide"),
     }
     bounds = _bounds(kernel, sweeps)
-    calls = {name: f"drive<Program>(a, {mask});" for name, mask in masks.items()}
+    calls = {name: f"drive<Program, {mask}>(a);" for name, mask in masks.items()}
     calls["run_one"] = "run_alone<Program>(a);"
     calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
@@ -457,6 +471,7 @@ struct Program {{
     using Turn = weft::Turn<Args, Scalars>;
 
 {phases}
+    template <u64 phases>
     static WEFT_DEVICE void run(const Args& given, const Loop& loop, const Scalars& scalars,
                                 const Place& place, u64* cells) {{
         switch (loop.phase) {{

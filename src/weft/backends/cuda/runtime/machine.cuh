@@ -105,7 +105,7 @@ WEFT_DEVICE u32 look_for_stop(const Args& a, const Loop& loop) {
     return stop;
 }
 
-template <class Program>
+template <class Program, u64 phases = ~0ull>
 WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Program::Scalars>* held,
                            u64* counters, u32 blocks, unsigned char* shared) {
     const Loop& loop = held->loop;
@@ -118,7 +118,7 @@ WEFT_DEVICE void run_phase(const typename Program::Args& a, Held<typename Progra
         Program::clear(a, loop);
     }
     const Place place{block_id(), blocks, cells + SCHEDULE, before + SCHEDULE, shared};
-    Program::run(a, loop, held->scalars, place, cells);
+    Program::template run<phases>(a, loop, held->scalars, place, cells);
     if (stop != 0) atomic_add(cells + STOPPED, 1ull);
 }
 
@@ -192,11 +192,12 @@ WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
     return loop.status == RUNNING && (phases >> loop.phase & 1) != 0;
 }
 
-// Run the phases of this kernel as long as it is their turn. A cluster that goes on alone counts in
+// Run the phases of this kernel, of which it has a bit each, as long as it is their turn; others
+// are not part of it. A cluster that goes on alone counts in
 // the shared memory of its first block, which is nearer than global memory. Small graphs have a grid
 // of one cluster, which is alone from the start to the end.
-template <class Program>
-WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
+template <class Program, u64 phases>
+WEFT_DEVICE void drive(const typename Program::Args& a) {
     using HeldLoop = Held<typename Program::Scalars>;
     WEFT_SHARED(HeldLoop, held, 1);
     WEFT_SHARED(u64, near_counters, 3 * CELLS);
@@ -222,7 +223,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a, u64 phases) {
         if (block_id() < blocks) {
             if (narrow) sync_cluster();
             do {
-                run_phase<Program>(a, held, counters, blocks, shared);
+                run_phase<Program, phases>(a, held, counters, blocks, shared);
                 if (narrow) sync_cluster();
                 else sync_grid(a.barrier);
                 loaded = false;
