@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # What programs are launched by; other kernels prepare them, as writing first values does.
-OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_one", "turn")
+OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_wide", "run_rest", "run_one", "turn")
 
 
 @dataclass

@@ -251,6 +251,23 @@ def test_supersteps_of_a_full_run_have_a_kernel_of_their_own(g, monkeypatch):
     assert "gather_2" in rest.phases and told.launches.startswith("run_wide and run_rest by turns")
 
 
+@weft.vertex
+def add_up_quietly(v):
+    v.level = v.gather(lambda u, e: u.level, weft.sum)
+    v.changed = False
+
+
+def test_a_function_that_puts_out_nobody_has_no_queue(g, monkeypatch):
+    monkeypatch.setattr(describing, "driver_of", lambda kind, index: FakeDriver())
+    there = g.to("emulated")
+    for function, queued in ((add_up, True), (add_up_quietly, False)):
+        told = weft.explain(function, there, levels(there), mode="run")
+        assert ("Kind::queue" in told.source) == queued
+    state = there.state(level=1.0)
+    assert len(there.run(add_up_quietly, state)) == 0
+    np.testing.assert_array_equal(state.level, g.in_degree)
+
+
 def test_what_is_not_known_in_the_emulation_is_said(g, monkeypatch):
     limits = Limits("host emulation", 4, 98_304, 2, "sm_90")
     told = told_on(FakeDriver(limits), g, monkeypatch)

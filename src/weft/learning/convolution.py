@@ -53,6 +53,7 @@ def spreading(
         total = v.gather(message, monoids.sum, direction=direction)
         total = total + scaled(v) if loops else total
         v.y = v.after * total if after else total
+        v.changed = False  # nobody asks who is
 
     return spread
 
@@ -171,6 +172,7 @@ def _arriving(g: Graph, weight: str | None, config: Config | None) -> Array:
     @vertex
     def weigh(v: Any) -> None:
         v.total = v.gather(lambda u, e: weight_of(e, weight, np.float64), monoids.sum)
+        v.changed = False
 
     state = g.state(total=full(0.0))
     g.run(weigh, state, config=config)

@@ -45,6 +45,7 @@ def ranking(weight: str, alpha: float, tol: float | None, dtype: Any) -> tuple[A
     def weigh(v: Any) -> None:
         total = v.gather(lambda u, e: weight_of(e, weight, dtype), monoids.sum)
         v.share = fn.hadamard_inverse(total)
+        v.changed = False  # nobody asks who is
 
     @vertex(wake="all")
     def spread(v: Any) -> None:

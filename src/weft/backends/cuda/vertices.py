@@ -21,7 +21,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: s
     counts, "neighbors" where those that gather from them are woken.
     """
     finish = _finish(kernel, sweep, k, wake, then)
-    kind = "counter" if wake == "all" or kernel.discards else "queue"
+    counted = wake == "all" or kernel.discards or _puts_out_nobody(sweep)
+    kind = "counter" if counted else "queue"
     ready = _phases(kernel, sweep, k, kind, finish)
     if not kernel.carries_hoisted:
         ready = fill_hoisted(kernel, sweep, k, ready)
@@ -33,6 +34,15 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: s
     lines.append("begin_output(t);")
     lines.append(ready)
     return kernel.decide(f"enter_{k}", lines)
+
+
+def _puts_out_nobody(sweep: Sweep) -> bool:
+    """Whether the last function says `v.changed = False`: the code of a queue costs registers."""
+    step = sweep.last
+    told = [value.args[0] for value in step.body.body if value.op == "set_changed"]
+    if step.active is not None or step.conditional or not told:
+        return False
+    return told[-1].op == "const" and not told[-1].attr
 
 
 def _finish(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: str) -> str:
