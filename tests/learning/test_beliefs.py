@@ -139,6 +139,15 @@ def test_changes_alone_lead_to_the_same_beliefs(device):
     np.testing.assert_allclose(found.beliefs, want, atol=1e-4)
 
 
+def test_small_graphs_are_not_worth_runs_by_changes():
+    g = weft.generators.grid(3, 3)
+    priors, _ = field_of(g, 3, 1)
+    auto = propagate(g, priors, "psi", config=weft.Config(change_driven="auto"))
+    plain = propagate(g, priors, "psi")
+    assert auto.steps == plain.steps
+    np.testing.assert_array_equal(auto.beliefs, plain.beliefs)
+
+
 def test_what_does_not_come_to_rest_says_so():
     g = weft.generators.grid(3, 3)
     priors, _ = field_of(g, 3, 1)
