@@ -271,8 +271,8 @@ class Running:
         most: int | None,
     ) -> Delta | None:
         """Return the program as it is driven by changes, if that is wanted and possible."""
-        if wanted is not False:
-            replace(check_config(None), change_driven=wanted)  # checks the value
+        if wanted is not True and wanted not in (False, "auto"):
+            replace(check_config(None), change_driven=wanted)  # tells what is wrong with it
         if not isinstance(tolerance, float | int) or not tolerance >= 0:
             raise ConfigError(f"tolerance={tolerance!r} is not possible. Expected 0 or more.")
         if not wanted:

@@ -12,7 +12,7 @@ def hidden_state(delta: Delta, state: State, topology: Topology) -> State:
     n = topology.num_vertices
     with topology.device.current():
         hidden = {
-            name: topology.xp.zeros((n, *shape), dtype)
+            name: topology.xp.empty((n, *shape), dtype)
             for name, (dtype, shape) in delta.hidden.items()
         }
     made = State(state.fields | hidden, state.scalars, state.parameters)

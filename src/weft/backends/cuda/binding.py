@@ -210,8 +210,7 @@ class Binder:
             for field, buffer in self.turned.values():
                 field[:] = buffer[: field.size]
         for name, state in self.sorted.items():
-            given = flat(self.request.edge_fields[name]).reshape(self.arcs, -1)
-            given[:] = state.reshape(given.shape)[self.topology.arcs("in")]
+            self._change_order(state, flat(self.request.edge_fields[name]))
 
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
@@ -234,12 +233,18 @@ class Binder:
         if not self.rendered.states_by_in or self.arcs == 0:
             return given
         if name not in self.sorted:
-            # The arc of an in-slot is the slot of the opposite arc, so this undoes itself.
             buffer = self.workspace.get(("sorted", name), given.size, given.dtype)[: given.size]
-            rows = buffer.reshape(self.arcs, -1)
-            rows[:] = given.reshape(rows.shape)[self.topology.arcs("in")]
+            self._change_order(given, buffer)
             self.sorted[name] = buffer
         return self.sorted[name]
+
+    def _change_order(self, source: Any, target: Any) -> None:
+        """Write states of arcs by in-slots, or those by arcs.
+
+        The arc of an in-slot is the slot of the opposite arc, so this undoes itself.
+        """
+        rows, places = target.reshape(self.arcs, -1), self.topology.arcs("in")
+        self.topology.xp.take(source.reshape(rows.shape), places, axis=0, out=rows)
 
     def _edge_next(self, name: str) -> Any:
         return self._second(("edge_next", name), self._edge_state(name))
