@@ -7,7 +7,7 @@ graphs. The sections, in the order in which they are measured:
 - *k = 4* and *widths* (k from 1 to 128): one iteration of weft, feature-aware ("weft") and
   feature-blind (``Config(lanes=1)``), beside the same update in CuPy with cuSPARSE and in PyTorch.
 - *to a tolerance*: whole runs, aware or blind, with all of it passed on or the differences alone
-  (``Config(change_driven=True)``).
+  where that pays (``Config(change_driven="auto")``).
 - *folding*: LP and BP folded, in steps, and by hand-written folded kernels; with the memory held.
 - *modes* of other frameworks as configurations, whole runs of LP: push driven by changes, feature
   by feature and in steps; push over Tigr's split vertices; pull over all. Beside each ratio to weft
@@ -143,7 +143,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
     groups += [Group("modes", first, "LP", 4, NARROWER)] if "LP" in tasks else []
     groups += [Group("k = 4", graph, task, 4) for graph in graphs[1:] for task in (*fast, *slow)]
     groups += wide(widths[:TELLING], slow)
-    return groups + wide(widths[TELLING:], [*fast, *slow])
+    return groups + wide(widths[TELLING:], slow) + wide(widths[TELLING:], fast)
 
 
 # -- what a group measures
@@ -191,7 +191,7 @@ def endings(group: Group, task: Task) -> dict[str, Call]:
         return {}
     found = {}
     for lanes in (None, 1) if group.graph == GRAPHS[0] else (None,):
-        for driven in (False, True):
+        for driven in (False, "auto"):
             name = f"weft{' blind' if lanes else ''}{' changes' if driven else ''}"
             config = weft.Config(lanes=lanes, change_driven=driven)
             found[name] = lambda i, config=config: task.weft(i, config, TOLERANCE)
