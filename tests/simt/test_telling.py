@@ -68,6 +68,18 @@ def test_a_profile_tells_supersteps_and_launches(g):
     assert "launches=1" in str(p) and "host emulation" in p.to_json()
 
 
+def test_edges_that_decide_nothing_are_counted_for_a_record_alone(g):
+    config = weft.Config(direction="push", width="grid")
+    state = g.state(level=weft.full(-1, weft.int32))
+    state.level[0] = 0
+    told = weft.explain(discover, g, state, [0], config=config)
+    assert "NoDegree{}" in told.source and "OutDegree{" not in told.source
+    levels = search(g, direction="push", width="grid")
+    with weft.profile() as p:
+        assert search(g, direction="push", width="grid").tolist() == levels.tolist()
+    assert sum(r.edges for r in p.records) == int(g.out_degree[levels >= 0].sum()) > 0
+
+
 def test_an_explanation_runs_nothing(g):
     state = g.state(level=np.full(g.num_vertices, -1))
     state.level[0] = 0

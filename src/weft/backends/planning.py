@@ -81,7 +81,14 @@ _ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degre
 def asked_of(request: Request) -> tuple[Any, ...]:
     """Return what a request asks for, as a part of keys; may be found among its options."""
     known: tuple[Any, ...] | None = request.options.get("asked")
-    return tuple(map(request.options.get, _ASKED)) if known is None else known
+    if known is not None:
+        return known
+    return (*map(request.options.get, _ASKED), is_recorded(request))
+
+
+def is_recorded(request: Request) -> bool:
+    """Whether a run is recorded: then it also counts what nothing but the record tells."""
+    return request.options.get("report") is not None
 
 
 def first_form(

@@ -20,7 +20,7 @@ from weft.backends.cuda.costs import (
 from weft.backends.cuda.edges import CLASSES
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, Rendered
-from weft.backends.planning import asked_of, directions_of, wants_state
+from weft.backends.planning import asked_of, directions_of, is_recorded, wants_state
 from weft.backends.rules import rule_of
 from weft.config import NARROW, SIDES, each_choice, of_side
 from weft.errors import ConfigError
@@ -123,7 +123,13 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(get("frontier_out"), "pull") is not None,
+        counted=is_recorded(request) or _may_narrow(get("width"), get("fuse")),
     )
+
+
+def _may_narrow(width: str | None, fuse: str | None) -> bool:
+    """Whether one cluster may go on alone with a small frontier, as the configuration has it."""
+    return width != "grid" and (fuse or "all") in TO_THE_END
 
 
 def _may_search(request: Request) -> bool:
@@ -227,7 +233,7 @@ def launching(
         if grid:
             break
     grid = min(grid, cluster) if small else grid
-    alone = rendered.narrows and width != "grid" and fused
+    alone = rendered.narrows and _may_narrow(width, fuse)
     narrow = block * cluster if alone else 0
     knobs = {
         "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),

@@ -19,6 +19,13 @@ def directions_of(kernel: Kernel, sweep: Sweep) -> list[str]:
     return [d for d in kernel.options.directions if not refused(sweep, d)]
 
 
+def steers(kernel: Kernel, sweeps: list[Sweep]) -> bool:
+    """Whether the edges of a frontier decide: about a direction, a threshold, places in a queue."""
+    options = kernel.options
+    turns = any(len(directions_of(kernel, sweep)) > 1 for sweep in sweeps)
+    return turns or options.ordered or options.classes or bool(kernel.program.wide)
+
+
 def may_count_later(kernel: Kernel, sweeps: list[Sweep], only: bool) -> bool:
     """Whether a push need not ask for the degrees of what it finds: the next one sees them anyway.
 

@@ -26,6 +26,7 @@ from weft.backends.planning import (
     asked_of,
     check_directions,
     first_form,
+    is_recorded,
     kept_old,
     may_start_anywhere,
     push_narrow,
@@ -281,7 +282,7 @@ class _Run:
         if self.request.program.mode == "replay":
             assert self.request.trail is not None
             limit = len(self.request.trail)
-        ring_size = RECORDS if self.request.options.get("report") is not None else 0
+        ring_size = RECORDS if is_recorded(self.request) else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         given = [
             flat(self.request.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.conversions import render_conversions
-from weft.backends.cuda.directions import directions_of, may_count_later
+from weft.backends.cuda.directions import directions_of, may_count_later, steers
 from weft.backends.cuda.edges import render_edge_sweep, side_of
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
@@ -118,9 +118,10 @@ def render(
     find_pairs(kernel, sweeps)
     edge_sweeps = [s for s in every if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
-    kernel.counts_edges = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
+    has_arcs = program.mode == "iterate" and bool(edge_sweeps) and traits.keep != "in"
+    kernel.counts_edges = has_arcs and (options.counted or steers(kernel, edge_sweeps))
     searches = any(sweep.mode == "once" for sweep in edge_sweeps)
-    kernel.deep = options.deep and kernel.counts_edges and searches and not options.ordered
+    kernel.deep = options.deep and has_arcs and searches and not options.ordered
     others = any(planned[role] for role in ROLES if role != "steps")
     kernel.counts_later = may_count_later(kernel, sweeps, not others)
     if kernel.counts_later:
