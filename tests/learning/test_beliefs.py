@@ -148,6 +148,31 @@ def test_small_graphs_are_not_worth_runs_by_changes():
     np.testing.assert_array_equal(auto.beliefs, plain.beliefs)
 
 
+@weft.edge(into="got", reduce=weft.sum, on="all", active=lambda v, old: True)
+def tell(u, v, e):
+    e.message = e.reverse.message + u.total + u.id
+    return e.message
+
+
+@weft.vertex
+def take(v):
+    v.total, v.got = v.got, 0
+
+
+@pytest.mark.parametrize("known", [(), ("uniform",), ("uniform", "dropped")])
+def test_what_is_known_of_messages_makes_no_difference(known):
+    g = weft.generators.grid(3, 3).to("emulated")
+    seen = []
+    for hints in ((), known):
+        state = g.state(total=weft.full(0.0), got=weft.full(0.0))
+        messages = g.edge_state(message=weft.full(1.0)).known_to_be(*hints)
+        g.iterate([tell, take], state, edge_state=messages, direction="pull", max_iter=3)
+        seen.append((state.total, messages.message))
+    np.testing.assert_array_equal(seen[0][0], seen[1][0])
+    if "dropped" not in known:
+        np.testing.assert_array_equal(seen[0][1], seen[1][1])
+
+
 def test_what_does_not_come_to_rest_says_so():
     g = weft.generators.grid(3, 3)
     priors, _ = field_of(g, 3, 1)

@@ -125,6 +125,8 @@ def make_request(
 
     options = make_options(config, topology)
     options["report"] = _reporter(program, config)
+    if edge_state is not None and edge_state._known:
+        options["edge_state"] = edge_state._known
     # The CPU's sweeps want members in order; a GPU takes them as they come, unless order counts.
     ordered = topology.device.kind == "cpu" or config.deterministic
     members = None

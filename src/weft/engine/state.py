@@ -155,18 +155,30 @@ class State:
         parameters: dict[str, Array] | None = None,
     ) -> None:
         vars(self).update(
-            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _version=None
-        )
+            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _version=None,
+            _known=frozenset(),
+        )  # fmt: skip
 
     fields: dict[str, Array]
     scalars: dict[str, Array]
     parameters: dict[str, Array]
     old: dict[str, Array]  # kept once a program asked for v.old
     _version: Any  # the version of the graph that made it, None if it was not made by one
+    _known: frozenset[str]  # see `known_to_be`
 
     def belonging_to(self, version: Any) -> State:
         """Return this state, from now on that of a version of a graph."""
         vars(self)["_version"] = version
+        return self
+
+    def known_to_be(self, *known: str) -> State:
+        """Return this edge state, of which an algorithm knows more than a backend can see.
+
+        ``"uniform"``: in each field all values are equal. ``"dropped"``: nobody looks at it after
+        the next run. It may lie in another order during a run; bringing it there and back takes as
+        long as some supersteps.
+        """
+        vars(self)["_known"] = frozenset(known)
         return self
 
     def is_of(self, version: Any) -> bool:

@@ -277,6 +277,7 @@ def belief_propagation(
         steps, converged = _by_changes(g, step, *only, state, messages, tol, max_iter, config)
     else:
         state = g.state(**fields)
+        messages.known_to_be("uniform", "dropped")
         run = g.iterate(
             step, state, edge_state=messages, until=lambda error: error <= tol, max_iter=max_iter,
             direction=pulled(config), config=config,
@@ -306,7 +307,9 @@ def _by_changes(
             max_iter=most, direction=pulled(config), config=config,
         )  # fmt: skip
 
+    messages.known_to_be("uniform")
     first = all_pass_on(g.topology.num_arcs // FEW_SHARE, max_iter)
+    messages.known_to_be()
     if not first.converged or state.error <= tol:
         return first.steps, first.converged
     xp = module_of(state.prior)
@@ -318,6 +321,7 @@ def _by_changes(
         only, state, moved, edge_state=messages, max_iter=max_iter - first.steps, config=config
     )
     state.product = 0
+    messages.known_to_be("dropped")
     # That tells how far it is from rest, and ends drift.
     steps = first.steps + some.steps
     last = all_pass_on(-1, max(max_iter - steps, 1))

@@ -116,6 +116,7 @@ class Binder:
         self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
         self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
         self.sorted: dict[str, Any] = {}  # edge state by in-slots
+        self.known = request.options.get("edge_state", ())  # of edge state, see `known_to_be`
         self.trail_room = max(self.n, 1)
         self.trail_steps = TRAIL_STEPS
         self._layouts: dict[tuple[str, str], Ordered] = {}
@@ -206,10 +207,12 @@ class Binder:
 
     def put_back(self, swapped: int) -> None:
         """Write back second buffers that took the place of arrays, and sorted edge state."""
+        dropped = "dropped" in self.known
         if swapped:
-            for field, buffer in self.turned.values():
-                field[:] = buffer[: field.size]
-        for name, state in self.sorted.items():
+            for key, (field, buffer) in self.turned.items():
+                if key[0] != "edge_next" or not dropped:
+                    field[:] = buffer[: field.size]
+        for name, state in self.sorted.items() if not dropped else ():
             self._change_order(state, flat(self.request.edge_fields[name]))
 
     def unpack(self) -> None:
@@ -232,9 +235,14 @@ class Binder:
         given = flat(self.request.edge_fields[name])
         if not self.rendered.states_by_in or self.arcs == 0:
             return given
+        if {"uniform", "dropped"} <= set(self.known):
+            return given  # as good in one order as in another
         if name not in self.sorted:
             buffer = self.workspace.get(("sorted", name), given.size, given.dtype)[: given.size]
-            self._change_order(given, buffer)
+            if "uniform" in self.known:
+                buffer[:] = given
+            else:
+                self._change_order(given, buffer)
             self.sorted[name] = buffer
         return self.sorted[name]
 
