@@ -1,4 +1,4 @@
-"""Deep searches count the edges of a frontier when they push along them, and choose as others do."""
+"""Deep searches count the edges of a frontier when they push along them; nothing else changes."""
 
 import numpy as np
 import pytest
@@ -41,3 +41,10 @@ def test_edges_that_are_counted_later_lead_to_the_same_choices(count, config):
         assert size == np.count_nonzero(want == step)
         assert direction == "pull" or edges == degree[want == step].sum()
     assert (count > 1) == (len(pushed) < len(told))
+
+
+def test_what_ran_before_on_a_graph_does_not_matter():
+    g = weft.generators.road(40, 0.7, seed=2).to("emulated")
+    weft.pagerank(g, max_iter=2, on_unconverged="return")
+    state = g.state(level=np.full(g.num_vertices, -1, np.int32))
+    assert "LaterDegree" in weft.explain(discover, g, state, [0]).source

@@ -59,7 +59,7 @@ _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakK
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     known = _chosen.setdefault(request.topology, {})
-    key = (asked_of(request), kept, request.arcs, _ordered(request))
+    key = (asked_of(request), kept, request.arcs, _ordered(request), _may_search(request))
     if key not in known:
         known[key] = _choose_options(request, kept)
     return known[key]
