@@ -85,6 +85,7 @@ struct Counter {
     static constexpr bool computes = false;
     static constexpr bool marks = false;
     static constexpr bool counts = false;
+    static constexpr bool expects = false;
     struct Row {
         i64 row;
         u32 lane;

@@ -11,6 +11,7 @@ import weft
 from graphs import AWKWARD
 from networks import multigraph
 from weft import acc
+from weft.backends.cuda import choices
 from weft.backends.cuda.costs import is_deep
 
 # One schedule for all graphs: what is chosen by their degrees would only be compiled more often.
@@ -163,3 +164,21 @@ def test_ordered_pushes_may_start_from_a_map(choice):
     want = weft.sssp(g, 3)
     got = weft.sssp(g.to("emulated"), 3, config=weft.Config(direction="push", **choice))
     np.testing.assert_array_equal(got.dist, want.dist)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_graphs_that_no_cache_holds_are_asked_for_ahead(dtype, monkeypatch):
+    monkeypatch.setattr(choices, "VAST", 1)
+    options = {"tol": 0, "max_iter": 3, "on_unconverged": "return", "dtype": np.dtype(dtype)}
+    for g in (weft.generators.road(9, 0.7, seed=4), weft.generators.star(40)):
+        found = weft.pagerank(g.to("emulated"), config=weft.Config(schedule="vertex"), **options)
+        np.testing.assert_allclose(found, weft.pagerank(g, **options), 1e-6)
+    rank = np.ones(g.num_vertices, dtype)
+
+    @weft.vertex
+    def average(v):
+        v.rank = 0.5 * v.rank + v.gather(lambda u, e: u.rank, weft.sum)
+
+    g = weft.generators.star(40).to("emulated")
+    told = weft.explain(average, g, g.state(rank=rank), config=weft.Config(schedule="vertex"))
+    assert "expect(i64 v) const { prefetch(a.f_rank + v);" in told.source

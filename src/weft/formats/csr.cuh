@@ -28,6 +28,10 @@ struct Csr {
     WEFT_DEVICE bool valid(i64, i64) const { return true; }
     WEFT_DEVICE i64 vertex(i64 row) const { return row; }
     WEFT_DEVICE i64 place(i64 slot, i64) const { return slot; }
+    WEFT_DEVICE void expect(i64 row, i64 slot) const {
+        if (row < rows) prefetch(offsets + row);
+        if (slot < slots) prefetch(targets + slot);
+    }
 
     // The last row that begins at or before the slot, by bisection.
     WEFT_DEVICE i64 owner(i64 slot) const {
@@ -40,6 +44,9 @@ struct Csr {
         return low;
     }
 };
+
+template <class Vertex>
+constexpr bool foresees<Csr<Vertex>> = true;
 
 }  // namespace weft
 

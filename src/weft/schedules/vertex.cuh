@@ -13,10 +13,19 @@ struct VertexSchedule {
     template <u32 phase, class Rows, class Visitor>
     static WEFT_DEVICE void run(const Place& place, const Knobs&, const Memory&,
                                 const Format& format, const Rows& rows, Visitor& visitor) {
+        constexpr bool expects = Visitor::expects && foresees<Format>;
         const i64 stride = num_groups<lanes>(place);
+        i64 apart = 0;  // slots from those of a row to those of the next one that is taken, about
+        if constexpr (expects) apart = stride * format.num_slots() / (format.num_rows() + 1);
         for (i64 i = first_group<lanes>(place); i < rows.size(); i += stride) {
             const i64 row = rows.row(i);
             if (row < 0 || !visitor.open(row)) continue;
+            if constexpr (expects) {
+                if (row == i && i + stride < rows.size()) {
+                    format.expect(i + stride, format.begin(row) + apart);
+                    visitor.expect(i + stride);
+                }
+            }
             if constexpr (is_joined<Format>) {
                 walk_joined(format, row, visitor);
             } else {

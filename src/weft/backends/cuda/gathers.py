@@ -47,6 +47,7 @@ from weft.ir.plan import Sweep
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
 # Registers for vectors that are loaded with the row, but used at its end: where rows are short.
 MOST_AT_END = 8
+WORD = 4  # bytes of a message that is worth bringing nearer
 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
@@ -133,6 +134,7 @@ def gather_phases(
     )  # fmt: skip
     known = _row_of_gather(kernel, visitor, step, gather, site)
     ending = _row_at_end(kernel, visitor, sweep, site, way)
+    visitor.expected = _expected(kernel, ending, gather, site)
     accumulators = _take_lines(kernel, visitor, gather, site, step, known)
     ahead = _messages_ahead(kernel, visitor, k, way, gather) if side.format.gathers else []
     merge = kernel.emitter()
@@ -237,6 +239,25 @@ def _row_at_end(
         visitor.row.append((c_type(value.dtype, value.shape), name, text))
         known[attr] = f"row.{name}"
     return known
+
+
+def _expected(
+    kernel: Kernel, ending: dict[tuple[Any, ...], str], gather: Value, site: Site
+) -> list[str]:
+    """Return the arrays of which a row needs what lies at it, or near it where neighbours are.
+
+    On graphs that no cache holds, they are brought nearer while the row before is worked on. Of
+    larger messages than a word, that cost more than it brought (docs/design/cuda-engine.md).
+    """
+    if not kernel.options.vast or kernel.lanes > 1:
+        return []
+    fields = [attr for attr in ending if attr[0] == "field"]
+    loads = [Value("load", (), attr, *kernel.types[attr[2]]) for attr in fields]
+    for value in gather.blocks[0].walk():
+        if value.op == "load" and value.attr[:2] == ("field", "u") and value.dtype.itemsize <= WORD:
+            loads.append(value)
+    arrays = [site.where(value)[0] for value in loads if not value.shape]
+    return list(dict.fromkeys(arrays))
 
 
 def _is_length(kernel: Kernel, attr: tuple[Any, ...], way: str) -> bool:

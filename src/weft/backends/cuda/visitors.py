@@ -53,6 +53,7 @@ class Visitor:
     extra: list[str] = field(default_factory=list)  # functions of its own
     looks: bool = False  # how many arcs it looks at is counted
     counts: bool = False  # by `take`, and by the batch where arcs are settled so
+    expected: list[str] = field(default_factory=list)  # arrays that are read at or near each row
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
@@ -124,6 +125,10 @@ class Visitor:
         if self.marks:
             mark = f"WEFT_DEVICE void mark(i64 {row_at}) {{ {' '.join([*asked, self.marks])} }}"
             own = [*own, mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
+        expects = bool(self.expected) and not self.splits
+        if expects:
+            asked_for = " ".join(f"prefetch({array} + {at});" for array in self.expected)
+            own = [*own, f"WEFT_DEVICE void expect(i64 {at}) const {{ {asked_for} }}"]
         extra = "".join(f"    {line}\n" for line in own)
         return (
             f"struct {self.name} {{\n"
@@ -141,6 +146,7 @@ class Visitor:
             f"    static constexpr bool asks = {str(bool(self.open)).lower()};\n"
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"    static constexpr bool counts = {str(self.counts).lower()};\n"
+            f"    static constexpr bool expects = {str(expects).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {row_at}) {{\n"
             f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"

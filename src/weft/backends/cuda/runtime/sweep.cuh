@@ -44,6 +44,11 @@
 //   splits                    several rows may have the same vertex
 //   direct_owner              owner is a load or a computation, not a search
 //
+// A format for which `foresees` is true also has
+//
+//   void expect(i64 row, i64 slot);              bring nearer where the row lies, and what is at the
+//                                                slot, about where its own are; both may be too far
+//
 // A format for which `by_fours` is true also has
 //
 //   four_targets(slot, row, targets)    the far ends of four slots of a row from one on, by few loads;
@@ -74,6 +79,8 @@
 //   void emit(const i64 (&far)[count], bool (&emits)[count]);   those of a batch that are
 //   static constexpr bool counts;                whether take adds to `looked`, as others must who
 //                                                deliver and settle
+//   static constexpr bool expects;               whether what is read at a row can be brought nearer:
+//   void expect(i64 row);
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
 //   void mark(i64 row); void unmark();           by all of its threads, before and after
 //   void merge(Partial& into, const Partial& other);      commutative and associative
@@ -116,6 +123,9 @@ constexpr bool has_classes = false;
 
 template <class Format>
 constexpr bool by_fours = false;
+
+template <class Format>
+constexpr bool foresees = false;
 
 // What can be tuned without compiling anew.
 struct Knobs {
