@@ -88,13 +88,15 @@ def choose(kernel: Kernel, sweep: Sweep, k: int) -> list[str]:
         left = "left"
         sure = [f"if (t.loop.pulling != 0 && t.loop.counted == 0) {{ {_count(kernel, k)} }}"]
     return [
-        *bound,
         f"const i64 push_cost = {push} * {INBOX_COST if sweep.mode == 'deferred' else 1};",
-        f"const i64 pull_cost = {left}{share} + t.a.n / 32;",
-        "if (t.loop.pulling != 0) {",
-        "    t.loop.pulling = pull_cost < push_cost + push_cost / 2;",
-        "} else {",
-        "    t.loop.pulling = pull_cost + pull_cost / 4 < push_cost;",
+        "if (t.loop.pulling != 0 || push_cost > t.a.n / 32) {  // else no pull costs less",
+        *(f"    {line}" for line in bound),
+        f"    const i64 pull_cost = {left}{share} + t.a.n / 32;",
+        "    if (t.loop.pulling != 0) {",
+        "        t.loop.pulling = pull_cost < push_cost + push_cost / 2;",
+        "    } else {",
+        "        t.loop.pulling = pull_cost + pull_cost / 4 < push_cost;",
+        "    }",
+        *(f"    {line}" for line in sure),
         "}",
-        *sure,
     ]

@@ -447,6 +447,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
     if options.feature_lanes == 1:
         included = f"#define WEFT_FEATURE_BLIND\n{included}"
+    if kernel.deep:  # what lies near by number is soon visited
+        included = f"#define WEFT_FETCH_AROUND\n{included}"
     return f"""{included}
 
 using namespace weft;

@@ -227,11 +227,29 @@ WEFT_DEVICE void store_volatile(T* word, Value<T> value) {
     *static_cast<volatile T*>(word) = value;
 }
 
-// A load of what nobody writes while the kernel runs: it may come from the read-only cache.
+// A load of what nobody writes while the kernel runs: it may come from the read-only cache. Where
+// WEFT_FETCH_AROUND is defined, the second-level cache fetches what lies around the word as well.
+#if defined(WEFT_FETCH_AROUND) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+template <class T>
+WEFT_DEVICE T load_constant(const T* word) {
+    if constexpr (sizeof(T) == 8) {
+        u64 x;
+        asm("ld.global.nc.L2::256B.u64 %0, [%1];" : "=l"(x) : "l"(word));
+        return bits_as<T>(x);
+    } else if constexpr (sizeof(T) == 4) {
+        u32 x;
+        asm("ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(x) : "l"(word));
+        return bits_as<T>(x);
+    } else {
+        return __ldg(word);
+    }
+}
+#else
 template <class T>
 WEFT_DEVICE T load_constant(const T* word) {
     return __ldg(word);
 }
+#endif
 
 // Bring what is soon read into the second-level cache; nobody waits for it.
 template <class T>
