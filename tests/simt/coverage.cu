@@ -81,6 +81,8 @@ struct Counter {
     static constexpr bool exits = does_exit;
     static constexpr bool batches = !does_collect && !does_exit;
     static constexpr bool settles = false;
+    static constexpr u32 windows = batches ? 4 : 1;
+    using Target = i64;
     static constexpr bool asks = true;
     static constexpr bool computes = false;
     static constexpr bool marks = false;

@@ -1,4 +1,4 @@
-"""Pairs of two words: key and payload that are swapped as one, or under a lock."""
+"""Pairs of key and payload: of one word, and of two that are swapped as one or under a lock."""
 
 import numpy as np
 import pytest
@@ -37,6 +37,11 @@ def relax(u, v, e):
     return u.dist + e.weight, u.id
 
 
+@weft.edge(into=("dist", "parent"), reduce=weft.argmin, priority=lambda v: v.dist)
+def relax_narrow(u, v, e):
+    return u.dist + weft.cast(e.weight, weft.float32), u.id
+
+
 @weft.edge(into=("width", "by"), reduce=weft.argmax)
 def widen(u, v, e):
     return weft.minimum(u.width, weft.cast(e.weight, weft.int16)), u.id
@@ -70,15 +75,30 @@ def test_parents_go_with_the_least_distance(device):
         check_parents(got.dist, got.parent)
 
 
-def check_parents(dist, parent):
+def check_parents(dist, parent, dtype=np.float64):
     """Every vertex that was reached has its distance by an edge from its parent."""
     src, dst, weight = G.to_edges()
-    best = np.full(N, np.inf)
+    weight, best = weight.astype(dtype), np.full(N, np.inf, dtype)
     chosen = src == parent[dst]
     np.minimum.at(best, dst[chosen], dist[src[chosen]] + weight[chosen])
     best[1] = 0
     assert parent[1] == 1 and ((parent >= 0) == np.isfinite(dist)).all()
     np.testing.assert_array_equal(best[parent >= 0], dist[parent >= 0])
+
+
+@pytest.mark.parametrize("device", ["swaps", "swaps, threads"])
+@pytest.mark.parametrize("schedule", ["warp", "twc"])
+def test_pairs_of_one_word_are_swapped_several_at_a_time(device, schedule):
+    fields = {"dist": PATHS["dist"].astype(np.float32), "parent": PATHS["parent"]}
+    want = interpreted(G, relax_narrow, fields, [1], mode="iterate").state.fields["dist"]
+    for bin_size in (1, 64):  # most vertices find no place in the bin, or all do
+        chosen = {
+            "driver": DEVICES[device], "schedule": schedule, "bin_size": bin_size,
+            "ordering": False, "direction": "push",
+        }  # fmt: skip
+        got = emulated(G, relax_narrow, fields, [1], choices=chosen, mode="iterate")
+        np.testing.assert_array_equal(got.dist, want)
+        check_parents(got.dist, got.parent, np.float32)
 
 
 @pytest.mark.parametrize("device", ["swaps", "locks"])

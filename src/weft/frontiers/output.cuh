@@ -157,39 +157,49 @@ struct Output {
         }
     }
 
-    // Those of some vertices that are `in`, which take their places in the bin by one atomic.
-    template <u32 count, class DegreeOf>
-    WEFT_DEVICE void emit_batch(const i64 (&vertices)[count], bool (&in)[count],
+    // Those of some vertices that are `in`. The threads of a warp that come together take their
+    // places, in the bin and beyond it, by one atomic each.
+    template <class Id, u32 count, class DegreeOf>
+    WEFT_DEVICE void emit_batch(const Id (&vertices)[count], bool (&in)[count],
                                 const DegreeOf& degree_of) {
-        if constexpr (counts_late) {
-            u32 wanted = 0;
+        if constexpr (!counts_late) {
             WEFT_UNROLL(count)
             for (u32 k = 0; k < count; ++k) {
-                in[k] = in[k] && admit(vertices[k]);
-                wanted += in[k];
+                if (in[k]) emit_lazily(vertices[k], degree_of);
+            }
+        } else {
+            admit_batch(vertices, in);
+            const u32 here = active_mask();
+            u32 own[count], wanted = 0;
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) {
+                const u32 lanes = ballot(here, in[k]);
+                own[k] = wanted + popcount(lanes & lanes_below());
+                wanted += popcount(lanes);
             }
             if (wanted == 0) return;
-            u32 place = atomic_add(counts(), wanted);
-            i64 left[count];  // without a place in the bin, which is seldom
-            u32 rest = 0;
+            const u32 leader = ffs(here) - 1;
+            u32 first = 0;
+            if (lane_id() == leader) first = atomic_add(counts(), wanted);
+            first = shuffle(here, first, leader);
+            const u32 room = first > bin_size ? first : bin_size;  // places from here on are none
+            u64 beyond = 0;
+            if (first + wanted > room) {
+                if (lane_id() == leader) beyond = atomic_add(cells + TAIL, first + wanted - room);
+                beyond = shuffle(here, beyond, leader);
+            }
             WEFT_UNROLL(count)
             for (u32 k = 0; k < count; ++k) {
                 if (!in[k]) continue;
                 degree_of.expect(vertices[k]);
-                if (place < bin_size) bins()[place] = static_cast<Vertex>(vertices[k]);
-                else left[rest++] = vertices[k];
-                ++place;
-            }
-            WEFT_UNROLL(1)
-            for (u32 k = 0; k < rest; ++k) {
-                emitted += 1;
-                edges += static_cast<u64>(degree_of(left[k]));
-                append(left[k], 0);
-            }
-        } else {
-            WEFT_UNROLL(count)
-            for (u32 k = 0; k < count; ++k) {
-                if (in[k]) emit_lazily(vertices[k], degree_of);
+                const u32 place = first + own[k];
+                if (place < bin_size) {
+                    bins()[place] = static_cast<Vertex>(vertices[k]);
+                } else {
+                    emitted += 1;
+                    edges += static_cast<u64>(degree_of(vertices[k]));
+                    keep(list(0).put(beyond + (place - room), vertices[k]), vertices[k]);
+                }
             }
         }
     }
@@ -268,6 +278,24 @@ struct Output {
         }
         if constexpr (marks) store_relaxed(stamps + v, epoch);
         return true;
+    }
+
+    // The same for some vertices; nobody waits for one stamp before the next is exchanged.
+    template <class Id, u32 count>
+    WEFT_DEVICE void admit_batch(const Id (&vertices)[count], bool (&in)[count]) {
+        if constexpr (exact && !hashed && kind == Kind::queue) {
+            u32 before[count];
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) {
+                before[k] = epoch;
+                if (in[k]) before[k] = atomic_exch(stamps + vertices[k], epoch);
+            }
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) in[k] = before[k] != epoch;
+        } else {
+            WEFT_UNROLL(count)
+            for (u32 k = 0; k < count; ++k) in[k] = in[k] && admit(vertices[k]);
+        }
     }
 
     WEFT_DEVICE bool claim(i64 v) {

@@ -32,55 +32,58 @@ WEFT_DEVICE u32 starts_in(i64 window, bool some, i64 start, u32 width) {
     return reduce_or(full_mask, here ? 1u << static_cast<u32>(start - window) : 0u);
 }
 
-// Whether there are registers for the messages of several windows: with larger ones than a target and
-// a word, a second part to come, or vertices to be kept beside rows, they are spilled, and that costs
-// more than is won.
-template <class Format, class Visitor>
-constexpr bool is_light = Visitor::batches && !Visitor::settles && !Format::splits &&
-                          sizeof(typename Visitor::Message) <= 16;
-
-// Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of several
-// windows have their loads under way together. `mine` is what the arcs of the lane's own row share;
-// the board's marks are the lanes that have the rows.
+// Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of as many
+// windows as the visitor asks for go through each stage together: targets, messages, swaps, and what
+// became of them. `mine` is what the arcs of the lane's own row share; the board's marks are the lanes
+// that have the rows. Of a slot no more than the rank of its row is kept, to save registers.
 template <class Format, class Visitor>
 WEFT_DEVICE void send_evenly(const Format& format, Visitor& visitor, const Board& board,
                              const typename Visitor::Row& mine, bool some, i64 start, i64 total) {
-    constexpr i64 width = batch * warp_size;
+    static_assert(!Visitor::counts, "the arcs that are looked at here are not counted");
+    constexpr u32 windows = Visitor::windows;
+    constexpr i64 width = windows * warp_size;
     typename Visitor::Partial partial{};  // empty
     u32 before = 0;                       // rows that started in earlier windows
     WEFT_UNROLL(1)
     for (i64 first = 0; first < total; first += width) {
         const u32 left = static_cast<u32>(total - first < width ? total - first : width);
-        typename Visitor::Row held[batch];
-        typename Visitor::Message messages[batch];
-        i64 rows[batch], slots[batch], targets[batch];
-        WEFT_UNROLL(batch)
-        for (u32 k = 0; k < batch; ++k) {
+        u32 ranks[windows];
+        typename Visitor::Row held[windows];
+        typename Visitor::Target targets[windows];
+        typename Visitor::Message messages[windows];
+        const auto inside = [&](u32 k) { return k * warp_size + lane_id() < left; };
+        const auto row_of = [&](u32 k) { return board.row[ranks[k]]; };
+        const auto slot_of = [&](u32 k) {
+            return board.base[ranks[k]] + first + k * warp_size + lane_id();
+        };
+        WEFT_UNROLL(windows)
+        for (u32 k = 0; k < windows; ++k) {
             if (k * warp_size < left) {
-                const i64 window = first + k * warp_size;
-                const u32 starts = starts_in(window, some, start, warp_size);
-                const u32 rank = before + popcount(starts & ((2u << lane_id()) - 1)) - 1;
+                const u32 starts = starts_in(first + k * warp_size, some, start, warp_size);
+                ranks[k] = before + popcount(starts & ((2u << lane_id()) - 1)) - 1;
                 before += popcount(starts);
-                rows[k] = board.row[rank];
-                slots[k] = board.base[rank] + window + lane_id();
-                held[k] = shuffle_any(full_mask, mine, board.mark[rank]);
+                held[k] = shuffle_any(full_mask, mine, board.mark[ranks[k]]);
+                if (inside(k)) targets[k] = format.target(slot_of(k), row_of(k));
             }
         }
-        WEFT_UNROLL(batch)
-        for (u32 k = 0; k < batch; ++k) {
-            if (k * warp_size + lane_id() < left) targets[k] = format.target(slots[k], rows[k]);
-        }
-        WEFT_UNROLL(batch)
-        for (u32 k = 0; k < batch; ++k) {
-            if (k * warp_size + lane_id() < left) {
-                messages[k] = visitor.message_of(held[k], rows[k], slots[k], targets[k]);
+        WEFT_UNROLL(windows)
+        for (u32 k = 0; k < windows; ++k) {
+            if (inside(k)) {
+                messages[k] = visitor.message_of(held[k], row_of(k), slot_of(k), targets[k]);
             }
         }
-        WEFT_UNROLL(batch)
-        for (u32 k = 0; k < batch; ++k) {
-            if (k * warp_size + lane_id() < left) {
-                visitor.deliver(partial, held[k], rows[k], slots[k], messages[k]);
+        WEFT_UNROLL(windows)
+        for (u32 k = 0; k < windows; ++k) {
+            if (inside(k)) visitor.deliver(partial, held[k], row_of(k), slot_of(k), messages[k]);
+        }
+        if constexpr (Visitor::settles) {
+            bool emits[windows];
+            WEFT_UNROLL(windows)
+            for (u32 k = 0; k < windows; ++k) {
+                emits[k] =
+                    inside(k) && visitor.settle(held[k], row_of(k), slot_of(k), messages[k]);
             }
+            visitor.emit(targets, emits);
         }
     }
 }
@@ -185,8 +188,9 @@ WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Kee
 template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
                            unsigned char* memory, const Share& mine) {
+    // With vertices to be kept beside rows, too much would have to be kept.
     constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
-                           is_light<Format, Visitor> && Format::full_rows;
+                           Visitor::windows > 1 && !Format::splits && Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;

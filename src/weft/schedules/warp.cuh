@@ -31,7 +31,8 @@ struct WarpSchedule {
                 const i64 limit = first + tile < size ? first + tile : size;
                 const Share share = ask_for_row<lanes, true>(format, rows, first + lane_id(),
                                                              limit, visitor);
-                if constexpr (lanes == 1 && Visitor::settles && Format::full_rows) {
+                if constexpr (lanes == 1 && Visitor::settles && Visitor::windows == 1 &&
+                              Format::full_rows) {
                     // A lane has the loads of a short row under way at once: nothing to share.
                     if (all(full_mask, share.degree <= batch)) {
                         if (share.degree > 0) {

@@ -79,7 +79,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
 
 def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     step, side = sweep.steps[0], kernel.options.push
-    visitor = Visitor("Relax", vertex="u", far="v")
+    visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
     site = kernel.slot_site("push", "out")
     site.racy = racy_fields(sweep)

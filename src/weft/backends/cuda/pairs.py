@@ -51,8 +51,13 @@ def overlay_pairs(kernel: Kernel, site: Site) -> None:
             site.known[("field", who, name)] = f"{take}<{kind}>({word})"
 
 
-def swapped(kernel: Kernel, step: Step, messages: list[str], seen: str) -> str:
-    """Return the test whether a pair is swapped in for that of v, whose key was `seen`."""
+def swapped(
+    kernel: Kernel, step: Step, messages: list[str], seen: str, narrow: str = "swap_pair"
+) -> str:
+    """Return the test whether a pair is swapped in for that of v, whose key was `seen`.
+
+    `narrow` is the function for pairs of one word, which may do a part of that.
+    """
     key = step.into[0]
     least = "true" if step.reductions[0].name == "argmin" else "false"
     casts = (
@@ -63,7 +68,7 @@ def swapped(kernel: Kernel, step: Step, messages: list[str], seen: str) -> str:
     if key in kernel.wide_pairs:
         locks = kernel.args.use("pair_locks")
         return f"swap_wide_pair<{least}>({array}, {locks}, v, {pair}, {seen})"
-    return f"swap_pair<{least}>({array}, v, {pair}, {seen})"
+    return f"{narrow}<{least}>({array}, v, {pair}, {seen})"
 
 
 def pack(buffer: Any, fields: tuple[Any, Any], wide: bool) -> None:

@@ -109,6 +109,19 @@ def try_claim(
     return carried, later.lines
 
 
+def try_pair(
+    kernel: Kernel, out: Emitter, step: Step, messages: list[str], seen: str
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Render the swap of a pair in two parts, as `try_claim` does."""
+    out.line(f"message.found = {swapped(kernel, step, messages, seen, 'try_pair')};")
+    found = f"{seen}, message.found"
+    hit = swapped(kernel, step, messages, found, "settle_pair")
+    ends = f"return {hit};"
+    if kernel.discards:
+        ends = f"static_cast<void>({hit});"
+    return [("u64", "found", "0")], [ends]
+
+
 def improve(
     kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, messages: list[str],
     seen: str = "",

@@ -12,13 +12,22 @@ from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import key_word, overlay_pairs
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, items_of, stored_type
-from weft.backends.cuda.updates import Pulled, can_part, emit, improve, push_update, try_claim
+from weft.backends.cuda.updates import (
+    Pulled,
+    can_part,
+    emit,
+    improve,
+    push_update,
+    try_claim,
+    try_pair,
+)
 from weft.backends.sweeping import buffered_edges, row_values
 from weft.ir.facts import is_pure
 from weft.ir.ops import Step, Value
 from weft.ir.plan import Sweep, claim_field
 
 BATCH = 4  # messages under way together, see sharing.cuh
+PAIRS = 2  # where they are swapped with what they find: more would not fit into registers
 MOST_IN_ROW = 8  # items of a vector or matrix that a lane keeps for all arcs of a row
 
 
@@ -38,10 +47,12 @@ class Visitor:
     computes: bool = False  # the message is made of what is loaded
     take: list[str] = field(default_factory=list)
     settle: list[str] = field(default_factory=list)  # what comes once all swaps are under way
+    windows: int = 1  # of slots that are under way together, where rows are shared evenly
     merge: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
     vertex: str = "v"  # what the row is called
     far: str = "u"
+    far_type: str = "i64"  # that a message keeps it in
     parts: str = ""
     exits: bool = False
     collects: bool = False
@@ -85,9 +96,15 @@ class Visitor:
         return max(1, sum(bytes_of_type(kind, lanes) for kind, _, _ in members))
 
     def carry(self, texts: list[str], kinds: list[tuple[Any, Any]]) -> list[str]:
-        """Keep values that were fetched in the message; return how they are named afterwards."""
+        """Keep values that were fetched in the message; return how they are named afterwards.
+
+        What the row has is there anyway.
+        """
         names = []
         for text, (dtype, shape) in zip(texts, kinds, strict=True):
+            if text in {f"row.{name}" for _, name, _ in self.row}:
+                names.append(text)
+                continue
             name = f"m{len(self.message)}"
             self.message.append((c_type(dtype, shape), name, text))
             names.append(f"message.{name}")
@@ -106,7 +123,7 @@ class Visitor:
         members = "".join(f"    {member};\n" for member in self.members)
         start = ", ".join(text for _, _, text in self.partial)
         vertex = self.vertex
-        fetched = ", ".join([self.far, *(text for _, _, text in self.message)])
+        fetched = ", ".join([f"Target({self.far})", *(text for _, _, text in self.message)])
         # A row of a format is a vertex, or it has one; then arcs have a place beside their slot.
         at = row_at = vertex
         asked: list[str] = []
@@ -157,7 +174,9 @@ class Visitor:
             f"        return partial;\n    }}\n"
             f"    static constexpr bool batches = {str(bool(self.message)).lower()};\n"
             f"    static constexpr bool computes = {str(self.computes).lower()};\n"
-            f"    struct Message {{ i64 {self.far}; {struct(self.message, False)} }};\n"
+            f"    static constexpr u32 windows = {self.windows};\n"
+            f"    using Target = {self.far_type};\n"
+            f"    struct Message {{ Target {self.far}; {struct(self.message, False)} }};\n"
             f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s, "
             f"i64 {self.far}) {{\n"
             f"{indent([*held, *placed, *self.fetch])}"
@@ -196,8 +215,8 @@ class Visitor:
             f"        const i64 {self.far} = message.{self.far};\n"
             f"        static_cast<void>({self.far});\n{lines}"
             f"        return false;\n    }}\n"
-            f"    template <u32 count>\n"
-            f"    WEFT_DEVICE void emit(const i64 (&far)[count], bool (&emits)[count]) {{\n"
+            f"    template <class Id, u32 count>\n"
+            f"    WEFT_DEVICE void emit(const Id (&far)[count], bool (&emits)[count]) {{\n"
             f"        out.emit_batch(far, emits, degree);\n    }}\n"
         )
 
@@ -313,7 +332,9 @@ def push_visitor(
 
     `update` renders what becomes of the messages of one arc.
     """
-    visitor = Visitor(name, vertex="u", far="v", lanes=kernel.lanes, spread=kernel.spread)
+    visitor = Visitor(
+        name, vertex="u", far="v", far_type="Vertex", lanes=kernel.lanes, spread=kernel.spread
+    )
     if side:
         chosen = kernel.options.side(side)
         visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
@@ -343,13 +364,21 @@ def push_visitor(
     if side and kernel.lanes == 1 and not kernel.spread and _swaps_pairs(sweep):
         messages, seen = messages_ahead(kernel, visitor, step, renderers[0], out)
         out = kernel.emitter()
-        improve(kernel, out, step, kernel.renderer(out, site, step), messages, seen=seen)
-        with out.block("if (hit)"):
-            emit(kernel, out)
+        if step.into[0] in kernel.wide_pairs:
+            improve(kernel, out, step, kernel.renderer(out, site, step), messages, seen=seen)
+            with out.block("if (hit)"):
+                emit(kernel, out)
+        else:
+            # In equal shares no row is long, and more warps are worth more than that.
+            visitor.windows = PAIRS if chosen.schedule.rows == "whole" else 1
+            carried, visitor.settle = try_pair(kernel, out, step, messages, seen)
+            visitor.message += carried
         visitor.take = out.lines
         return visitor
 
     parted = sweep.mode == "once" and update is push_update and can_part(kernel, step)
+    if visitor.message and not parted:
+        visitor.windows = BATCH
 
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         if parted:

@@ -74,9 +74,11 @@
 //   static constexpr bool computes;              whether message_of does more than load
 //   Message message_of(const Row&, i64 row, i64 slot, i64 target);   loads, without any effect
 //   bool deliver(Partial&, const Row&, i64 row, i64 slot, Message&);
+//   static constexpr u32 windows;                slots of a lane to have under way together where rows
+//   using Target;                                are shared evenly, and what a far end is kept in then
 //   static constexpr bool settles;               whether something follows what deliver began:
 //   bool settle(const Row&, i64 row, i64 slot, Message&);       whether the far end is to be emitted
-//   void emit(const i64 (&far)[count], bool (&emits)[count]);   those of a batch that are
+//   void emit(const Id (&far)[count], bool (&emits)[count]);    those of a batch that are
 //   static constexpr bool counts;                whether take adds to `looked`, as others must who
 //                                                deliver and settle
 //   static constexpr bool expects;               whether what is read at a row can be brought nearer:

@@ -142,16 +142,32 @@ template <class Key, class Payload>
 WEFT_DEVICE u64 pair_of(Key key, Payload payload) {
     return static_cast<u64>(half_of(key)) << 32 | half_of(payload);
 }
+template <bool least_wins, class Key>
+WEFT_DEVICE bool is_better(Key key, u64 seen) {
+    return least_wins ? key < key_of<Key>(seen) : key > key_of<Key>(seen);
+}
 // Swap the pair in if its key is less (or more) than the one seen; true if that was done.
 template <bool least_wins, class Key, class Payload>
 WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen) {
     const u64 fresh = pair_of(key, payload);
-    while (least_wins ? key < key_of<Key>(seen) : key > key_of<Key>(seen)) {
+    while (is_better<least_wins>(key, seen)) {
         const u64 before = atomic_cas(pairs + v, seen, fresh);
         if (before == seen) return true;
         seen = before;
     }
     return false;
+}
+
+// The same in two parts: a swap, of which nobody waits for what it found, and what becomes of it.
+template <bool least_wins, class Key, class Payload>
+WEFT_DEVICE u64 try_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen) {
+    if (!is_better<least_wins>(key, seen)) return ~seen;
+    return atomic_cas(pairs + v, seen, pair_of(key, payload));
+}
+template <bool least_wins, class Key, class Payload>
+WEFT_DEVICE bool settle_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen, u64 found) {
+    if (found == seen) return true;
+    return is_better<least_wins>(key, seen) && swap_pair<least_wins>(pairs, v, key, payload, found);
 }
 
 // Do something while no other thread does so for the same vertex.
