@@ -162,7 +162,10 @@ template <class Vertex, class DegreeOf, class Out>
 WEFT_DEVICE void filter_batch(const Place& place, const Vertex* batch, i64 size,
                               const DegreeOf& degree_of, Out& output) {
     static_assert(Out::exact, "the output's stamps tell who came before");
-    for_all(place, size, [&](i64 i) { output.emit_lazily(batch[i], degree_of); });
+    for_all(place, size, [&](i64 i) {
+        const i64 v = batch[i];
+        if (load_relaxed(output.stamps + v) != output.epoch) output.emit_lazily(v, degree_of);
+    });
 }
 
 // Mark what a queue holds, before members are counted by their stamps.

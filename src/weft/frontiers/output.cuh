@@ -298,9 +298,8 @@ struct Output {
         }
     }
 
-    WEFT_DEVICE bool claim(i64 v) {
-        return load_relaxed(stamps + v) != epoch && atomic_exch(stamps + v, epoch) != epoch;
-    }
+    // Without a look before: whoever comes has just changed the vertex, and mostly is the first.
+    WEFT_DEVICE bool claim(i64 v) { return atomic_exch(stamps + v, epoch) != epoch; }
 
     // Whether the bit was not set before; where dedup is not exact, others may be told the same.
     WEFT_DEVICE bool set_bit(i64 v) {

@@ -133,10 +133,9 @@ def _may_narrow(width: str | None, fuse: str | None) -> bool:
 
 
 def _may_search(request: Request) -> bool:
-    """Whether a program may take a superstep for each step of a path, without priorities."""
+    """Whether a program may take a superstep for each step of a path."""
     program = request.program
-    pushes = any(step.kind == "edge" for step in program.steps)
-    return program.mode == "iterate" and pushes and not _ordered(request)
+    return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
 
 
 def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:

@@ -516,13 +516,15 @@ struct Program {{
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
     """Return the bounds of a kernel's registers: loads under way want them more than warps do.
 
-    Deep searches are to spill nothing (docs/design/cuda-engine.md). On vast graphs, programs with
-    one load after another are the exception: many warps hide how far memory is.
+    Deep searches are to spill nothing, and little where there are priorities
+    (docs/design/cuda-engine.md). On vast graphs, programs with one load after another are the
+    exception: many warps hide how far memory is.
     """
     if kernel.options.large_blocks:
         return "WEFT_BOUNDS(1024, 1)"
     chases = kernel.options.vast and _chases(kernel, sweeps)
-    blocks = 2 if kernel.deep else 6 if chases else 4
+    waits = kernel.options.deep and kernel.options.ordered
+    blocks = 2 if kernel.deep else 3 if waits else 6 if chases else 4
     if widest := widest_items(kernel, sweeps):
         wanted = BASE_REGISTERS + kernel.registers + widest
         blocks = max(1, min(blocks, REGISTERS // (256 * wanted)))
