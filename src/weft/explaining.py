@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from weft.backends.rules import wanted_direction
 from weft.config import Config, check_config
+from weft.engine.border import cross
 from weft.engine.change_driven import hidden_state
 from weft.engine.remembered import remembered
-from weft.engine.run import cross_border, make_request
+from weft.engine.run import make_request
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
@@ -233,7 +234,7 @@ def explain(
             g.frontier(frontier), checked,
         )  # fmt: skip
         if request.topology.numbering is not None:
-            request, _ = cross_border(request)
+            request, _ = cross(request)
         compiled, on_device = _compile(request)
     # Programs of one form share what was compiled: it is told with the names of this one.
     made = compiled.program

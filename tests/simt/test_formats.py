@@ -11,6 +11,7 @@ from simt.test_configs import PROGRAMS, G, check
 from small_formats import FORMATS
 from weft.backends.cuda import choices
 from weft.backends.cuda.execute import compile_program
+from weft.config import BySide
 from weft.engine.run import Registries
 
 
@@ -77,26 +78,31 @@ def test_nothing_is_gathered_twice_where_there_is_no_rest(name):
     assert "if (t.a.part_number_gather_in_1_rows != 0) {" in text
 
 
-@pytest.fixture(params=[True, False], ids=["joined", "split"])
-def joins(request, monkeypatch):
+@pytest.fixture(params=["vertex", "warp", ""], ids=["by vertex", "pushed by warp", "split"])
+def joining(request, monkeypatch):
     """Let rows of a vertex be walked one after another on all sides, or on none."""
+
+    def schedule(shape, side):
+        return request.param if side == "push" or not request.param else "vertex"
+
     monkeypatch.setattr(choices, "_chosen", weakref.WeakKeyDictionary())
-    monkeypatch.setattr(choices, "joins_rows", lambda shape, side: request.param)
+    monkeypatch.setattr(choices, "joining_schedule", schedule)
     return request.param
 
 
 @pytest.mark.parametrize("name", ["tigr", "cr2"])
-def test_rows_of_a_vertex_are_walked_by_one_thread_or_by_many(name, joins):
-    for program in ("search", "paths", "ranks", "features"):
-        check(program, {"format": FORMATS[name], "schedule": "vertex"})
+def test_rows_of_a_vertex_are_walked_by_one_thread_or_by_many(name, joining):
+    by = BySide({"push": joining, "pull": "vertex", "gather": "vertex"}) if joining else "vertex"
+    for program in ("search", "paths", "minima", "ranks", "features"):
+        check(program, {"format": FORMATS[name], "schedule": by})
         for direction in ("push", "pull") if program == "search" else ():
-            check(program, {"format": FORMATS[name], "direction": direction, "schedule": "vertex"})
+            check(program, {"format": FORMATS[name], "direction": direction, "schedule": by})
     names = phases("ranks", format=name) + phases("search", format=name)
-    assert any("list" in phase for phase in names) is not joins
-    assert any("gathered" in phase for phase in names) is not joins
+    assert any("list" in phase for phase in names) is not bool(joining)
+    assert any("gathered" in phase for phase in names) is not bool(joining)
 
 
-def test_rows_are_joined_where_a_thread_for_each_vertex_suits_the_degrees():
+def test_rows_are_joined_where_that_suits_the_degrees():
     def joined(g, **chosen):
         functions, fields = PROGRAMS["minima"][0], {"least": weft.full(0, int)}
         g = g.to("emulated")
@@ -110,9 +116,11 @@ def test_rows_are_joined_where_a_thread_for_each_vertex_suits_the_degrees():
     for name in ("tigr", "cr2"):
         assert joined(road, format=name) == [True, True, True]
         assert joined(star, format=name) == [False, True, False]
-        assert joined(road, format=name, schedule="warp") == [False] * 3
+        assert joined(road, format=name, schedule="warp") == [True, False, False]
+        assert joined(road, format=name, schedule="vertex") == [False, True, True]
+        assert joined(road, format=name, schedule="row") == [False] * 3
         # A narrow push and a wide one have one visitor.
-        narrow = weft.Config(schedule={"push": "vertex", "narrow": "warp"}).schedule
+        narrow = weft.Config(schedule={"push": "warp", "narrow": "vertex"}).schedule
         assert joined(road, format=name, schedule=narrow)[0] is False
     for name in ("csr", "block_csr", "cr2_bare", "ell"):
         assert joined(road, format=name) == [False] * 3

@@ -6,14 +6,13 @@ what it wrote is copied back. Ids are looked up inside the kernels, which is not
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from weft.devices import module_of, move
-from weft.ir.facts import Facts
+from weft.ir.facts import program_facts
 from weft.ir.ops import Program, program_blocks
 from weft.ir.request import Deferred, Outcome, Request
 from weft.numbering import Numbering
@@ -25,11 +24,14 @@ _POSITIONS = frozenset({"neighbor", "neighbor_edge"})
 
 def sees_positions(program: Program) -> bool:
     """Whether a program asks for positions within rows, which another order would change."""
-    return any(
-        value.op in _POSITIONS or (value.op == "load" and value.attr == ("rank",))
-        for block in program_blocks(program)
-        for value in block.walk()
-    )
+    found: bool | None = program.findings.get("positions")
+    if found is None:
+        found = program.findings["positions"] = any(
+            value.op in _POSITIONS or (value.op == "load" and value.attr == ("rank",))
+            for block in program_blocks(program)
+            for value in block.walk()
+        )
+    return found
 
 
 @dataclass
@@ -47,22 +49,24 @@ class Crossing:
             outer[self.numbering.arcs] = inner
         xp, order = request.topology.xp, self.numbering.order
         frontier = outcome.frontier
-        if isinstance(frontier, Deferred):
-            frontier = frontier.get()
-        if frontier is not None and frontier.size and not (request.arcs and outcome.steps == 0):
-            frontier = _taken(order, frontier)
-            if request.topology.device.kind == "cpu":  # others sort when somebody asks
-                frontier = np.sort(frontier)
+        if not (request.arcs and outcome.steps == 0):
+            if isinstance(frontier, Deferred):
+                listed = frontier
+                frontier = Deferred(lambda: _taken(order, listed.get()))
+            elif frontier is not None and frontier.size:
+                frontier = _taken(order, frontier)
+                if request.topology.device.kind == "cpu":  # others sort when somebody asks
+                    frontier = np.sort(frontier)
         return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
 
 
-def cross(request: Request, facts: Iterable[Facts]) -> tuple[Request, Crossing]:
+def cross(request: Request) -> tuple[Request, Crossing]:
     """Return a request over an arranged topology in the numbers that the topology uses."""
     numbering = request.topology.numbering
     assert numbering is not None
-    used, written, edge_used, edge_written = _names(facts)
-    used |= {name for name in request.fields if name.startswith("old.")}
-    written |= {name for name in used if name.startswith("old.")}
+    used, written, edge_used, edge_written = _names(request.program)
+    old = {name for name in request.fields if name.startswith("old.")}
+    used, written = used | old, written | old
     crossing = Crossing(numbering)
     fields = {
         name: request.topology.xp.empty(array.shape, array.dtype)
@@ -90,15 +94,19 @@ def cross(request: Request, facts: Iterable[Facts]) -> tuple[Request, Crossing]:
     return inner, crossing
 
 
-def _names(facts: Iterable[Facts]) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return the fields in use and those written, and the same of edge state."""
+def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Return the fields in use and those written, and the same of edge state; found once."""
+    found: tuple[set[str], set[str], set[str], set[str]] | None = program.findings.get("crossing")
+    if found is not None:
+        return found
     used, written, edge_used, edge_written = set[str](), set[str](), set[str](), set[str]()
-    for fact in facts:
+    for fact in program_facts(program):
         written |= fact.written | fact.live_written
         used |= fact.far | fact.near | fact.live | fact.written
         edge_written |= fact.edge_written
         edge_used |= fact.edge_read | fact.edge_written
-    return used, written, edge_used, edge_written
+    found = program.findings["crossing"] = used, written, edge_used, edge_written
+    return found
 
 
 def _placed(request: Request, numbering: Numbering) -> Any:

@@ -181,7 +181,7 @@ def run_program(program: Program, topology: Topology, *parts: Any, **more: Any) 
             request.options["limit"] = watch.limit
         crossing: Crossing | None = None
         if topology.numbering is not None:
-            request, crossing = cross_border(request)
+            request, crossing = cross(request)
         outcome = _executed(request)
         return outcome if crossing is None else crossing.back(request, outcome)
 
@@ -202,11 +202,6 @@ def _executed(request: Request) -> Outcome:
     name = _BACKENDS[request.topology.device.kind]
     outcome: Outcome = (sys.modules.get(name) or import_module(name)).execute(request)
     return outcome
-
-
-def cross_border(request: Request) -> tuple[Request, Crossing]:
-    """Return a request in the numbers of an arranged topology, and the way back."""
-    return cross(request, program_facts(request.program))
 
 
 def _run_empty(request: Request) -> Outcome:

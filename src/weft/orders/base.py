@@ -57,7 +57,9 @@ def arranged(topology: Topology, name: str) -> Topology:
     else holds.
     """
     with _lock:
-        known = _known.setdefault(topology, _Arrangements())
+        known = _known.get(topology)
+        if known is None:
+            known = _known[topology] = _Arrangements()
         found = known.topologies.get(name)
         if found is None:
             known.latest = None  # before another one takes memory

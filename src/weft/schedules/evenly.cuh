@@ -2,7 +2,7 @@
 #ifndef WEFT_EVENLY_CUH
 #define WEFT_EVENLY_CUH
 
-#include "sharing.cuh"
+#include "joined.cuh"
 
 namespace weft {
 
@@ -90,10 +90,13 @@ WEFT_DEVICE void send_evenly(const Format& format, Visitor& visitor, const Board
 
 // The rows that start in a window are bits of a word, so a group finds its row by counting them.
 // While no row starts, a row gathers in all groups; when one does, the groups of the same row meet,
-// and the first of them (the leader) has the whole.
+// and the first of them (the leader) has the whole. Where rows are joined, `mine` is the vertex of the
+// lane's own row, and the board's marks are the lanes that have the rows.
 template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Keeper& keeper,
-                               const Board& board, bool some, i64 start, i64 total) {
+                               const Board& board, i64 mine, bool some, i64 start, i64 total) {
+    static_assert(!is_joined<Format> || (lanes == 1 && !Visitor::collects && !Visitor::exits),
+                  "what the rows of a vertex gather would not meet");
     constexpr u32 width = Group<lanes>::per_warp;
     constexpr u32 none = 0xffffffffu;
     using Row = typename Visitor::Row;
@@ -105,8 +108,11 @@ WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Kee
     u32 leader = 0;
     u32 done = 0;  // rows of which no more is wanted
     u32 rank = 0;
+    bool mixed = false;  // there were several rows in the window before
     i64 row = board.row[0], base = board.base[0];
-    Row held = visitor.load(row);
+    i64 loaded = row;  // a row, or a vertex
+    if constexpr (is_joined<Format>) loaded = shuffle(full_mask, mine, board.mark[0]);
+    Row held = visitor.load(loaded);
     Partial partial = visitor.empty(held);
     if constexpr (Visitor::exits) {
         if (any(full_mask, keeper.raised(row, board.mark[0]))) {
@@ -137,7 +143,15 @@ WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Kee
         if (over) return;
 
         const u32 now = last + popcount(starts & ((2u << group) - 1));
-        if (now != rank) {
+        if constexpr (is_joined<Format>) {
+            if (starts != 0 || mixed) {  // for all lanes together
+                rank = now;
+                row = board.row[now];
+                base = board.base[now];
+                held = visitor.load(shuffle(full_mask, mine, board.mark[now]));
+            }
+            mixed = starts != 0;
+        } else if (now != rank) {
             rank = now;
             row = board.row[now];
             base = board.base[now];
@@ -180,17 +194,18 @@ WEFT_DEVICE void gather_evenly(const Format& format, Visitor& visitor, const Kee
     }
 }
 
-// Every thread of a warp brings the share of a row (of degree 0 for none); the groups of the warp
-// take all of their slots evenly, and the keeper finishes each row.
+// Every thread of a warp brings the share of a row (of degree 0 for none) and, where rows are joined,
+// its vertex; the groups of the warp take all of their slots evenly, and the keeper finishes each row.
 //
 // The slots, one row after another, are numbered by positions. The groups take one window of
 // consecutive positions after another.
 template <u32 lanes, class Format, class Visitor, class Keeper>
 WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper& keeper,
-                           unsigned char* memory, const Share& mine) {
+                           unsigned char* memory, const Share& mine, i64 vertex = -1) {
     // With vertices to be kept beside rows, too much would have to be kept.
     constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
-                           Visitor::windows > 1 && !Format::splits && Format::full_rows;
+                           Visitor::windows > 1 && (!Format::splits || is_joined<Format>) &&
+                           Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;
@@ -214,18 +229,49 @@ WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper&
             board.row[place] = mine.row;
             board.base[place] = mine.begin - start;
             board.start[place] = start;
-            board.mark[place] = sends ? lane_id() : mine.mark;
+            board.mark[place] = sends || is_joined<Format> ? lane_id() : mine.mark;
         }
         if (lane_id() == 0) board.start[popcount(present)] = total;
         if constexpr (sends) {
             typename Visitor::Row own{};
-            if (some) own = visitor.load(mine.row);
+            if (some) own = visitor.load(is_joined<Format> ? vertex : mine.row);
             sync_warp(full_mask);
             send_evenly(format, visitor, board, own, some, start, total);
         } else {
             sync_warp(full_mask);
-            gather_evenly<lanes>(format, visitor, keeper, board, some, start, total);
+            gather_evenly<lanes>(format, visitor, keeper, board, vertex, some, start, total);
         }
+    }
+}
+
+// All rows of up to 32 vertices, those at places from `first` on, 32 rows at a time. Nothing is
+// gathered. Vertices are asked for again rather than kept: registers are scarce.
+template <class Format, class Rows, class Visitor>
+WEFT_DEVICE void share_out_joined(const Format& format, const Rows& rows, i64 first, i64 limit,
+                                  Visitor& visitor, unsigned char* memory) {
+    const i64 mine = first + lane_id() < limit ? rows.row(first + lane_id()) : -1;
+    const bool open = mine >= 0 && visitor.open(mine);
+    const i64 count = open ? format.ranges(mine).count() : 0;
+    const i64 sum = scan_warp(count);
+    const i64 start = sum - count;  // of the rows of this thread's vertex among all
+    const i64 total = shuffle(full_mask, sum, warp_size - 1);
+    WEFT_UNROLL(1)
+    for (i64 tile = 0; tile < total; tile += warp_size) {
+        const i64 at = tile + lane_id();
+        u32 owner = 0;  // the last thread whose rows start there or before
+        for (u32 step = warp_size / 2; step > 0; step /= 2) {
+            if (shuffle(full_mask, start, owner + step) <= at) owner += step;
+        }
+        const i64 number = at - shuffle(full_mask, start, owner);
+        Share share = {-1, 0, 0, 0};
+        i64 vertex = -1;
+        if (at < total) {
+            vertex = rows.row(first + owner);
+            const i64 row = format.row_of(vertex, number);
+            const i64 begin = format.begin(row);
+            share = {row, begin, format.end(row) - begin, 0};
+        }
+        share_out<1>(format, visitor, CloseWhole(), memory, share, vertex);
     }
 }
 

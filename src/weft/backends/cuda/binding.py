@@ -31,7 +31,8 @@ ACCESS = 16  # bytes that one access of a kernel moves at most
 # hang on the topology and on what is asked for alone.
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
-    "row_list", "pair_locks", "degree", "offsets", "targets", "owners",
+    "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
+    "vertex_ids", "vertex_places",
 })  # fmt: skip
 
 

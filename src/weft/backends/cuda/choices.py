@@ -14,7 +14,7 @@ from weft.backends.cuda.costs import (
     common_lanes,
     default_schedule,
     is_deep,
-    joins_rows,
+    joining_schedule,
     shape_of,
 )
 from weft.backends.cuda.edges import CLASSES
@@ -36,7 +36,6 @@ MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in sha
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
-JOINED = "vertex"  # the schedule that walks through all rows of a vertex
 MOST_MARKER_BYTES = 1 << 15
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
@@ -84,8 +83,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
             format_ = registries.format("csr")
         usual = default_schedule(shape, name, ordered=_ordered(request))
-        joined = format_.joins and joins_rows(shape, name) and chosen in (None, JOINED)
-        suited = JOINED if joined else of_side(format_.schedule, name) or usual
+        joining = joining_schedule(shape, name) if format_.joins else ""
+        joined = bool(joining) and chosen in (None, joining)
+        suited = joining if joined else of_side(format_.schedule, name) or usual
         schedule = registries.schedule(chosen or suited)
         wanted = of_side(get("frontier_in"), name)
         left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")

@@ -25,7 +25,6 @@ SAMPLES = 5  # vertices around which it is looked how a graph grows
 LEVELS = 6
 MOST_SEEN = 1 << 14  # arcs that are looked at in one level
 SHORT_ROW = 4  # slots: a thread has all of them under way at once (`batch` in sharing.cuh)
-FEW_JOINED = 2 * SHORT_ROW  # slots of a vertex whose rows one thread pushes along
 FEW_VERTICES = 1024  # of a graph that is not worth a kernel of its own
 SMALL_FRONTIER = 1 << 13  # vertices, on average
 VAST = 1 << 22  # vertices: two words of each fill half of the second-level cache of an H200
@@ -98,11 +97,14 @@ def default_schedule(shape: Shape, direction: str, *, ordered: bool = False) -> 
     return "warp" if shape.is_even else "twc"
 
 
-def joins_rows(shape: Shape, direction: str) -> bool:
-    """Whether a thread for each vertex suits a graph and a side, if a format splits its arcs."""
-    if direction == "push":
-        return shape.largest <= FEW_JOINED
-    return default_schedule(shape, direction) == "vertex"
+def joining_schedule(shape: Shape, direction: str) -> str:
+    """Return the schedule by which the rows of a vertex are kept together, or "".
+
+    That is where a format that splits vertices need not do so: where the degrees of a graph suit a
+    thread for each of them or, of a push, 32 threads for 32 of them.
+    """
+    suited = "warp" if direction == "push" else "vertex"
+    return suited if default_schedule(shape, direction) == suited else ""
 
 
 def common_lanes(shape: Shape) -> int:

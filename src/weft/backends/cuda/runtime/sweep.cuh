@@ -30,7 +30,8 @@
 //   ranges(vertex)            with next(begin, end), false when there is no further stretch, and
 //                             count(), how many rows all that follow have
 //   few                       1, 2 or 4 if no vertex has more rows than that, else 0
-//   row_of(vertex, k)         if they are few: the k-th row of a vertex, -1 if it has fewer
+//   row_of(vertex, k)         the k-th row of a vertex, -1 if it has fewer; only asked if they are
+//                             few, or the format joins
 //
 // and, where a format can tell,
 //
