@@ -101,7 +101,7 @@ def may_turn(program: Program, sweeps: list[Sweep], kept_old: frozenset[str]) ->
 
     That saves copying: the sweep writes all of them, at least where all vertices run, and no other
     sweep has any. The last superstep may leave results in the buffers. Of a program with steps for
-    wide frontiers it is about those; the others copy.
+    wide frontiers it is about those.
     """
     if program.mode != "iterate" or (program.refill and not program.wide) or program.trail:
         return None

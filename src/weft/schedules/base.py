@@ -67,6 +67,9 @@ class Schedule:
     workspace
         Arrays in global memory, of any contents, as (name, dtype, size) in the order of the
         pointers of ``Memory``: ``workspace(n, slots)`` for `n` rows and their slots.
+    sorts_rows
+        Whether all that its first phase does is to sort rows by degree, and to count up to four
+        classes of them in its cells. What it leaves for all rows of a graph holds for later sweeps.
     takes_classes
         Whether its last phase can do without the others, given rows by degree class.
     keeps_rows
@@ -85,6 +88,7 @@ class Schedule:
     shared_bytes: Callable[[int, int, int, int], int] = _no_shared
     workspace: Callable[[int, int], Workspace] = _no_workspace
     refuse: Callable[[Format, int], str] = _never_refuses
+    sorts_rows: bool = False
     takes_classes: bool = False
     keeps_rows: bool = False
 

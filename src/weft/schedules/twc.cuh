@@ -130,45 +130,74 @@ struct TwcSchedule {
         }
     }
 
-    // All warps (or blocks, where they are the groups) share each row, piece by piece in turn.
+    // All warps (or blocks, where they are the groups) share each row, piece by piece in turn. The
+    // lanes of a warp look at one row each, so that it waits for memory once to find its pieces of
+    // as many rows.
     template <class Classes, class Visitor>
     static WEFT_DEVICE void take_by_grid(const Place& place, const Memory& memory,
                                          const Format& format, const Classes& rows,
                                          Visitor& visitor) {
         const i64 count = rows.count(FOR_GRID);
-        constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
-        constexpr u32 windows = 8;
-        constexpr u32 piece = windows * (lanes == 0 ? 1 : warp_size / (lanes + (lanes == 0)));
-        const i64 units = num_groups<unit_lanes>(place);
-        const i64 unit = first_group<unit_lanes>(place);
-        i64 used = 0;  // where the pieces of the next row begin, among the units
-        for (i64 i = 0; i < count; ++i) {
-            const i64 row = rows.row(FOR_GRID, i);
-            const i64 begin = format.begin(row), end = format.end(row);
-            const i64 pieces = (end - begin + piece - 1) / piece;
-            const i64 first = unit >= used ? unit - used : unit + units - used;
-            used = (used + pieces) % units;
-            if (first >= pieces) continue;
-            const typename Visitor::Row held = visitor.load(row);
-            typename Visitor::Partial partial = visitor.empty(held);
-            const ByteFlag flag = {Visitor::exits ? memory.stops + i : nullptr};
-            for (i64 at = first; at < pieces; at += units) {
-                const i64 from = begin + at * piece;
-                const i64 to = from + piece < end ? from + piece : end;
-                if constexpr (Visitor::exits) {
-                    if (agree<unit_lanes>(flag.raised())) break;
-                }
-                if constexpr (lanes == 0) {
-                    take_every<0>(format, visitor, partial, held, row, from, to, 1, flag);
-                } else if (take_by_team<lanes>(format, visitor, partial, held, row, from, to,
-                                               full_mask, warp_size)) {
-                    flag.raise();
+        const u32 units = static_cast<u32>(num_groups<unit_lanes>(place));
+        const u32 unit = static_cast<u32>(first_group<unit_lanes>(place));
+        constexpr u32 at_once = lanes == 0 ? 1 : warp_size;
+        u32 used = 0;  // where the pieces of the next row begin, among the units
+        for (i64 window = 0; window < count; window += at_once) {
+            const i64 i = window + (lanes == 0 ? 0 : lane_id());
+            const i64 row = i < count ? rows.row(FOR_GRID, i) : -1;
+            const i64 degree = row < 0 ? 0 : format.end(row) - format.begin(row);
+            const u32 pieces = static_cast<u32>((degree + piece<Visitor> - 1) / piece<Visitor>);
+            if constexpr (lanes == 0) {
+                const u32 first = unit >= used ? unit - used : unit + units - used;
+                used = (used + pieces) % units;
+                if (first < pieces) take_pieces(place, memory, format, row, first, i, visitor);
+            } else {
+                const u32 upto = static_cast<u32>(scan_warp(pieces));
+                const u32 begins = (used + upto - pieces) % units;
+                const u32 first = unit >= begins ? unit - begins : unit + units - begins;
+                used = (used + shuffle(full_mask, upto, warp_size - 1)) % units;
+                for (u32 own = ballot(full_mask, first < pieces); own != 0; own &= own - 1) {
+                    const u32 source = ffs(own) - 1;
+                    take_pieces(place, memory, format, shuffle(full_mask, row, source),
+                                shuffle(full_mask, first, source), window + source, visitor);
                 }
             }
-            if constexpr (Visitor::collects) {
-                meet<lanes>(visitor, partial, full_mask, warp_size);
-                if (lanes == 0 || lane_id() < lanes) visitor.close(held, row, partial, false);
+        }
+    }
+
+    static constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
+    // Slots that a unit takes at a time. What a warp has gathered meets that of others in memory,
+    // which is worth it for many.
+    template <class Visitor>
+    static constexpr u32 piece = (Visitor::collects ? 16 : 8) *
+                                 (lanes == 0 ? 1 : warp_size / (lanes + (lanes == 0)));
+
+    // A unit takes its pieces of a row, of which it has the `first`-th and others after it.
+    template <class Visitor>
+    static WEFT_DEVICE void take_pieces(const Place& place, const Memory& memory,
+                                        const Format& format, i64 row, u32 first, i64 number,
+                                        Visitor& visitor) {
+        const i64 begin = format.begin(row), end = format.end(row);
+        const typename Visitor::Row held = visitor.load(row);
+        typename Visitor::Partial partial = visitor.empty(held);
+        const ByteFlag flag = {Visitor::exits ? memory.stops + number : nullptr};
+        const i64 stride = num_groups<unit_lanes>(place) * piece<Visitor>;
+        for (i64 from = begin + static_cast<i64>(first) * piece<Visitor>; from < end;
+             from += stride) {
+            const i64 to = from + piece<Visitor> < end ? from + piece<Visitor> : end;
+            if constexpr (Visitor::exits) {
+                if (agree<unit_lanes>(flag.raised())) break;
             }
+            if constexpr (lanes == 0) {
+                take_every<0>(format, visitor, partial, held, row, from, to, 1, flag);
+            } else if (take_by_team<lanes>(format, visitor, partial, held, row, from, to, full_mask,
+                                           warp_size)) {
+                flag.raise();
+            }
+        }
+        if constexpr (Visitor::collects) {
+            meet<lanes>(visitor, partial, full_mask, warp_size);
+            if (lanes == 0 || lane_id() < lanes) visitor.close(held, row, partial, false);
         }
     }
 };

@@ -25,6 +25,7 @@ register(
         rows="mixed",
         shared_bytes=shared_bytes,
         workspace=workspace,
+        sorts_rows=True,
         takes_classes=True,
         keeps_rows=True,
     )

@@ -33,6 +33,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+WIDE = "run_wide"
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
@@ -50,6 +51,18 @@ class Launching:
     cluster: int
     fuse: str
     knobs: dict[str, Any] = field(default_factory=dict)
+    wide_grid: int = 0  # of the kernel for wide frontiers, which has no use for clusters
+
+    def grid_of(self, kernel: str) -> tuple[int, int]:
+        """Return how many blocks a kernel has, and each of its clusters."""
+        return (
+            (self.wide_grid, 1) if kernel == WIDE and self.wide_grid else (self.grid, self.cluster)
+        )
+
+    @property
+    def most_blocks(self) -> int:
+        """The most blocks that a kernel has."""
+        return max(self.grid, self.wide_grid)
 
 
 _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
@@ -223,12 +236,15 @@ def launching(
         raise _too_little_shared(area, int(get("bin_size") or 64), driver.limits)
     fuse = options.fuse
     width = get("width") or "auto"
-    kernels = [module.kernel(name) for name in KERNELS[fuse]]
+    kernels = {name: module.kernel(name) for name in KERNELS[fuse]}
     fused = fuse in TO_THE_END
     small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
     clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
+    wide_grid = 0
+    if WIDE in kernels and not small:
+        wide_grid = kernels.pop(WIDE).blocks_at_once(block, shared, 1)
     for cluster in clusters:
-        grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels)
+        grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels.values())
         if grid:
             break
     grid = min(grid, cluster) if small else grid
@@ -253,7 +269,7 @@ def launching(
     }
     degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
-    return Launching(grid, block, shared, cluster, fuse, knobs)
+    return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid)
 
 
 def _is_small(topology: Topology, block: int, limits: Any) -> bool:

@@ -101,7 +101,8 @@ def _describe(
 ) -> KernelFacts:
     resources = kernel.resources()
     alone = name == TURN
-    grid, cluster = (1, 1) if alone else (how.grid, 1 if name == "run_one" else how.cluster)
+    grid, cluster = (1, 1) if alone else how.grid_of(name)
+    cluster = 1 if name == "run_one" else cluster
     shared = how.shared_bytes + (resources.static_shared_bytes if resources is not None else 0)
     held = limit = None
     if resources is not None and not alone:

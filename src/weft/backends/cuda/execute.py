@@ -302,7 +302,7 @@ class _Run:
         n, rendered = self.n, compiled.rendered
         words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
         maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
-        most = how.grid
+        most = how.most_blocks
         parts = self.control.parts
         given = {
             "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
@@ -346,11 +346,12 @@ class _Run:
     def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
         """Start a kernel whose blocks meet."""
         how = self.launching
+        grid, cluster = how.grid_of(name)
         self.launches += 1
         self.driver.launch(
-            self.plan.module.kernel(name), arguments, given, grid=how.grid, block=how.block,
-            shared_bytes=how.shared_bytes, cluster=how.cluster,
-            cooperative=how.grid > how.cluster,  # the blocks of a cluster run at once anyway
+            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
+            shared_bytes=how.shared_bytes, cluster=cluster,
+            cooperative=grid > cluster,  # the blocks of a cluster run at once anyway
         )  # fmt: skip
 
     def _start_one(self, name: str, arguments: Any, given: list[Any], grid: int) -> None:

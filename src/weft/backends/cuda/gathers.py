@@ -179,7 +179,7 @@ def gather_phases(
     start = sweep_parts(
         kernel, f"gather_{k}", "gather", way, MAP if mapped else QUEUE,
         mapped_rows(kernel) if mapped else ENTERED, body_of, after, between=("keep_counts(t);",),
-        kept=KEPT, lanes=visitor.lanes,
+        kept=KEPT, lanes=visitor.lanes, lasting=not (visitor.open or visitor.exits),
     )  # fmt: skip
     if ahead:
         start = kernel.phase(f"prepare_{k}", ahead, [start])

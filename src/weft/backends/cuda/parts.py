@@ -9,7 +9,7 @@ their rows are listed in a phase before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.backends.cuda.kernel import Kernel, Side
@@ -119,13 +119,14 @@ def sweep_parts(
     kernel: Kernel, name: str, side_name: str, way: str, source: str, plain: str,
     body_of: Callable[[Stage], list[str]], after: list[str], *, turn: str = "both",
     between: Sequence[str] = (), kept: Sequence[str] = (), lanes: int = 1, call: str = "",
-    by: str = "",
+    by: str = "", lasting: bool = False,
 ) -> str:  # fmt: skip
     """Add the phases of a sweep over all parts of a format; return the statement that starts them.
 
     `between` stands between two phases of the schedule, `kept` between two parts. With `call`, that
     is done with the rows of each part in place of the schedule. All phases use the visitor that
     the first one brings. `by` is the side whose schedule takes the rows, if that is another one.
+    With `lasting`, all rows are open in every sweep of the side: they are sorted in the first one.
     """
     by = by or side_name
     side = kernel.options.side(by)
@@ -144,6 +145,13 @@ def sweep_parts(
         starts.append(f"t.loop.phase = {first};")
         at += count + listed
     several = at - len(kernel.phases) > 1
+    alone = len(kinds) == 1 and kinds[0].copies == 1 and not kinds[0].virtual
+    sorts = lasting and side.schedule.sorts_rows and alone and not call
+    if sorts:
+        code = 1 + ("in", "out").index(way)
+        between = [*between, f"keep_sorted(t, {code});"]
+        held = f"t.loop.dense != 0 && t.loop.sorted == {code}"
+        starts = [f"t.loop.phase = {held} ? {at - 1} : {at - 2};"]
     for number, kind in enumerate(kinds):
         text = part_text(kernel, side_name, way, number)
         if side.joined:
@@ -160,6 +168,10 @@ def sweep_parts(
                 call or _call(kernel, by, number, phase + skipped, lanes),
                 number == 0 and phase == 0,
             )  # fmt: skip
+            if sorts and ends:
+                stage = replace(
+                    stage, call=stage.call.replace("(place,", "(sorted_place(place, loop),", 1)
+                )
             pieces = len(kernel.pieces)
             body = body_of(stage)
             if phase > 0 or number > 0:

@@ -140,7 +140,7 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
                 "});",
             ]
         copy = kernel.phase(f"copy_{k}", body, [finish])
-        if sweep is kernel.turning:
+        if _turns(kernel, sweep):
             # `finish` turns the hidden fields too, where there are any.
             turn = "" if kernel.carries_hoisted else "t.loop.swapped = !t.loop.swapped; "
             copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
@@ -154,6 +154,16 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
         body = _plain_body(kernel, sweep, kind)
     start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
     return kernel.ready(start, queue=True)
+
+
+def _turns(kernel: Kernel, sweep: Sweep) -> bool:
+    """Whether second buffers change places with arrays after a sweep of all vertices."""
+    turning = kernel.turning
+    if turning is None or sweep is turning:
+        return sweep is turning
+    # Those that renew, or refill, where the steps for wide frontiers do.
+    same = sweep.kind == turning.kind and sweep.buffered == turning.buffered
+    return bool(kernel.program.wide) and same and not sweep.buffered_old
 
 
 def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:

@@ -216,6 +216,17 @@ WEFT_DEVICE void keep_counts(T& t) {
     t.loop.overflow |= static_cast<i64>(t.cells[OVERFLOW]);
 }
 
+// Between the phases of a schedule that sorts rows and then takes them: what it counted, and whether
+// the next gather of the same way over all rows can do without the first phase.
+template <class T>
+WEFT_DEVICE void keep_sorted(T& t, i64 way) {
+    t.loop.sorted = t.loop.dense != 0 ? way : 0;
+    for (u32 i = 0; i < 4; ++i) t.loop.sorted_of[i] = t.cells[SCHEDULE + i];
+}
+WEFT_DEVICE Place sorted_place(const Place& place, const Loop& loop) {
+    return {place.block, place.blocks, place.cells, loop.sorted_of, place.shared};
+}
+
 // Where nobody asked for their degrees: as many out-edges as the vertices may have at most.
 template <class T>
 WEFT_DEVICE void keep_uncounted(T& t) {
