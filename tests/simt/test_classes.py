@@ -6,6 +6,7 @@ import pytest
 import weft
 from agreement import emulated, interpreted
 from oracle import assert_same, make_request
+from weft.backends.cuda import choices
 from weft.backends.cuda.execute import compile_program
 from weft.engine.run import Registries
 
@@ -86,3 +87,38 @@ def test_the_sorting_phase_is_left_out_only_where_the_queue_is_nobody_elses():
     twice = {"dist": start(10**6, 0)}
     assert phases(relax, twice, [1], dedup="none", ordering=False) >= sorted_
     assert "classify" not in phases(discover, level, [1], schedule="warp")
+
+
+@weft.vertex(on="all")
+def from_sources(v):
+    v.a = (v.a + v.gather(lambda u, e: u.b, weft.sum)) % 97
+
+
+@weft.vertex(wake="all")
+def some_sources(v):
+    v.a = (v.a + v.gather(lambda u, e: u.b, weft.sum)) % 97
+
+
+@weft.vertex(on="all", wake="all")
+def from_targets(v):
+    v.b = (v.b + 1 + v.gather(lambda u, e: u.a, weft.sum, direction="out")) % 97
+
+
+def test_sorted_rows_are_those_of_the_way_and_of_the_frontier(monkeypatch):
+    monkeypatch.setattr(choices, "_block_degree", lambda rendered: 6)
+    monkeypatch.setattr(choices, "_grid_degree", lambda rendered: 9)
+    rng = np.random.default_rng(4)
+    n, m = 150, 900  # in-rows of all classes, and more than a warp has lanes that all blocks share
+    src, dst = rng.integers(0, n - 1, m), np.where(rng.random(m) < 0.8, rng.integers(0, 50, m), 149)
+    g = weft.Graph.from_edges(src, dst, num_vertices=n)
+    assert (g.in_degree >= 9).sum() > 32
+    a, b = rng.integers(0, 97, (2, n))
+    seen = []
+    for there in (g, g.to("emulated")):
+        state = there.state(a=a, b=b)
+        config = weft.Config(schedule="twc" if there is not g else None)
+        there.iterate([from_sources, from_targets], state, max_iter=3, config=config)
+        there.iterate(some_sources, state, [1, 3, 149], max_iter=2, config=config)
+        seen.append(state)
+    np.testing.assert_array_equal(seen[1].a, seen[0].a)
+    np.testing.assert_array_equal(seen[1].b, seen[0].b)
