@@ -28,8 +28,8 @@ struct Csr {
     WEFT_DEVICE bool valid(i64, i64) const { return true; }
     WEFT_DEVICE i64 vertex(i64 row) const { return row; }
     WEFT_DEVICE i64 place(i64 slot, i64) const { return slot; }
-    WEFT_DEVICE void expect(i64 row, i64 slot) const {
-        if (row < rows) prefetch(offsets + row);
+    WEFT_DEVICE void expect(i64 row) const { prefetch(offsets + row); }
+    WEFT_DEVICE void expect_slot(i64 slot) const {
         if (slot < slots) prefetch(targets + slot);
     }
 

@@ -21,10 +21,12 @@ struct VertexSchedule {
             const i64 row = rows.row(i);
             if (row < 0 || !visitor.open(row)) continue;
             if constexpr (expects) {
-                if (row == i && i + stride < rows.size()) {
-                    format.expect(i + stride, format.begin(row) + apart);
-                    visitor.expect(i + stride);
+                const i64 next = row + stride;  // where all rows are taken
+                if (next < format.num_rows()) {
+                    format.expect(next);
+                    visitor.expect(next);
                 }
+                format.expect_slot(format.begin(row) + apart);
             }
             if constexpr (is_joined<Format>) {
                 walk_joined(format, row, visitor);

@@ -47,8 +47,8 @@
 //
 // A format for which `foresees` is true also has
 //
-//   void expect(i64 row, i64 slot);              bring nearer where the row lies, and what is at the
-//                                                slot, about where its own are; both may be too far
+//   void expect(i64 row);                        bring nearer where the row lies
+//   void expect_slot(i64 slot);                  and what is at a slot, which may be beyond the last
 //
 // A format for which `by_fours` is true also has
 //
