@@ -47,6 +47,7 @@ TOLD_EVERY = 5.0  # seconds
 # Second best and worst over the best, and how often the second best has another format.
 THESIS = "GRAssembler's thesis: 1.16 ×, 21.5 ×, 53 %"
 SLOWEST = 25.0  # times the best: what takes longer is stopped, and told as that
+LEAST_SLOW, LONG_MS = 10.0, 250.0  # but not below so many times, what takes longer than so many ms
 FAR = 8.0  # times the best: what takes longer is not run again with another launch
 LAUNCH = ("block_size", "width", "threads", "bin_size")  # that make no slow pair a fast one
 CPU_TASKS = {"components": "connected_components"}
@@ -91,16 +92,17 @@ def measure_table(
     def call(config: Any) -> Any:
         return function(workload.graph, *args, config=config, **more)
 
-    # What is far from the best runs once; nothing is given up before `SLOWEST`.
-    patience = Patience(runs=3, warm_up=SLOWEST, lost=float("inf"), near=1.5)
-    bench = Bench(call, workload.graph.topology.device, trusted=True, patience=patience)
+    bench = Bench(call, workload.graph.topology.device, trusted=True)
     left = tuner_replay.every_config(space)
     random.Random(SEED).shuffle(left)  # what there is time for is a fair sample
     trials: list[Any] = []
     hopeless: dict[Any, Any] = {}
     told = time.perf_counter()
     try:
-        bench.start()
+        default_ms = bench.start().ms
+        # What is far from the best runs once; nothing is given up before it is hopeless.
+        slowest = min(SLOWEST, max(LEAST_SLOW, LONG_MS / default_ms))
+        bench.patience = Patience(runs=3, warm_up=slowest, lost=float("inf"), near=1.5)
         for config in left:
             bench.begin(config)
         for config in as_ready(left, bench.is_ready, deadline):
