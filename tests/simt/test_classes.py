@@ -122,3 +122,25 @@ def test_sorted_rows_are_those_of_the_way_and_of_the_frontier(monkeypatch):
         seen.append(state)
     np.testing.assert_array_equal(seen[1].a, seen[0].a)
     np.testing.assert_array_equal(seen[1].b, seen[0].b)
+
+
+@weft.vertex
+def fade(v):
+    v.x = v.x // 2 + v.gather(lambda u, e: u.x, weft.sum) // 32
+
+
+def test_pushes_leave_nothing_sorted_to_gathers(monkeypatch):
+    monkeypatch.setattr(choices, "_block_degree", lambda rendered: 5)
+    monkeypatch.setattr(choices, "_grid_degree", lambda rendered: 8)
+    rng = np.random.default_rng(1)
+    n, m = 300, 1500
+    g = weft.Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), num_vertices=n)
+    first = np.where(rng.random(n) < 0.03, 2**30, 0)
+    seen = []
+    for there in (g, g.to("emulated")):
+        state = there.state(x=first)
+        driven = {"change_driven": True, "direction": "push", "schedule": "twc"}
+        config = weft.Config(**driven) if there is not g else None
+        assert there.iterate(fade, state, config=config).converged
+        seen.append(state.x)
+    np.testing.assert_array_equal(*seen)

@@ -152,6 +152,8 @@ def sweep_parts(
         between = [*between, f"keep_sorted(t, {code});"]
         held = f"t.loop.dense != 0 && t.loop.sorted == {code}"
         starts = [f"t.loop.phase = {held} ? {at - 1} : {at - 2};"]
+    elif side.schedule.workspace(1, 1):  # all sweeps share that memory
+        starts = [f"t.loop.sorted = 0; {start}" for start in starts]
     for number, kind in enumerate(kinds):
         text = part_text(kernel, side_name, way, number)
         if side.joined:
