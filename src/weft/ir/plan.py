@@ -40,6 +40,7 @@ class Sweep:
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
     keeps_senders: bool = False  # who sent is in its output, beside those that got something
+    adds: bool = False  # messages are added to the field itself, and all that got some are put out
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
     # What the deciding field of `once` rises by with every superstep, if it tells who is in the
     # frontier: a pull then tests the field. 0: it does not.

@@ -20,7 +20,7 @@ from weft.backends.cuda.updates import commit_lines, emit, push_update, stamp, t
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
 from weft.backends.sweeping import buffered_edges
 from weft.ir.facts import uses
-from weft.ir.ops import LIVE_WRITE
+from weft.ir.ops import LIVE_WRITE, Program
 from weft.ir.plan import Sweep, claim_field
 
 CLASSES = 4  # of degrees, where a queue lies by them
@@ -169,7 +169,8 @@ def visitor_phase(
     kind = "LaterDegree" if later else "Degree"
     visitor.members = ["const Format& format", "Out& out", f"const {kind}& degree"]
     if touched:
-        lines += ["Touched touched = make_touched(a, loop, place, cells);", "touched.begin();"]
+        make = "make_told" if sweep.adds else "make_touched"
+        lines += [f"Touched touched = {make}(a, loop, place, cells);", "touched.begin();"]
         given.append("touched")
         kernel.args.use("touched")
         kernel.args.use("stamp", 0)
@@ -186,6 +187,9 @@ def visitor_phase(
     if later:
         lines.append("out.looked = u32(visitor.looked);")
     lines.append("out.end(degree);")
+    if sweep.adds and sweep.keeps_senders:
+        told = "touched.append(entered_vertex(a, loop, i));"
+        lines.append(f"for_all(place, loop.entered, [&](i64 i) {{ {told} }});")
     if touched:
         lines.append("touched.end();")
     if visitor.looks and not later:
@@ -270,6 +274,7 @@ def _sweep_phases(
     start = sweep_parts(
         kernel, name, chosen, way, source, plain, body_of, [finish], turn=direction, kept=KEPT,
         lanes=lanes, call=IN_ORDER if serial else "", by=by,
+        between=("keep_told(t);",) if sweep.adds else (),
     )  # fmt: skip
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
     maps = maps or "Dedup::bitmask" in output
@@ -412,7 +417,10 @@ def _finish(
         buffered = []
     if touched or chain or buffered:  # the counters of the sweep are gone after another phase
         lines.append("keep_counts(t);")
-    if touched and not chain:
+    if sweep.adds:
+        lines.append("keep_told(t);")
+        chain = _collect(kernel, sweep, k, f"{direction}_told", "queue", then)
+    elif touched and not chain:
         chain = _commit_phase(kernel, sweep, k, direction, kind, then)
         lines.append("t.loop.touched += i64(t.cells[FAR]);")
     elif not chain:
@@ -513,6 +521,24 @@ def keep_senders(sweeps: list[Sweep], options: Options) -> None:
         pushed = queued and sweep.pull_refused and not sorts_messages(sweep, options)
         if step.everywhere and step.settled and pushed:
             step.everywhere, sweep.keeps_senders = False, True
+
+
+def add_at_once(program: Program, sweeps: list[Sweep], options: Options) -> None:
+    """Let differences be added to the sums that a program driven by changes keeps.
+
+    Nobody reads those meanwhile, and who got some runs next, whatever became of them: neither an
+    inbox nor a phase that empties it is needed. After `keep_senders`.
+    """
+    if not program.wide or options.combine != "atomic" or options.push.frontier_out != "queue":
+        return
+    for sweep, after in itertools.pairwise(sweeps):
+        plain = sweep.mode == "deferred" and len(sweep.steps) == 1 and sweep.pull_refused
+        sums = all(reduction.name == "sum" for reduction in sweep.last.reductions)
+        simple = len(options.push.format.kinds) == 1 and not options.push.format.virtual
+        sweep.adds = bool(
+            plain and sums and simple and not options.classes and not after.steps[0].everywhere
+            and options.push.frontier_in == "queue" and not sorts_messages(sweep, options)
+        )  # fmt: skip
 
 
 def _senders(kernel: Kernel) -> list[str]:

@@ -15,7 +15,7 @@ from weft.backends.cuda.choices import Launching, choose_options, launching
 from weft.backends.cuda.control import AT, Control
 from weft.backends.cuda.conversions import takes_classes
 from weft.backends.cuda.drivers import driver_of
-from weft.backends.cuda.edges import keep_senders
+from weft.backends.cuda.edges import add_at_once, keep_senders
 from weft.backends.cuda.kernel import DeviceTraits, Options
 from weft.backends.cuda.render import KERNELS, Rendered, render
 from weft.backends.cuda.sorting import allow_sorted_pushes, must_sort
@@ -147,6 +147,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
     keep_senders(sweeps, options)
+    add_at_once(program, sweeps, options)
     renumbered = topology.numbering is not None
     traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
     rendered = render(program, planned, traits, options, closed)

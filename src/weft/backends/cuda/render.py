@@ -129,6 +129,7 @@ def render(
     if options.classes:
         kernel.extra_fixed = dict.fromkeys(("class_1", "class_2", "class_3", "class_4"), "i64")
     kernel.states_by_in = _sorts_states(kernel, every)
+    kernel.added = frozenset(name for s in sweeps if s.adds for name in s.last.into)
     if options.ordered:
         render_ordered(kernel, sweeps[0])
     elif program.mode == "replay":

@@ -183,7 +183,10 @@ def _deliver(
     touch_first(kernel, out, won, text, any(r.name == "any" for r in step.reductions))
     for reduction, names, positions in groups_of(step):
         parts = [messages[p] for p in positions]
-        arrays = [inbox(kernel, reduction, name, number) for name in names]
+        arrays = [
+            ("field", name) if name in kernel.added else inbox(kernel, reduction, name, number)
+            for name in names
+        ]
         kinds = [kernel.types[name] for name in names]
         deliver(kernel, out, reduction, arrays, kinds, renderer, parts, won)
 

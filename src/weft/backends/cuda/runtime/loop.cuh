@@ -105,6 +105,14 @@ WEFT_DEVICE auto make_touched(const Args& a, const Loop& loop, const Place& plac
                              place.shared + a.touched_at, a.bin_size, a.stamp_0,
                              static_cast<u32>(loop.epoch)};
 }
+// The same as the next frontier: nobody asks what became of what they got.
+template <class Args>
+WEFT_DEVICE auto make_told(const Args& a, const Loop& loop, const Place& place, u64* cells) {
+    auto told = make_touched(a, loop, place, cells);
+    told.far = queue_of(a, loop.queue + 1) + loop.next_tail;
+    told.capacity = a.n - loop.next_tail;
+    return told;
+}
 template <class Args>
 WEFT_DEVICE auto make_reverse(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     using Vertex = typename Pointed<decltype(a.queue_0)>::type;
@@ -225,6 +233,13 @@ WEFT_DEVICE void keep_sorted(T& t, i64 way) {
 }
 WEFT_DEVICE Place sorted_place(const Place& place, const Loop& loop) {
     return {place.block, place.blocks, place.cells, loop.sorted_of, place.shared};
+}
+
+template <class T>
+WEFT_DEVICE void keep_told(T& t) {
+    t.loop.next_size += static_cast<i64>(t.cells[FAR]);
+    t.loop.next_tail += static_cast<i64>(t.cells[FAR]);
+    t.loop.overflow |= static_cast<i64>(t.cells[OVERFLOW]);
 }
 
 // Where nobody asked for their degrees: as many out-edges as the vertices may have at most.
