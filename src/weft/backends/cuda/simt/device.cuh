@@ -164,6 +164,11 @@ struct Memory;
             asm volatile("ld.relaxed.gpu." form " %0, [%1];" : "=" constraint(x) : "l"(p));       \
             return static_cast<Word>(x);                                                          \
         }                                                                                         \
+        static WEFT_DEVICE Word load_around(const Word* p) {                                      \
+            held x;                                                                               \
+            asm("ld.global.nc.L2::256B." form " %0, [%1];" : "=" constraint(x) : "l"(p));         \
+            return static_cast<Word>(x);                                                          \
+        }                                                                                         \
         static WEFT_DEVICE Word load_acquire(const Word* p) {                                     \
             held x;                                                                               \
             asm volatile("ld.acquire.gpu." form " %0, [%1];"                                      \
@@ -229,27 +234,14 @@ WEFT_DEVICE void store_volatile(T* word, Value<T> value) {
 
 // A load of what nobody writes while the kernel runs: it may come from the read-only cache. Where
 // WEFT_FETCH_AROUND is defined, the second-level cache fetches what lies around the word as well.
+template <class T>
+WEFT_DEVICE T load_constant(const T* word) {
 #if defined(WEFT_FETCH_AROUND) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-template <class T>
-WEFT_DEVICE T load_constant(const T* word) {
-    if constexpr (sizeof(T) == 8) {
-        u64 x;
-        asm("ld.global.nc.L2::256B.u64 %0, [%1];" : "=l"(x) : "l"(word));
-        return bits_as<T>(x);
-    } else if constexpr (sizeof(T) == 4) {
-        u32 x;
-        asm("ld.global.nc.L2::256B.u32 %0, [%1];" : "=r"(x) : "l"(word));
-        return bits_as<T>(x);
-    } else {
-        return __ldg(word);
-    }
-}
+    return bits_as<T>(Memory<sizeof(T)>::load_around(reinterpret_cast<const WordOf<T>*>(word)));
 #else
-template <class T>
-WEFT_DEVICE T load_constant(const T* word) {
     return __ldg(word);
-}
 #endif
+}
 
 // Bring what is soon read into the second-level cache; nobody waits for it.
 template <class T>
@@ -310,11 +302,6 @@ WEFT_DEVICE void spin_hard(Done done) {
 
 // Clusters of blocks with one shared memory (sm_90 on); elsewhere a cluster is one block.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-WEFT_DEVICE u32 cluster_rank() {
-    u32 rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
 WEFT_DEVICE u32 cluster_size() {
     u32 size;
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
@@ -331,7 +318,6 @@ WEFT_DEVICE T* cluster_pointer(T* pointer, u32 rank) {
     return reinterpret_cast<T*>(mapped);
 }
 #else
-WEFT_DEVICE u32 cluster_rank() { return 0; }
 WEFT_DEVICE u32 cluster_size() { return 1; }
 WEFT_DEVICE void sync_cluster() { __syncthreads(); }
 template <class T>
@@ -444,9 +430,8 @@ void add_pack(T* first, const Pack<T, count>& pack WEFT_HERE) {
 }  // namespace weft
 
 // Shared memory, and the only way to declare it:
-//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and
-//   instantiation WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked
-//   for
+//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and instantiation
+//   WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked for
 // In the emulation both are pointers: sizeof(name) is not the size of the array.
 #define WEFT_SHARED_PICK(first, second, third, macro, ...) macro
 #define WEFT_SHARED(...) \
