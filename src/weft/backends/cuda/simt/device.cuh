@@ -172,9 +172,7 @@ struct Memory;
         static WEFT_DEVICE Word load_acquire(const Word* p) {                                     \
             held x;                                                                               \
             asm volatile("ld.acquire.gpu." form " %0, [%1];"                                      \
-                         : "=" constraint(x)                                                      \
-                         : "l"(p)                                                                 \
-                         : "memory");                                                             \
+                         : "=" constraint(x) : "l"(p) : "memory");                                \
             return static_cast<Word>(x);                                                          \
         }                                                                                         \
         static WEFT_DEVICE void store_relaxed(Word* p, Word value) {                              \
@@ -265,8 +263,7 @@ WEFT_DEVICE TwoWords atomic_cas(TwoWords* word, TwoWords expected, TwoWords valu
         "}"
         : "=l"(seen.first), "=l"(seen.second)
         : "l"(expected.first), "l"(expected.second), "l"(value.first), "l"(value.second),
-          "l"(__cvta_generic_to_global(word))
-        : "memory");
+          "l"(__cvta_generic_to_global(word)) : "memory");
     return seen;
 }
 #else
@@ -293,8 +290,7 @@ WEFT_DEVICE void spin_wait(Done done) {
 // The same without a pause: for what comes within a microsecond.
 template <class Done>
 WEFT_DEVICE void spin_hard(Done done) {
-    while (!done()) {
-    }
+    while (!done()) continue;
 }
 
 // At most so many threads in a block, and at least so many blocks at once: that bounds registers.
@@ -302,6 +298,11 @@ WEFT_DEVICE void spin_hard(Done done) {
 
 // Clusters of blocks with one shared memory (sm_90 on); elsewhere a cluster is one block.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+WEFT_DEVICE u32 cluster_rank() {
+    u32 rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
 WEFT_DEVICE u32 cluster_size() {
     u32 size;
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
@@ -318,6 +319,7 @@ WEFT_DEVICE T* cluster_pointer(T* pointer, u32 rank) {
     return reinterpret_cast<T*>(mapped);
 }
 #else
+WEFT_DEVICE u32 cluster_rank() { return 0; }
 WEFT_DEVICE u32 cluster_size() { return 1; }
 WEFT_DEVICE void sync_cluster() { __syncthreads(); }
 template <class T>
@@ -384,16 +386,14 @@ WEFT_DEVICE void add_pack(T* first, const Pack<T, count>& pack) {
 }
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 WEFT_DEVICE void add_pack(float* first, const Pack<float, 2>& pack) {
-    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(
-                     __cvta_generic_to_global(first)),
-                 "f"(pack.items[0]), "f"(pack.items[1])
-                 : "memory");
+    const auto place = __cvta_generic_to_global(first);
+    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};" ::"l"(place),
+                 "f"(pack.items[0]), "f"(pack.items[1]) : "memory");
 }
 WEFT_DEVICE void add_pack(float* first, const Pack<float, 4>& pack) {
-    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(
-                     __cvta_generic_to_global(first)),
-                 "f"(pack.items[0]), "f"(pack.items[1]), "f"(pack.items[2]), "f"(pack.items[3])
-                 : "memory");
+    const auto place = __cvta_generic_to_global(first);
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(place),
+                 "f"(pack.items[0]), "f"(pack.items[1]), "f"(pack.items[2]), "f"(pack.items[3]) : "memory");
 }
 #endif
 
@@ -430,7 +430,7 @@ void add_pack(T* first, const Pack<T, count>& pack WEFT_HERE) {
 }  // namespace weft
 
 // Shared memory, and the only way to declare it:
-//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration and instantiation
+//   WEFT_SHARED(type, name, count);   an array of constant size, one per declaration
 //   WEFT_SHARED(type, name);          a pointer to the bytes that the launch asked for
 // In the emulation both are pointers: sizeof(name) is not the size of the array.
 #define WEFT_SHARED_PICK(first, second, third, macro, ...) macro

@@ -372,6 +372,7 @@ void spin_hard(Done done WEFT_HERE) {
 }
 #define WEFT_BOUNDS(threads, blocks)
 
+inline u32 cluster_rank() { return simt::here.cluster_rank; }
 inline u32 cluster_size() { return simt::here.cluster_size; }
 inline void sync_cluster(WEFT_HERE_ONLY) { simt::sync_cluster(site); }
 template <class T>
