@@ -75,7 +75,8 @@ def test_a_hub_by_the_schedule_that_is_chosen(name):
 def test_deep_searches():
     for g in (weft.generators.road(40, 0.8, seed=1), weft.generators.path(1100, directed=True)):
         assert is_deep(g.topology)
-        check("bfs", g, weft.bfs(g.to("emulated"), 0))
+        for config in (None, weft.Config(bin_size=1)):
+            check("bfs", g, weft.bfs(g.to("emulated"), 0, config=config))
 
 
 def test_bins_that_are_full_again_and_again():

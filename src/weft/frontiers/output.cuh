@@ -157,8 +157,9 @@ struct Output {
         }
     }
 
-    // Those of some vertices that are `in`. The threads of a warp that come together take their
-    // places, in the bin and beyond it, by one atomic each.
+    // Those of some vertices that are `in`, which take their places, in the bin and beyond it, by one
+    // atomic each: those of a thread, or of all threads of a warp that come together, where they had
+    // to wait for stamps.
     template <class Id, u32 count, class DegreeOf>
     WEFT_DEVICE void emit_batch(const Id (&vertices)[count], bool (&in)[count],
                                 const DegreeOf& degree_of) {
@@ -169,24 +170,29 @@ struct Output {
             }
         } else {
             admit_batch(vertices, in);
-            const u32 here = active_mask();
+            const u32 here = exact ? active_mask() : 0;
             u32 own[count], wanted = 0;
             WEFT_UNROLL(count)
             for (u32 k = 0; k < count; ++k) {
-                const u32 lanes = ballot(here, in[k]);
-                own[k] = wanted + popcount(lanes & lanes_below());
-                wanted += popcount(lanes);
+                own[k] = wanted;
+                if constexpr (exact) {
+                    const u32 lanes = ballot(here, in[k]);
+                    own[k] += popcount(lanes & lanes_below());
+                    wanted += popcount(lanes);
+                } else {
+                    wanted += in[k];
+                }
             }
             if (wanted == 0) return;
-            const u32 leader = ffs(here) - 1;
+            const u32 leader = exact ? ffs(here) - 1 : lane_id();
             u32 first = 0;
             if (lane_id() == leader) first = atomic_add(counts(), wanted);
-            first = shuffle(here, first, leader);
+            if constexpr (exact) first = shuffle(here, first, leader);
             const u32 room = first > bin_size ? first : bin_size;  // places from here on are none
             u64 beyond = 0;
             if (first + wanted > room) {
                 if (lane_id() == leader) beyond = atomic_add(cells + TAIL, first + wanted - room);
-                beyond = shuffle(here, beyond, leader);
+                if constexpr (exact) beyond = shuffle(here, beyond, leader);
             }
             WEFT_UNROLL(count)
             for (u32 k = 0; k < count; ++k) {
