@@ -295,6 +295,8 @@ def _block_degree(rendered: Rendered) -> int:
 
 def _grid_degree(rendered: Rendered) -> int:
     """Return the degree from which on all blocks share a row (docs/design/lanes.md)."""
+    if rendered.widest == 1 and rendered.gathers_features:
+        return 4096
     if rendered.widest == 1:
         return 1 << 16
     return 8192 if rendered.widest <= 4 else 4096

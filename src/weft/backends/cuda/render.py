@@ -82,6 +82,7 @@ class Rendered:
     turns: bool = False  # second buffers change places with what they stand for
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
+    gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -158,7 +159,13 @@ def render(
         kernel.turning is not None,
         kernel.widest,
         kernel.states_by_in,
+        _gathers_features(kernel, every),
     )
+
+
+def _gathers_features(kernel: Kernel, sweeps: list[Sweep]) -> bool:
+    scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
+    return scheduled and widest_items(kernel, sweeps) > 1
 
 
 def _narrows(program: Program, sweeps: list[Sweep]) -> bool:
