@@ -30,7 +30,7 @@ HARMLESS = ("COMPUTE-SANITIZER", "ERROR SUMMARY: 0", "RACECHECK SUMMARY: 0", "Co
 
 
 def cases() -> dict:
-    """Name -> function of a graph and a configuration; graphs have a few hundred vertices."""
+    """Name -> function of a graph and a configuration; graphs have a few hundred vertices, or 1089."""
     import weft
 
     return {
@@ -39,6 +39,8 @@ def cases() -> dict:
         "bfs pull": lambda g, c: weft.bfs(g, 1, config=_with(c, direction="pull")).level,
         "sssp": lambda g, c: weft.sssp(g, 1, config=c).dist,
         "sssp unordered": lambda g, c: weft.sssp(g, 1, config=_with(c, ordering=False)).dist,
+        "bfs deep": lambda g, c: weft.bfs(_deep(g), 1, config=c).level,
+        "sssp deep": lambda g, c: weft.sssp(_deep(g), 1, config=c).dist,
         "pagerank": lambda g, c: weft.pagerank(
             g, tol=0, max_iter=3, on_unconverged="return", config=c
         ),
@@ -49,6 +51,13 @@ def cases() -> dict:
         "betweenness": lambda g, c: weft.betweenness(g, [1, 2], config=c),
         "label propagation": lambda g, c: weft.label_propagation(g, 2, config=c),
     }
+
+
+def _deep(g):
+    """Return the least road network, on the device of a graph, that is searched as a deep one."""
+    import weft
+
+    return weft.generators.road(33, 0.8, seed=1, weights="int").to(g.device)
 
 
 def _with(config, **options):
