@@ -30,7 +30,7 @@ HARMLESS = ("COMPUTE-SANITIZER", "ERROR SUMMARY: 0", "RACECHECK SUMMARY: 0", "Co
 
 
 def cases() -> dict:
-    """Name -> function of a graph and a configuration; graphs have a few hundred vertices, or 1089."""
+    """Name -> function of a graph and a configuration; graphs have some hundred vertices."""
     import weft
 
     return {
