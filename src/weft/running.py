@@ -187,9 +187,9 @@ class Running:
             the differences of what changed alone. ``True`` raises where that is not possible,
             ``"auto"`` then runs as usual.
         tolerance
-            How far a feature may move before others are told, in a run that is driven by changes.
-            At the end another full step would move no feature further (twice as far, if rounding
-            is counted).
+            What a run that is driven by changes may leave undone: at the end another full step
+            would move no feature by more than twice as much. Others are told of what moves
+            further than that.
         direction
             "push", "pull" or "auto"; short for ``Config(direction=...)``.
 
