@@ -204,8 +204,7 @@ WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper&
                            unsigned char* memory, const Share& mine, i64 vertex = -1) {
     // With vertices to be kept beside rows, too much would have to be kept.
     constexpr bool sends = lanes == 1 && !Visitor::collects && !Visitor::exits &&
-                           Visitor::windows > 1 && (!Format::splits || is_joined<Format>) &&
-                           Format::full_rows;
+                           Visitor::windows > 1 && !Format::splits && Format::full_rows;
     if constexpr (lanes == warp_size) {
         for (u32 rest = ballot(full_mask, mine.degree > 0); rest != 0; rest &= rest - 1) {
             const u32 source = ffs(rest) - 1;
@@ -234,7 +233,7 @@ WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper&
         if (lane_id() == 0) board.start[popcount(present)] = total;
         if constexpr (sends) {
             typename Visitor::Row own{};
-            if (some) own = visitor.load(is_joined<Format> ? vertex : mine.row);
+            if (some) own = visitor.load(mine.row);
             sync_warp(full_mask);
             send_evenly(format, visitor, board, own, some, start, total);
         } else {
