@@ -141,6 +141,7 @@ def render(
     render_conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
     source = _source(kernel, types, sweeps)
+    scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
     return Rendered(
         source,
         dict(kernel.args.bindings),
@@ -159,13 +160,8 @@ def render(
         kernel.turning is not None,
         kernel.widest,
         kernel.states_by_in,
-        _gathers_features(kernel, every),
+        scheduled and widest_items(kernel, every) > 1,
     )
-
-
-def _gathers_features(kernel: Kernel, sweeps: list[Sweep]) -> bool:
-    scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
-    return scheduled and widest_items(kernel, sweeps) > 1
 
 
 def _narrows(program: Program, sweeps: list[Sweep]) -> bool:
