@@ -183,3 +183,17 @@ def test_rows_of_graphs_that_no_cache_holds_are_asked_for_ahead(dtype, monkeypat
     g = weft.generators.star(40).to("emulated")
     told = weft.explain(average, g, g.state(rank=rank), config=weft.Config(schedule="vertex"))
     assert "expect(i64 v) const { prefetch(a.f_rank + v);" in told.source
+
+
+def test_stamps_that_no_cache_holds_are_looked_at_first(monkeypatch):
+    monkeypatch.setattr(choices, "VAST", 1)
+    g = weft.generators.kron(6, 6, seed=1, weights="int")
+    for config in (None, weft.Config(ordering=False)):
+        check("sssp", g, weft.sssp(g.to("emulated"), 0, config=config))
+    g, state = g.to("emulated"), {"dist": np.zeros(g.num_vertices)}
+
+    @weft.edge(into="dist", reduce=weft.min)
+    def relax(u, v, e):
+        return u.dist + e.weight
+
+    assert "WEFT_LOOK_FIRST" in weft.explain(relax, g, g.state(**state)).source

@@ -304,8 +304,14 @@ struct Output {
         }
     }
 
-    // Without a look before: whoever comes has just changed the vertex, and mostly is the first.
-    WEFT_DEVICE bool claim(i64 v) { return atomic_exch(stamps + v, epoch) != epoch; }
+    // Without a look before: whoever comes has just changed the vertex, and mostly is the first. With
+    // it on large graphs whose frontiers are wide, where many come and stamps are far away.
+    WEFT_DEVICE bool claim(i64 v) {
+#ifdef WEFT_LOOK_FIRST
+        if (load_relaxed(stamps + v) == epoch) return false;
+#endif
+        return atomic_exch(stamps + v, epoch) != epoch;
+    }
 
     // Whether the bit was not set before; where dedup is not exact, others may be told the same.
     WEFT_DEVICE bool set_bit(i64 v) {

@@ -453,6 +453,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         included = f"#define WEFT_FEATURE_BLIND\n{included}"
     if kernel.deep:  # what lies near by number is soon visited
         included = f"#define WEFT_FETCH_AROUND\n{included}"
+    if options.vast and not options.deep:
+        included = f"#define WEFT_LOOK_FIRST\n{included}"
     return f"""{included}
 
 using namespace weft;
