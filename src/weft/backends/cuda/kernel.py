@@ -148,7 +148,7 @@ class Kernel:
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     deep: bool = False  # a search that is deep: latency counts, not how many warps are under way
-    counts_later: bool = False  # nobody asks for degrees before the next push, see `may_count_later`
+    counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
     batches: bool = False  # a sweep puts its output into a batch
