@@ -381,3 +381,30 @@ def test_cgroup_quota(tmp_path, membership, files, expected):
 
 def test_no_cgroups_is_no_limit(tmp_path):
     assert cgroup_quota(tmp_path / "absent", tmp_path) == MOST
+
+
+# -- processors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system has no affinities")
+def test_as_many_workers_as_processors_have_one_each():
+    mine = os.sched_getaffinity(0)
+
+    def allowed(tid, nt, ctl, found):
+        found[tid] = os.sched_getaffinity(0)
+
+    def found_by(nt):
+        found = {}
+        gang.run(allowed, nt, control(), (found,))
+        return [found[tid] for tid in range(nt)]
+
+    if len(mine) > 1:
+        assert found_by(len(mine)) == [{processor} for processor in sorted(mine)]
+    for nt in (len(mine) + 1, *range(2, len(mine))):  # the system places those
+        assert found_by(nt) == [mine] * nt
+    assert os.sched_getaffinity(0) == mine  # the caller's own are left alone
+    try:
+        os.sched_setaffinity(0, {min(mine)})
+        assert found_by(2) == [{min(mine)}] * 2  # what the caller may use, no more
+    finally:
+        os.sched_setaffinity(0, mine)

@@ -40,6 +40,7 @@ class Job:
         self.serial = serial
         self.kernel = kernel
         self.nt = nt
+        self.places = _places(nt)
         self.ctl = ctl
         self.args = args
         self.error: BaseException | None = None
@@ -157,14 +158,40 @@ class Pool:
     def _serve(self, tid: int, start: LockType) -> None:
         """Serve jobs for ever as worker `tid`."""
         self._workers.add(get_ident())
-        last = 0
+        last, place = 0, None
         while True:
             start.acquire()
             job = self._job
             if job is not None and job.serial != last and tid < job.nt:
                 last = job.serial
+                if place != job.places[tid]:
+                    place = job.places[tid]
+                    _stay_on(place)
                 job.work(tid)
             job = None  # Its arrays must not live on here.
+
+
+def _places(nt: int) -> list[frozenset[int]]:
+    """Return the processors that each of `nt` workers may use.
+
+    As many workers as processors have one each. Woken together, two of them often came to lie on
+    one processor and took turns there, a switch at every barrier: BFS on a road network of a
+    million vertices took 22 ms in place of 14. Fewer are left to the system, which knows what else
+    is running.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return [frozenset()] * nt
+    mine = os.sched_getaffinity(0)
+    if nt != len(mine):
+        return [frozenset(mine)] * nt
+    return [frozenset({processor}) for processor in sorted(mine)]
+
+
+def _stay_on(processors: frozenset[int]) -> None:
+    """Let the calling thread use these processors, if the system allows it."""
+    if processors:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, processors)
 
 
 _pool = Pool()
