@@ -1,7 +1,7 @@
 """The contestants: one file each, all with the contract of `Peer`.
 
 A new contestant is a module here with a class `Contestant`, and a line in `MODULES` under the name
-that the library is imported by.
+that the library is imported by; a second one of the same library has an underscore and more.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ MODULES = {
     "weft": "weft_peer",
     "scipy": "scipy_peer",
     "graphblas": "graphblas_peer",
+    "graphblas_vxm": "graphblas_vxm_peer",
     "networkit": "networkit_peer",
     "igraph": "igraph_peer",
 }
@@ -53,6 +54,6 @@ def load(name: str) -> type[Peer] | None:
     try:
         return importlib.import_module(f"benchmarks.peers.{MODULES[name]}").Contestant
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if error.name != name.partition("_")[0]:
             raise
         return None

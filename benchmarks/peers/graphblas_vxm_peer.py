@@ -1,0 +1,33 @@
+"""python-graphblas with ranks as a row: ``ranks @ A``, as libraries of algorithms on it write it.
+
+SuiteSparse then scatters the ranks of the rows, instead of summing up those of each row as in
+`graphblas_peer` (``A @ ranks``), which needs a matrix of in-arcs, or one that is its own transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphblas import Vector, binary, dtypes, semiring
+
+from benchmarks.checks import DAMPING, ITERATIONS
+from benchmarks.peers import graphblas_peer
+
+
+class Contestant(graphblas_peer.Contestant):
+    name = "graphblas_vxm"
+
+    def call(self, task: str) -> Callable[[], Any] | None:
+        return super().call(task) if task == "pagerank" else None
+
+    def pagerank(self) -> Vector:
+        rank = Vector(dtypes.FP64, self.n)
+        rank[:] = 1.0 / self.n
+        sent = Vector(dtypes.FP64, self.n)
+        for _ in range(ITERATIONS):
+            lost = semiring.plus_times(self.dangling @ rank).new().value
+            sent << binary.times(rank & self.share)
+            rank[:] = (1.0 - DAMPING + DAMPING * lost) / self.n
+            rank(binary.plus) << semiring.plus_first(sent @ self.arcs)
+        return rank
