@@ -94,8 +94,12 @@ class Contestant(Peer):
             lost = semiring.plus_times(self.dangling @ rank).new().value
             sent << binary.times(rank & self.share)
             rank[:] = (1.0 - DAMPING + DAMPING * lost) / self.n
-            rank(binary.plus) << semiring.plus_second(self.arcs @ sent)
+            rank(binary.plus) << self.arrived(sent)
         return rank
+
+    def arrived(self, sent: Vector) -> Any:
+        """What each vertex gets of the ranks that are sent."""
+        return semiring.plus_second(self.arcs @ sent)
 
     def triangles(self) -> int:
         degree = self.arcs.reduce_rowwise(monoid.plus).new().to_dense(fill_value=0)

@@ -197,3 +197,26 @@ def test_stamps_that_no_cache_holds_are_looked_at_first(monkeypatch):
         return u.dist + e.weight
 
     assert "WEFT_LOOK_FIRST" in weft.explain(relax, g, g.state(**state)).source
+
+
+@pytest.mark.parametrize("fuse", ["all", "direction"])
+def test_programs_of_more_phases_than_a_word_has_bits(fuse):
+    names = [f"part{number}" for number in range(22)]
+    sends = [weft.edge(lambda u, v, e: 0.5 * u.x, into=name, reduce=weft.sum) for name in names]
+
+    @weft.vertex
+    def add_up(v):
+        v.x = 0.1 * v.x + sum(getattr(v, name) for name in names)
+
+    g = weft.generators.complete(9)
+    there, n = g.to("emulated"), g.num_vertices
+    state = there.state(x=np.ones(n), **dict.fromkeys(names, 0.0))
+    config = weft.Config(fuse=fuse)
+    told = weft.explain([*sends, add_up], there, state, mode="iterate", config=config)
+    assert len(told.phases) > 64
+    there.iterate([*sends, add_up], state, max_iter=2, config=config)
+    x, sums, arrive = np.ones(n), np.zeros(n), g.to_scipy().astype(float).T
+    for _ in range(2):
+        sums += arrive @ (0.5 * x)
+        x = 0.1 * x + len(names) * sums
+    np.testing.assert_allclose(np.asarray(state.x), x)

@@ -595,6 +595,6 @@ def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
 def _mask(kernel: Kernel, without: str) -> str:
     mask = (1 << 64) - 1
     for phase in kernel.phases:
-        if phase.turn == without:
-            mask &= ~(1 << min(phase.number, 63))
+        if phase.turn == without and phase.number < 63:  # those after it are in every kernel
+            mask &= ~(1 << phase.number)
     return f"{mask:#x}ull"

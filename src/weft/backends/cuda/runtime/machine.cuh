@@ -190,8 +190,10 @@ WEFT_DEVICE void report_held(const Args& a, Held<Scalars>* held) {
     }
 }
 
+// The last bit stands for all phases that have none of their own.
 WEFT_DEVICE bool is_turn(const Loop& loop, u64 phases) {
-    return loop.status == RUNNING && (phases >> loop.phase & 1) != 0;
+    if (loop.status != RUNNING) return false;
+    return phases == ~0ull || (phases >> (loop.phase < 63 ? loop.phase : 63) & 1) != 0;
 }
 
 // Run the phases of this kernel, of which it has a bit each, as long as it is their turn; others
