@@ -1,9 +1,9 @@
 """Small cases under NVIDIA's compute-sanitizer: ``python tests/cuda/sanitize.py``.
 
 Runs algorithms, formats and learning × settings of `fuse` under memcheck, racecheck and synccheck,
-one process per tool and setting. Each case has a time limit; a process that passes it is ended, and
-the cases after it go on in another one. Arrays are allocated one by one, so that memcheck sees the
-end of each.
+a few cases to a process. Each case has a time limit; a process that passes it is ended, and the
+cases after it go on in another one. Arrays are allocated one by one, so that memcheck sees the end
+of each.
 
 ``--tool none --device emulated`` runs the cases without the sanitizer, to try the script itself.
 """
@@ -24,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ("memcheck", "racecheck", "synccheck")
 FUSES = ("none", "direction", "all")
+PER_PROCESS = 8  # cases; to start one under a tool takes seconds
 BEGIN, END = "@begin ", "@end "
 SANITIZER_SAYS = "========= "
 # Lines of the sanitizer that are no fault.
@@ -170,7 +171,7 @@ def run_cases(device: str, fuse: str, names: list[str]) -> None:
             want = known[name](g, weft.Config())
             got = known[name](g.to(device), config)
             got = got.get() if hasattr(got, "get") else got
-            wrong += not np.allclose(got, want, **closeness(want.dtype))
+            wrong += not np.allclose(got, want, **closeness(np.asarray(want).dtype))
         print(END + ("wrong result" if wrong else "ok"), flush=True)
 
 
@@ -232,7 +233,7 @@ def watch(
                 else:
                     results[at] = f"{faults} faults" if faults else f"status {status}: {last}"[:60]
                 break
-            log.write(line + "\n")
+            log.write(f"{tool}/{fuse}: {line}\n")
             if line.startswith(BEGIN):
                 at, faults = line[len(BEGIN) :], 0
                 deadline = time.monotonic() + limit
@@ -274,18 +275,23 @@ def main() -> int:
     began = time.monotonic()
     deadline = began + options.budget
 
-    def one(setting: tuple[str, str]) -> dict:
-        found = watch(setting[0], options.device, setting[1], names, options.limit, deadline, log)
+    def one(part: tuple[str, str, list[str]]) -> dict:
+        tool, fuse, some = part
+        found = watch(tool, options.device, fuse, some, options.limit, deadline, log)
         took = time.monotonic() - began
-        print(f"[{took:5.0f} s] {setting[0]}, fuse={setting[1]}: {found}", flush=True)
+        print(f"[{took:5.0f} s] {tool}, fuse={fuse}: {found}", flush=True)
         return found
 
     settings = [(tool, fuse) for tool in tools for fuse in fuses]
+    pieces = [names[i : i + PER_PROCESS] for i in range(0, len(names), PER_PROCESS)]
+    parts = [(*setting, piece) for piece in pieces for setting in settings]
+    table: dict[tuple[str, str], dict] = {setting: {} for setting in settings}
     with (
         options.log.open("w", encoding="utf-8") as log,
         ThreadPoolExecutor(options.jobs) as pool,
     ):
-        table = dict(zip(settings, pool.map(one, settings), strict=True))
+        for (tool, fuse, _), found in zip(parts, pool.map(one, parts), strict=True):
+            table[tool, fuse] |= found
     width = max(map(len, names))
     print(" " * width, *(f"{tool[:5]}/{fuse}".rjust(16) for tool, fuse in table))
     for name in names:
