@@ -14,7 +14,7 @@ from weft.devices import device_of, is_device_array, lies_on
 from weft.engine.border import sees_positions
 from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Trail, make_frontier
-from weft.engine.ready import find, is_watched, keep
+from weft.engine.ready import find, is_watched, keep, kinds_of
 from weft.engine.remembered import remembered
 from weft.engine.run import Run, run_program, signature_of
 from weft.engine.state import Full, State, make_state
@@ -241,20 +241,20 @@ class Running:
         What does not hang on the values is found in the first call and kept. `functions` must be
         the same object in every call, and read nothing from outside that may change.
         """
-        state = self.state(**fields)
         columns, version = self._edge.stored(), self._history.version
-        ready = None
+        ready, kinds = None, kinds_of(fields, columns, self._topology)
         if not self._vertex.stored():  # vertex columns are fields too
-            ready = find(version, functions, config, state, columns)
-            if ready is not None and ready.options is not None and not is_watched():
-                ready.run(self._topology, state, self._edge, source)
-                return state
+            ready = find(version, functions, config, kinds)
+            held = None if ready is None else ready.held()
+            if ready is not None and ready.options is not None and held and not is_watched():
+                return ready.run(held, fields, self._edge, source).belonging_to(version)
+        state = self.state(**fields)
         self.iterate(functions, state, [source], config=config)
         if ready is None and not self._vertex.stored():
             program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
             checked = self._config_of(program, config)
             held = self._held_for(program, checked)
-            keep(version, functions, config, checked, program, held, state, columns)
+            keep(version, functions, config, checked, program, held, kinds)
         return state
 
     def _config_of(self, program: Program, config: Config | None) -> Config:

@@ -10,6 +10,7 @@ import pytest
 import weft
 from algorithms.test_bfs import check
 from weft import running
+from weft.algorithms import bfs
 from weft.engine import ready, remembered
 
 
@@ -81,14 +82,44 @@ def test_columns_configurations_and_tuning_are_looked_at(found):
     check(g, 0, weft.bfs(g, 0))
     g.vertex["mark"] = np.zeros(g.num_vertices)
     check(g, 0, weft.bfs(g, 0))
-    assert found == [False, False, True, True, False, None, False]  # with a column nobody asks
+    assert found == [False, False, True, True, False, True, False]  # with a column nobody asks
 
 
-def test_other_orders_go_the_whole_way(found):
+def test_other_orders_and_formats_are_ready_too(found):
+    g = graph(weights="int", directed=True)
+    moved = g.reorder("random")
+    for source in (0, 5, 17, 5):
+        check(moved, source, weft.bfs(moved, source))
+    assert found == [False, True, True, True]
+    found.clear()
+    named = weft.Config(format="cr2", reorder="degree")
+    for source in (5, 17, 17):
+        want = weft.sssp(g, source)
+        got = weft.sssp(g, source, config=named)
+        np.testing.assert_array_equal(got.dist, want.dist)
+        assert got.dist.dtype == want.dist.dtype and got.parent[source] == source
+    assert found == [False, False, True, True, True, True]
+
+
+def test_orders_that_are_given_up_are_made_again(found):
+    g = graph()
+    by_degree, at_random = (weft.Config(reorder=name) for name in ("degree", "random"))
+    for config in (by_degree, by_degree, at_random, by_degree, by_degree):
+        check(g, 3, weft.bfs(g, 3, config=config))
+        gc.collect()
+    assert found == [False, True, False, False, True]  # one order is kept
+
+
+def test_a_state_of_a_ready_run_belongs_to_its_graph():
     g = graph().reorder("degree")
-    for source in (0, 5, 5):
-        check(g, source, weft.bfs(g, source))
-    assert found == [False, None, None]
+    level = weft.full(-1, weft.int32)
+    fields = {"level": level.but(3, 0), "parent": weft.full(-1, weft.vertex_id).but(3, 3)}
+    for _ in range(2):
+        state = g._iterate_from(bfs.discover, 3, None, **fields)
+    assert state.is_of(g._history.version)
+    g.update(add=([0], [1]))
+    with pytest.raises(weft.errors.FieldError, match="version 0"):
+        g.iterate(bfs.discover, state, [3])
 
 
 def test_runs_that_are_watched_are_watched(found):

@@ -94,6 +94,17 @@ def cross(request: Request) -> tuple[Request, Crossing]:
     return inner, crossing
 
 
+def users_fields(request: Request) -> dict[str, Any]:
+    """Return the fields of a request over an arranged topology in the user's order."""
+    numbering = request.topology.numbering
+    assert numbering is not None
+    empty = request.topology.xp.empty
+    fields = {name: empty(array.shape, array.dtype) for name, array in request.fields.items()}
+    pairs = [(inner, fields[name]) for name, inner in request.fields.items()]
+    _carry(request, numbering.place, pairs)
+    return fields
+
+
 def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
     """Return the fields in use and those written, and the same of edge state; found once."""
     found: tuple[set[str], set[str], set[str], set[str]] | None = program.findings.get("crossing")

@@ -9,6 +9,7 @@ changed since without being another version is compared: the columns, the store 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 from weft.backends.planning import asked_of, known_form
 from weft.config import Config
 from weft.engine import profile, watching
+from weft.engine.border import users_fields
 from weft.engine.remembered import changes
 from weft.engine.run import make_options, old_names, run_again
-from weft.engine.state import State
+from weft.engine.state import Full, State, make_state
 from weft.ir.ops import Program
 from weft.ir.request import Request
 from weft.topology import Topology
@@ -37,38 +39,50 @@ class Ready:
     options: dict[str, Any] | None  # None: it is to go the whole way every time
     kinds: tuple[Any, ...]
     changes: int
+    held: weakref.ref[Topology]  # what it ran over, perhaps in another order than the user's
 
-    def run(self, topology: Topology, state: State, edge_columns: Any, source: int) -> None:
-        """Run the program from a new state, on a frontier of one vertex."""
+    def run(
+        self, held: Topology, fields: Mapping[str, Full], edge_columns: Any, source: int
+    ) -> State:
+        """Run the program over `held` from first values, on a frontier of one vertex.
+
+        In another order first values are written where they belong: nothing is carried there.
+        """
+        place = None if held.numbering is None else held.numbering.place_on_host
+        if place is not None:
+            fields = {name: what.moved(place) for name, what in fields.items()}
+            source = int(place[source])
+        state = make_state(held, dict(fields), {}, length=held.num_vertices, edges=False)
 
         def column(name: str, direction: str) -> Any:
             if direction == "edge":
                 return edge_columns.storage(name)
-            return edge_columns.in_slots(name, direction, topology)
+            return edge_columns.in_slots(name, direction, held)
 
         assert self.options is not None
-        frontier = np.array([source], topology.index_dtype)
+        frontier = np.array([source], held.index_dtype)
         request = Request(
-            self.program, topology, state.fields, {}, column, state.scalars, frontier,
+            self.program, held, state.fields, {}, column, state.scalars, frontier,
             options=self.options,
         )  # fmt: skip
         run_again(request)
         if "form" not in request.options:  # the one that was found for it
             request.options["form"] = known_form(request)
+        return state if place is None else State(users_fields(request), {})
 
 
 _ready: weakref.WeakKeyDictionary[Any, dict[Any, Ready]] = weakref.WeakKeyDictionary()
 
 
 def find(
-    version: Any, functions: Any, config: Config | None, state: State, columns: Any
+    version: Any, functions: Any, config: Config | None, kinds: tuple[Any, ...]
 ) -> Ready | None:
     """Return what is known about a program on a version of a graph, if that still holds."""
     known = _ready.get(version)
     found = None if known is None else known.get((id(functions), id(config)))
-    if found is None or found.changes != changes[0] or found.kinds != _kinds(state, columns):
+    if found is None or found.changes != changes[0] or found.kinds != kinds:
         return None
-    return found
+    return None if found.held() is None else found
 
 
 def is_watched() -> bool:
@@ -78,28 +92,27 @@ def is_watched() -> bool:
 
 def keep(
     version: Any, functions: Any, given: Config | None, config: Config, program: Program,
-    topology: Topology, state: State, columns: Any,
+    held: Topology, kinds: tuple[Any, ...],
 ) -> None:  # fmt: skip
-    """Keep a program that ran from a frontier of one vertex on a topology."""
-    plain = not old_names(program) and topology.numbering is None and topology.num_vertices > 0
-    # Names are looked up in every run, and runs by changes are put together otherwise.
-    named = config.format is not None or config.schedule is not None or config.change_driven
+    """Keep a program that ran from a frontier of one vertex over a topology."""
     options: dict[str, Any] | None = None
-    if plain and not named:
-        options = make_options(config, topology) | {"report": None}
-        asking = Request(program, topology, {}, {}, _no_column, {}, options=options)
+    # Runs by changes are put together otherwise.
+    if not old_names(program) and held.num_vertices > 0 and not config.change_driven:
+        options = make_options(config, held) | {"report": None}
+        asking = Request(program, held, {}, {}, _no_column, {}, options=options)
         options["asked"] = asked_of(asking)
     known = _ready.setdefault(version, {})
     if len(known) >= MOST_READY:
         known.clear()
     known[id(functions), id(given)] = Ready(
-        functions, given, program, options, _kinds(state, columns), changes[0]
+        functions, given, program, options, kinds, changes[0], weakref.ref(held)
     )
 
 
-def _kinds(state: State, columns: dict[str, Any]) -> tuple[Any, ...]:
-    fields = [array.dtype for array in state.fields.values()]
-    return (*fields, *[(name, array.dtype, array.shape[1:]) for name, array in columns.items()])
+def kinds_of(fields: Mapping[str, Full], columns: dict[str, Any], topology: Topology) -> Any:
+    """Return what of first values and edge columns decides about a program."""
+    dtypes = [what.settled(name, topology)[0] for name, what in fields.items()]
+    return (*dtypes, *[(name, array.dtype, array.shape[1:]) for name, array in columns.items()])
 
 
 def _no_column(name: str, direction: str) -> Any:

@@ -48,6 +48,13 @@ class Full:
         other._settled = self._settled
         return other
 
+    def moved(self, place: Array) -> Full:
+        """Return the same for items in another order, given the place of each."""
+        other = Full(self.value, self.dtype, self.shape)
+        other.places = tuple((int(place[item]), value) for item, value in self.places)
+        other._settled = self._settled
+        return other
+
     def settled(self, name: str, topology: Topology) -> tuple[np.dtype[Any], tuple[int, ...], Any]:
         """Return the dtype, the shape of an item, and the number or the array everywhere."""
         found = self._settled.get(topology.index_dtype)

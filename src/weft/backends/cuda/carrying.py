@@ -6,10 +6,9 @@ An array operation of CuPy for each field would cost the host more than a short 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any, Final
-
-import numpy as np
 
 from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.render import read_header
@@ -19,6 +18,8 @@ TOGETHER: Final = 4  # fields that one launch takes
 SIZES: Final = (1, 2, 4, 8)  # bytes of their values
 BLOCK: Final = 256
 BLOCKS_EACH: Final = 8  # of a multiprocessor, at most
+PARAMETERS: Final = 2 + 3 * TOGETHER  # of a kernel
+_own = threading.local()  # arguments: two threads must not use the same
 
 
 def can_carry(array: Any) -> bool:
@@ -33,12 +34,12 @@ def carry(device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None
     kernel = _kernel(driver, f"carry_{8 * places.itemsize}")
     grid = max(1, min(-(-n // BLOCK), BLOCKS_EACH * driver.limits.multiprocessors))
     for first in range(0, len(pairs), TOGETHER):
-        arguments = [places, np.int64(n)]
+        given: list[Any] = [places, n]
         for source, target in pairs[first : first + TOGETHER]:
-            arguments += [source, target, np.uint32(source.itemsize)]
-        missing = TOGETHER - len(pairs[first : first + TOGETHER])
-        arguments += [places, places, np.uint32(0)] * missing
-        driver.launch(kernel, arguments, grid=grid, block=BLOCK)
+            given += [source, target, source.itemsize]
+        while len(given) < PARAMETERS:
+            given += [places, places, 0]
+        driver.launch(kernel, _arguments(driver), given, grid=grid, block=BLOCK)
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:
@@ -53,3 +54,11 @@ def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:
 @functools.cache
 def _kernel(driver: Any, name: str) -> Any:
     return driver.compile(*source_and_headers()).kernel(name)
+
+
+def _arguments(driver: Any) -> Any:
+    """Return arguments of this thread for a driver, all of them open."""
+    known = _own.__dict__.setdefault("known", {})
+    if driver not in known:
+        known[driver] = driver.pack([None] * PARAMETERS)
+    return known[driver]

@@ -11,7 +11,7 @@ namespace weft {
 struct CarriedField {
     const void* from;
     void* to;
-    u32 bytes;  // of a value
+    i64 bytes;  // of a value
 
     WEFT_DEVICE void carry(i64 place, i64 at) const {
         switch (bytes) {
@@ -44,19 +44,19 @@ WEFT_DEVICE void carry_fields(const Vertex* places, i64 n, const CarriedField& a
 }  // namespace weft
 
 extern "C" __global__ void carry_32(const weft::i32* places, weft::i64 n, const void* from_0,
-                                    void* to_0, weft::u32 bytes_0, const void* from_1, void* to_1,
-                                    weft::u32 bytes_1, const void* from_2, void* to_2,
-                                    weft::u32 bytes_2, const void* from_3, void* to_3,
-                                    weft::u32 bytes_3) {
+                                    void* to_0, weft::i64 bytes_0, const void* from_1, void* to_1,
+                                    weft::i64 bytes_1, const void* from_2, void* to_2,
+                                    weft::i64 bytes_2, const void* from_3, void* to_3,
+                                    weft::i64 bytes_3) {
     weft::carry_fields(places, n, {from_0, to_0, bytes_0}, {from_1, to_1, bytes_1},
                        {from_2, to_2, bytes_2}, {from_3, to_3, bytes_3});
 }
 
 extern "C" __global__ void carry_64(const weft::i64* places, weft::i64 n, const void* from_0,
-                                    void* to_0, weft::u32 bytes_0, const void* from_1, void* to_1,
-                                    weft::u32 bytes_1, const void* from_2, void* to_2,
-                                    weft::u32 bytes_2, const void* from_3, void* to_3,
-                                    weft::u32 bytes_3) {
+                                    void* to_0, weft::i64 bytes_0, const void* from_1, void* to_1,
+                                    weft::i64 bytes_1, const void* from_2, void* to_2,
+                                    weft::i64 bytes_2, const void* from_3, void* to_3,
+                                    weft::i64 bytes_3) {
     weft::carry_fields(places, n, {from_0, to_0, bytes_0}, {from_1, to_1, bytes_1},
                        {from_2, to_2, bytes_2}, {from_3, to_3, bytes_3});
 }
