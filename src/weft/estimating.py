@@ -387,7 +387,7 @@ def _schedule_bytes(topology: Topology, ordered: bool) -> int:
     n, m = topology.num_vertices, topology.num_arcs
     arrays: dict[str, int] = {}
     for side in SIDES:
-        chosen = default_schedule(Shape(n, m, m), side, ordered=ordered)
+        chosen = default_schedule(Shape(n, m, m, 0.0), side, ordered=ordered)
         for name, dtype, size in schedule(chosen).workspace(n, m):
             kind = topology.index_dtype if dtype == "vertex" else np.dtype(dtype)
             arrays[name] = max(arrays.get(name, 0), kind.itemsize * size)

@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft.backends.cuda.costs import (
+    HEAD,
     common_lanes,
     default_schedule,
     describe_shape,
@@ -76,3 +77,21 @@ def test_schedules_follow_the_skew_of_degrees():
         "warp", "vertex", "vertex",
     ]  # fmt: skip
     assert common_lanes(road) == 2 and common_lanes(shape_of(MADE.complete(60).topology)) == 32
+
+
+def test_a_first_pull_is_expected_to_look_at_the_heads_of_rows():
+    """All of short rows, few of long ones; of those that messages come in by."""
+    few = shape_of(weft.generators.road(30, 0.8, seed=1).topology)
+    assert few.head_share == 1024
+    degrees = np.array([1, 4, 40, 400, 0])
+    dst = np.repeat(np.arange(5), degrees)
+    g = weft.Graph.from_edges(np.arange(dst.size) % 5, dst, num_vertices=5)
+    heads = np.minimum(degrees, HEAD).sum() / degrees.sum()
+    assert shape_of(g.topology).head_share == round(1024 * heads)
+    assert shape_of(weft.Graph.from_edges([], [], num_vertices=0).topology).head_share == 1024
+
+
+def test_large_graphs_are_sampled():
+    g = weft.generators.rmat(14, 16, seed=1)
+    heads = np.minimum(np.asarray(g.in_degree), HEAD).sum() / g.topology.num_arcs
+    assert shape_of(g.topology).head_share == pytest.approx(1024 * heads, rel=0.1)

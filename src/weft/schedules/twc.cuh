@@ -2,8 +2,9 @@
 //
 // Phase 0 fills two arrays from both ends: `small` with rows for a group (from the front) and for a
 // warp (from the back), `large` with rows for a block and for all blocks. Phase 1 takes the rows,
-// the largest first. Rows for all blocks are closed in parts, by each warp that took some. Rows that
-// come by class are taken as they are, by phase 1 alone.
+// the largest first. Rows for all blocks are closed in parts, by each warp that took some. A few rows
+// for a block are shared by all where there is nothing to close. Rows that come by class are taken
+// as they are, by phase 1 alone.
 // (D. Merrill, M. Garland, A. Grimshaw, Scalable GPU graph traversal, PPoPP 2012.)
 #ifndef WEFT_SCHEDULE_TWC_CUH
 #define WEFT_SCHEDULE_TWC_CUH
@@ -54,8 +55,11 @@ struct TwcSchedule {
         const i64 for_group = rows.count(FOR_GROUP);
         const i64 for_warp = rows.count(FOR_WARP);
         const i64 for_block = rows.count(FOR_BLOCK);
-        take_by_grid(place, memory, format, rows, visitor);
-        if (for_block > 0) {
+        const bool few = spreads<Visitor> && for_block <= few_rows * place.blocks;
+        for (u32 c = FOR_GRID; c >= (few ? FOR_BLOCK : FOR_GRID); --c) {
+            take_by_grid(place, memory, format, rows, c, visitor);
+        }
+        if (for_block > 0 && !few) {
             u32 turn = 0;
             clear_flag<lanes>(place.shared);
             for (i64 i = place.block; i < for_block; i += place.blocks) {
@@ -130,21 +134,28 @@ struct TwcSchedule {
         }
     }
 
+    // Rows that nothing is gathered of cost no more in pieces. As long as there are so few for each
+    // block, all blocks share those for a block too: one that has a long row would have the others
+    // wait for it. More rows take each warp longer to look through than the waiting.
+    static constexpr i64 few_rows = 4;
+    template <class Visitor>
+    static constexpr bool spreads = !Visitor::collects && !Visitor::exits && !Visitor::marks;
+
     // All warps (or blocks, where they are the groups) share each row, piece by piece in turn. The
     // lanes of a warp look at one row each, so that it waits for memory once to find its pieces of
     // as many rows.
     template <class Classes, class Visitor>
     static WEFT_DEVICE void take_by_grid(const Place& place, const Memory& memory,
-                                         const Format& format, const Classes& rows,
+                                         const Format& format, const Classes& rows, u32 of_class,
                                          Visitor& visitor) {
-        const i64 count = rows.count(FOR_GRID);
+        const i64 count = rows.count(of_class);
         const u32 units = static_cast<u32>(num_groups<unit_lanes>(place));
         const u32 unit = static_cast<u32>(first_group<unit_lanes>(place));
         constexpr u32 at_once = lanes == 0 ? 1 : warp_size;
         u32 used = 0;  // where the pieces of the next row begin, among the units
         for (i64 window = 0; window < count; window += at_once) {
             const i64 i = window + (lanes == 0 ? 0 : lane_id());
-            const i64 row = i < count ? rows.row(FOR_GRID, i) : -1;
+            const i64 row = i < count ? rows.row(of_class, i) : -1;
             const i64 degree = row < 0 ? 0 : format.end(row) - format.begin(row);
             const u32 pieces = static_cast<u32>((degree + piece<Visitor> - 1) / piece<Visitor>);
             if constexpr (lanes == 0) {

@@ -52,6 +52,7 @@ class Launching:
     fuse: str
     knobs: dict[str, Any] = field(default_factory=dict)
     wide_grid: int = 0  # of the kernel for wide frontiers, which has no use for clusters
+    share: int = 1024  # of the arcs within reach that a first pull looks at, in 1024ths
 
     def grid_of(self, kernel: str) -> tuple[int, int]:
         """Return how many blocks a kernel has, and each of its clusters."""
@@ -269,7 +270,8 @@ def launching(
     }
     degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
-    return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid)
+    share = shape_of(request.topology).head_share
+    return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid, share)
 
 
 def _is_small(topology: Topology, block: int, limits: Any) -> bool:

@@ -26,7 +26,7 @@ LOOP = (
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})
 # What is not 0 when a run begins.
 START = {
-    "phase": -1, "share": 100, "counted": 1, "accepting": -1, "reversed": -1,
+    "phase": -1, "counted": 1, "accepting": -1, "reversed": -1,
     "threshold": -np.inf, "floor": -np.inf, "least": np.inf,
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}

@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from weft.devices import to_host
 from weft.topology import Topology
 
 FEW_SLOTS = 32  # rows of at most so many are no burden for one thread
 EVEN = 4.0  # times the average: a largest row of at most so much is like the others
 WARP = 32
+HEAD = 16  # slots of a row that a first pull looks at, at most
+SAMPLED_ROWS = 4096
 SAMPLES = 5  # vertices around which it is looked how a graph grows
 LEVELS = 6
 MOST_SEEN = 1 << 14  # arcs that are looked at in one level
@@ -41,11 +44,14 @@ class Shape:
         How many there are.
     largest
         The largest degree.
+    heads
+        The average number of slots within the first `HEAD` of a row, of a sample of in-rows.
     """
 
     vertices: int
     arcs: int
     largest: int
+    heads: float
 
     @property
     def average(self) -> float:
@@ -56,6 +62,15 @@ class Shape:
     def skew(self) -> float:
         """Return how many times the average the largest degree is."""
         return self.largest / self.average if self.arcs else 1.0
+
+    @property
+    def head_share(self) -> int:
+        """Return the share of all arcs within the first `HEAD` of their rows, in 1024ths.
+
+        So many does a pull look at that ends with the first message, from a frontier with one arc
+        of `HEAD`: fewer than that are pushed.
+        """
+        return max(1, min(1024, round(1024 * self.heads / self.average))) if self.arcs else 1024
 
     @property
     def is_even(self) -> bool:
@@ -74,8 +89,11 @@ def shape_of(topology: Topology) -> Shape:
         degrees: Any = topology.out_degree if topology.keep != "in" else topology.in_degree
         largest = int(degrees.max()) if topology.num_vertices else 0
         if topology.directed and topology.keep == "both" and topology.num_vertices:
-            largest = max(largest, int(topology.in_degree.max()))
-        found = Shape(topology.num_vertices, topology.num_arcs, largest)
+            degrees = topology.in_degree
+            largest = max(largest, int(degrees.max()))
+        sample = to_host(degrees[:: max(1, topology.num_vertices // SAMPLED_ROWS)])
+        heads = float(np.minimum(sample, HEAD).mean()) if sample.size else 0.0
+        found = Shape(topology.num_vertices, topology.num_arcs, largest, heads)
         _shapes[topology] = found
     return found
 

@@ -270,6 +270,7 @@ class _Run:
             control.write(epoch=workspace.epoch, size=self.n, dense=1, edges=arcs, explored=arcs)
         else:
             control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
+        control.write(share=self.launching.share)
         delta = request.options.get("delta")
         if delta is not None:
             control.write(delta=float(delta))
