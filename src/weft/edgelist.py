@@ -21,6 +21,7 @@ SelfLoops: TypeAlias = Literal["keep", "drop"]
 
 DUPLICATES: Final = ("keep", "first", "sum", "min", "max")
 SELF_LOOPS: Final = ("keep", "drop")
+MOST_VERTICES: Final = 1 << 48  # whose rows alone are 2 PiB
 
 
 def check_ends(
@@ -43,9 +44,13 @@ def check_ends(
                 "the ids as labels."
             )
         largest = max(largest, int(ids.max()) if ids.size else -1)
-    if num_vertices is None:
-        return *ends, largest + 1
-    count = check_count("num_vertices", num_vertices)
+    count = largest + 1 if num_vertices is None else check_count("num_vertices", num_vertices)
+    if max(count, largest) > MOST_VERTICES:
+        raise GraphError(
+            f"The graph would have {max(count, largest + 1)} vertices, one for every number up to "
+            f"the largest id. Expected at most {MOST_VERTICES}; pass labels=True to number the "
+            "ids that occur."
+        )
     if largest >= count:
         name, ids = ("src", ends[0]) if int(ends[0].max()) == largest else ("dst", ends[1])
         raise GraphError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.errors import TraceError, listed, nearest, unknown
 from weft.ir.builder import Builder, fail
+from weft.ir.calls import check_takes, parameters_of
 from weft.ir.expr import Expr, node
 from weft.ir.monoids import Monoid
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Program, Signature, Step, Value
@@ -74,6 +75,12 @@ class Fold:
 
 
 AnyFunction = EdgeFunction | VertexFunction | Fold
+
+
+def _checked(function: Any, kind: str, first: str) -> Function:
+    if not callable(function):
+        raise TraceError(f"weft.{kind} takes a function of {first}, but got {function!r}.")
+    return function
 
 
 def _check_on(on: str | None) -> str | None:
@@ -187,6 +194,7 @@ def edge(
         raise TraceError(f"{reduce!r} needs two fields at least: the key and what goes with it.")
 
     def decorate(f: Function) -> EdgeFunction:
+        f = _checked(f, "edge", "u, v, e")
         return EdgeFunction(
             f, names, reduce, accept=accept, active=active, priority=priority, on=_check_on(on),
             order_free=order_free,
@@ -258,6 +266,7 @@ def vertex(
         raise TraceError(unknown("wake", wake, ["changed", "all", "neighbors"]))
 
     def decorate(f: Function) -> VertexFunction:
+        f = _checked(f, "vertex", "v")
         return VertexFunction(f, wake, active=active, on=_check_on(on), order_free=order_free)
 
     return decorate if function is None else decorate(function)
@@ -285,12 +294,11 @@ def fold(*functions: EdgeFunction | VertexFunction, relaxed: bool = False) -> Fo
 
 def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[Any]:
     """Return the scalars that a function asks for by the names of its further parameters."""
-    code = getattr(function, "__code__", None)
-    if code is None:
+    found = parameters_of(function)
+    if found is None:
         return []
-    names = code.co_varnames[taken : code.co_argcount]
-    defaults = getattr(function, "__defaults__", None) or ()
-    required = code.co_argcount - len(defaults)
+    names, defaults = found.names[taken:], found.defaults
+    required = len(found.names) - len(defaults)
     arguments: list[Any] = []
     for position, name in enumerate(names, start=taken):
         if name in builder.scalars:
@@ -314,13 +322,9 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
 
 def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
     """Call a user's function with proxies, and with the scalars that its parameters name."""
-    code = builder.code = getattr(function, "__code__", None)
-    if code is not None and code.co_argcount < len(proxies) and not code.co_flags & 0x04:
-        first = {1: "v", 2: "v, old", 3: "u, v, e"}[len(proxies)]
-        raise fail(
-            f"{_name(function)} takes {code.co_argcount} parameter(s). Expected {len(proxies)}: "
-            f"{first} first, then scalars of the state by name."
-        )
+    builder.code = getattr(function, "__code__", None)
+    first = {0: (), 1: ("v",), 2: ("v", "old"), 3: ("u", "v", "e")}[len(proxies)]
+    check_takes(function, _name(function), *first, more="scalars of the state by name")
     return function(*proxies, *_scalar_arguments(function, len(proxies), builder))
 
 
@@ -328,6 +332,8 @@ def _condition(function: Function, signature: Signature, who: tuple[Any, ...], w
     """Trace accept, active, priority or until: one scalar result, no effects."""
     with Builder(signature, what) as builder:
         builder.effects = False
+        if not callable(function):
+            raise fail(f"{what}={function!r} is not possible. Expected a function.")
         returned = call_function(function, who, builder)
         if returned is None:
             raise fail(f"{what} returned nothing. Expected a value.")
@@ -474,7 +480,11 @@ class ThresholdStats:
 def _trace_threshold(function: Function, signature: Signature) -> Block:
     with Builder(signature, "next_threshold") as builder:
         old = Expr(builder.emit("load", (), ("threshold", "old"), FLOAT64))
-        result = node(function(old, ThresholdStats(builder)))
+        check_takes(function, "next_threshold", "old", "stats")
+        returned = function(old, ThresholdStats(builder))
+        if returned is None:
+            raise fail("next_threshold returned nothing. Expected a number.")
+        result = node(returned)
         if result.shape or result.dtype == BOOL:
             raise fail("next_threshold must return a number.")
         result = builder.cast(result, np.dtype(np.float64))

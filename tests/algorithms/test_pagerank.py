@@ -123,6 +123,9 @@ def test_not_converged():
     ("options", "error", "message"),
     [
         ({"damping": 1.5}, ConfigError, r"damping=1.5 is not a probability"),
+        ({"damping": "x"}, ConfigError, r"damping='x' is not a probability"),
+        ({"tol": "x"}, ConfigError, r"tol='x' is not a tolerance"),
+        ({"personalization": "abc"}, GraphError, r"dtype <U3. Expected numbers"),
         ({"tol": -1}, ConfigError, r"tol=-1 is not a tolerance"),
         ({"tol": np.nan}, ConfigError, r"tol=nan is not a tolerance"),
         ({"max_iter": -2}, ConfigError, r"max_iter=-2"),

@@ -12,6 +12,7 @@ import weft
 from graphs import AWKWARD, graphs
 from networks import edge_pairs
 from weft.algorithms.simple import is_simple, simple
+from weft.errors import GraphError
 
 
 @given(graphs(keep=None))
@@ -60,3 +61,15 @@ def test_rows_may_repeat_the_last_target_of_the_row_before():
     g = weft.Graph.from_edges([0, 1, 2], [3, 3, 3])
     assert is_simple(g.topology)
     np.testing.assert_array_equal(simple(g, directed=True).out_degree, [1, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "bfs", "sssp", "pagerank", "connected_components", "core_number", "triangle_count",
+        "clustering", "betweenness", "label_propagation",
+    ],
+)  # fmt: skip
+def test_what_is_no_graph_is_refused(algorithm):
+    with pytest.raises(GraphError, match=f"{algorithm} takes a weft.Graph, but got a list"):
+        getattr(weft, algorithm)([(0, 1)], 0)

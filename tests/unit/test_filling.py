@@ -55,10 +55,71 @@ def test_a_field_starts_from_one_value_but_at_some_vertices():
     assert state.d.tolist() == [[3, 4], [5, 5], [3, 4], [3, 4]]
     with pytest.raises(FieldError, match="a function of v"):
         state.a = weft.full(lambda v: v.id)
-    with pytest.raises(FieldError, match="float64"):
+    with pytest.raises(FieldError, match=r"cannot hold 0.5"):
         state.c = weft.full(0.5)
     for place in (4, -1, 1.0, "x"):
         with pytest.raises(FieldError, match="Expected an integer from 0 to 3"):
             state.a = weft.full(0).but(place, 1)
         with pytest.raises(FieldError, match="Expected an integer from 0 to 3"):
             g.state(a=weft.full(0).but(place, 1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int8", 300), ("uint8", -1), ("int32", 2**31), ("int32", 1.5), ("int64", np.nan),
+        ("int64", 2.0**63), ("bool", 2), ("float32", 1e300), ("int16", np.int64(40000)),
+        ("int8", [1, 200]), ("uint64", [3, -1]), ("int32", [0.0, 0.5]),
+    ],
+)  # fmt: skip
+def test_nothing_is_cut_to_fit_a_dtype(dtype, value):
+    g = weft.generators.path(4)
+    state = g.state(
+        x=weft.full(0, dtype, np.shape(value)), y=weft.scalar(0, dtype),
+        z=weft.parameter(np.zeros(2), dtype),
+    )  # fmt: skip
+    with pytest.raises(FieldError, match=f"'x' is {dtype}"):
+        g.state(x=weft.full(value, dtype))
+    with pytest.raises(FieldError, match=f"'x' is {dtype}"):
+        state.x = value
+    if np.ndim(value):
+        with pytest.raises(FieldError, match=f"parameter 'z' is {dtype}, which cannot hold"):
+            g.state(z=weft.parameter(value, dtype))
+        return
+    for given in ({"x": weft.full(0, dtype).but(1, value)}, {"x": weft.scalar(value, dtype)}):
+        with pytest.raises(FieldError, match=f"'x' is {dtype}, which cannot hold"):
+            g.state(**given)
+    with pytest.raises(FieldError, match=f"scalar 'y' is {dtype}, which cannot hold"):
+        state.y = value
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int8", -128), ("int32", 1e6), ("uint64", 2**64 - 1), ("bool", 1), ("bool", True),
+        ("float32", 1e-60), ("float32", np.inf), ("float64", np.nan), ("float32", 2**40 + 1),
+        ("int8", np.array([1, -128])), ("float32", np.array([np.nan, np.inf, 0.1])),
+    ],
+)  # fmt: skip
+def test_what_a_dtype_holds_is_taken(dtype, value):
+    with np.errstate(under="ignore"):
+        held = weft.generators.path(2).state(x=weft.full(value, dtype)).x[1]
+        np.testing.assert_array_equal(held, np.array(value).astype(dtype))
+
+
+@pytest.mark.parametrize("name", ["a b", "_x", "3", "changed", "id"])
+def test_names_of_fields_are_those_of_attributes(name):
+    with pytest.raises(FieldError, match="cannot be the name of a field"):
+        weft.generators.path(2).state(**{name: weft.full(0)})
+
+
+def test_an_assigned_field_has_a_value_for_every_row_or_one_for_all():
+    state = weft.generators.path(4).state(x=weft.full(0, shape=2), error=weft.scalar(0.0))
+    state.x = [1, 2]
+    assert state.x.tolist() == [[1, 2]] * 4
+    for wrong in ([1, 2, 3, 4], np.zeros((3, 2), int), np.zeros((4, 1), int)):
+        with pytest.raises(FieldError, match=r"field 'x' has the shape \(4, 2\), but got"):
+            state.x = wrong
+    for wrong in ("x", None, [1.0, 2.0]):
+        with pytest.raises(FieldError, match="scalar 'error' is"):
+            state.error = wrong

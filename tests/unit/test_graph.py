@@ -173,6 +173,13 @@ def test_merging_ignores_nan_in_min_and_max_only():
             r"src\[1\] = 5 is out of range for num_vertices=3.*num_vertices=6 or more",
         ),
         (([0], [3]), {"num_vertices": 3}, r"dst\[0\] = 3 is out of range"),
+        (([0], [2**62]), {"labels": False}, r"would have 4611686018427387905 .* labels=True"),
+        (
+            (np.array([2**63 + 1], np.uint64), [0]),
+            {"labels": False, "num_vertices": 3},
+            r"would have 9223372036854775810 vertices.*at most 281474976710656",
+        ),
+        (([0], [3]), {"num_vertices": 2**60}, r"would have 1152921504606846976 vertices"),
         (([0], [0]), {"num_vertices": -1}, "num_vertices=-1 is not a count"),
         (([0], [0]), {"num_vertices": 1.5}, "num_vertices=1.5 is not a count"),
         (([0], [0]), {"num_vertices": True}, "num_vertices=True is not a count"),

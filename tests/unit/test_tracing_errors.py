@@ -1,11 +1,13 @@
 """Misuse inside traced functions: the message, the remedy, and the user's own line."""
 
 import copy
+import functools
 import math
 
 import numpy as np
 import pytest
 
+import weft
 from weft.errors import FieldError, TraceError
 from weft.ir import functions as fn
 from weft.ir import monoids as m
@@ -152,6 +154,23 @@ VERTEX = {
     "live float index": (lambda v: v.x.at(v.y).load(), "an index must be an integer scalar"),
     "live float into int": (lambda v: v.x.at(0).set(1.5), "'x' is int32", "weft.cast"),
     "live or of a float": (lambda v: v.y.at(0).or_(1.0), "or needs integers"),
+    "dictionary": (lambda v: {0: 1}[v.x], "cannot be a key of a dictionary", "weft.where"),
+    "assigned id": (lambda v: setattr(v, "id", 1), "v.id cannot be assigned"),
+    "undeclared field": (lambda v: v.z, "or declare it: g.state(z=...)"),
+    "gather of one": (
+        lambda v: v.gather(lambda u: u.x, m.sum), "a gather takes 1 parameter(s). Expected 2: u, e",
+    ),
+    "gather of a number": (lambda v: v.gather(3, m.sum), "a gather is 3. Expected a function of u"),
+    "common of two": (lambda v: common(v, v, lambda a, b: 1, m.sum), "Expected 1: w"),
+    "while_loop of two": (
+        lambda v: fn.while_loop(lambda a, b: a < b, lambda a: a, 0), "Expected 1: state 0",
+    ),
+    "while_loop with a body of two": (
+        lambda v: fn.while_loop(lambda a: a < 3, lambda a, b: a, 0), "body of while_loop takes 2",
+    ),
+    "for_range without i": (
+        lambda v: fn.for_range(0, 3, lambda: 0, 0), "Expected 2: i, state 0",
+    ),
     "common by any": (lambda v: common(v, v, lambda w: 1, m.any), "cannot combine over common"),
 }  # fmt: skip
 
@@ -164,6 +183,7 @@ EDGE = {
     "assigned column": (
         lambda u, v, e: setattr(e, "weight", 1.0), {}, "is a column of the graph", "g.edge_state",
     ),
+    "undeclared edge field": (lambda u, v, e: e.reverse.z, INTO_X, "declare it: g.edge_state(z="),
     "assigned edge field not there": (
         lambda u, v, e: setattr(e, "mgs", 1.0), {}, "no field 'mgs'", "Did you mean 'msg'?",
     ),
@@ -199,6 +219,9 @@ EDGE = {
     "user monoid of a vector": (
         lambda u, v, e: u.vec, {"into": "vec", "reduce": m.monoid(lambda a, b: a + b, 0.0)},
         "combines scalars, but field 'vec' has shape (3,)",
+    ),
+    "combine of one": (
+        lambda u, v, e: u.x, {"into": "x", "reduce": m.monoid(lambda a: a, 0)}, "Expected 2: a, b",
     ),
     "identity that does not fit": (
         lambda u, v, e: u.x, {"into": "x", "reduce": m.monoid(lambda a, b: a + b, 0.5)},
@@ -304,6 +327,21 @@ def test_other_options_are_checked_when_they_are_given():
         trace_program([], SIGNATURE, "run")
     with pytest.raises(TraceError, match=r"expected functions made by .* but got <function"):
         trace_program(lambda v: None, SIGNATURE, "run")
+    for make in (edge, vertex):
+        with pytest.raises(TraceError, match=r"takes a function of .*v.* but got 3"):
+            make(3)
+    step = vertex(lambda v: None)
+    for role in ("until", "next_threshold"):
+        with pytest.raises(TraceError, match=rf"(?s){role}.*3.* a function.*at test_tracing"):
+            trace_program(step, SIGNATURE, "iterate", **{role: 3})
+    with pytest.raises(TraceError, match=r"next_threshold takes 1 .* Expected 2: old, stats"):
+        trace_program(step, SIGNATURE, "iterate", next_threshold=lambda old: old)
+    with pytest.raises(TraceError, match="next_threshold returned nothing"):
+        trace_program(step, SIGNATURE, "iterate", next_threshold=lambda old, stats: None)
+    with pytest.raises(TraceError, match=r"accept=3 is not possible. Expected a function"):
+        trace_program(edge(lambda u, v, e: None, accept=3), SIGNATURE, "run")
+    with pytest.raises(TraceError, match="takes 'error' by name alone"):
+        trace_program(vertex(lambda v, *, error: None), SIGNATURE, "run")
     with pytest.raises(TraceError, match="combine must be a function"):
         m.monoid(3, 0)
     with pytest.raises(TraceError, match="identity must be a number"):
@@ -339,6 +377,35 @@ FINE = {
     "closure": lambda v: setattr(v, "x", v.x + len("closure")),
     "live cell in and out of a loop": lambda v: _live_cell(v),
 }
+
+
+class Scaling:
+    """Functions of an object, and an object that is one."""
+
+    def scale(self, v, error, factor=2.0):
+        v.y = factor * v.y + error
+
+    __call__ = scale
+
+
+def test_methods_partial_functions_and_callables_take_scalars_too():
+    scaling = Scaling()
+    by_three = functools.partial(scaling.scale, factor=3.0)
+    made = [trace_program(vertex(f), SIGNATURE, "run") for f in (scaling.scale, scaling, by_three)]
+    for program in made:
+        loads = {value.attr for value in program.steps[0].body.walk() if value.op == "load"}
+        assert loads == {("scalar", "error"), ("field", "v", "y")}
+
+
+def test_logical_functions_of_numbers_ask_whether_they_are_not_zero():
+    a, b = np.array([2, 2, 0, 0]), np.array([1, 0, 3, 0])
+    g = weft.generators.path(4)
+    g.vertex["a"], g.vertex["b"] = a, b
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        function = getattr(np, name)
+        got = g.state(x=lambda v: function(v.a, v.b))  # noqa: B023
+        assert got.x.tolist() == function(a, b).tolist(), name
+    assert g.state(x=lambda v: np.logical_not(v.a)).x.tolist() == np.logical_not(a).tolist()
 
 
 def _live_cell(v):

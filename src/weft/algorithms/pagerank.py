@@ -202,9 +202,9 @@ def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
 
 
 def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) -> np.dtype[Any]:
-    if not 0 <= damping <= 1:
+    if not isinstance(damping, float | int | np.number) or not 0 <= damping <= 1:
         raise ConfigError(f"damping={damping!r} is not a probability. Expected 0 to 1.")
-    if not tol >= 0:
+    if not isinstance(tol, float | int | np.number) or not tol >= 0:
         raise ConfigError(f"tol={tol!r} is not a tolerance. Expected a number from 0 on.")
     if on_unconverged not in ("raise", "return"):
         raise ConfigError(unknown("on_unconverged", on_unconverged, ["raise", "return"]))
@@ -272,7 +272,13 @@ def _home(personalization: Any, n: int) -> Array:
                 )
             values[v] = value
     else:
-        values = as_array(personalization).astype(np.float64)
+        given = as_array(personalization)
+        if given.dtype.kind not in "biuf":
+            raise GraphError(
+                f"personalization has the dtype {given.dtype}. Expected numbers: one per vertex, "
+                f"or a dictionary from vertices to values."
+            )
+        values = given.astype(np.float64)
     if values.shape != (n,):
         raise GraphError(
             f"personalization has shape {values.shape}. Expected ({n},): one value per vertex, or "

@@ -11,10 +11,12 @@ import numpy as np
 
 from weft.devices import Device, as_array, device_of, is_device_array, move, to_host
 from weft.engine.starting import evaluate_on_device
-from weft.errors import FieldError, TraceError, listed, nearest
+from weft.engine.values import check_holds
+from weft.errors import FieldError, listed, nearest
 from weft.filling import fill
 from weft.ir import types
-from weft.ir.builder import Builder
+from weft.ir.builder import Builder, fail
+from weft.ir.calls import check_takes
 from weft.ir.evaluate import evaluate_arrays
 from weft.ir.expr import node
 from weft.ir.ops import Signature
@@ -63,6 +65,7 @@ class Full:
             value = as_array(self.value)
             shape = self.shape or value.shape
             _check_shape(name, shape)
+            check_holds(dtype, value, f"field {name!r}")
             if value.ndim or is_device_array(value):
                 return dtype, shape, value  # perhaps the user's own, who may write to it
             found = self._settled[topology.index_dtype] = dtype, shape, value.item()
@@ -219,7 +222,11 @@ class State:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.scalars:
-            self.scalars[name][0] = value
+            held = self.scalars[name]
+            if np.ndim(value):
+                raise FieldError(f"scalar {name!r} is one number, but got shape {np.shape(value)}.")
+            check_holds(held.dtype, value, f"scalar {name!r}")
+            held[0] = value
         elif name in self.fields or name in self.parameters:
             field = self.fields[name] if name in self.fields else self.parameters[name]
             places: Places = ()
@@ -230,10 +237,16 @@ class State:
                         "an array; g.state(...) computes first values."
                     )
                 value, places = value.value, value.places
-                _check_places(name, places, len(field))
+                _check_places(name, places, len(field), field.dtype)
             new = as_array(value)
-            if not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
+            if new.shape not in ((), field.shape[1:], field.shape):
+                raise FieldError(
+                    f"field {name!r} has the shape {field.shape}, but got {new.shape}. Expected "
+                    "one value for every row, or one for all of them."
+                )
+            if new.ndim and not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
                 raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
+            check_holds(field.dtype, new, f"field {name!r}")
             device = device_of(field)
             with device.current():
                 _write(field, new, places, device)
@@ -289,16 +302,23 @@ def _made(
     parameters: dict[str, Array] = {}
     starts: list[Any] = []  # what a GPU fills together
     for name, what in declared.items():
-        if name in _RESERVED or name.startswith("_"):
-            raise FieldError(f"{name!r} cannot be the name of a field: it has a meaning already.")
+        if name in _RESERVED:
+            raise FieldError(
+                f"{name!r} cannot be the name of a field: it has a meaning already. Choose another."
+            )
+        if not name.isidentifier() or name.startswith("_"):
+            raise FieldError(
+                f"{name!r} cannot be the name of a field. Expected a Python identifier that does "
+                "not begin with an underscore, since functions read it as an attribute."
+            )
         if isinstance(what, Full) and not callable(what.value):
             fields[name] = _filled(name, what, topology, length, starts)
         elif isinstance(what, Scalar):
             if edges:
                 raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
-            scalars[name] = np.array(
-                [what.value], dtype=_dtype(what.dtype, what.value, name, topology)
-            )
+            dtype = _dtype(what.dtype, what.value, name, topology)
+            check_holds(dtype, what.value, f"scalar {name!r}")
+            scalars[name] = np.array([what.value], dtype)
         elif isinstance(what, Parameter):
             if edges:
                 raise FieldError(f"{name!r}: parameters belong to g.state, not to edge state.")
@@ -322,6 +342,7 @@ def _parameter(name: str, what: Parameter, topology: Topology) -> Array:
         raise FieldError(f"parameter {name!r} is a single number. Use weft.scalar for it.")
     _check_shape(name, array.shape)
     dtype = _dtype(what.dtype, array, name, topology)
+    check_holds(dtype, array, f"parameter {name!r}")
     return topology.xp.array(move(array, topology.device), dtype, order="C")
 
 
@@ -335,9 +356,9 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
 
 def _filled(name: str, what: Full, topology: Topology, length: int, starts: list[Any]) -> Array:
     """Return a field that starts as one value; a GPU fills it later, with those in `starts`."""
-    if what.places:
-        _check_places(name, what.places, length)
     dtype, shape, value = what.settled(name, topology)
+    if what.places:
+        _check_places(name, what.places, length, dtype)
     result: Array = topology.xp.empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
@@ -353,9 +374,9 @@ def _field(
 ) -> Array:
     xp = topology.xp
     if isinstance(what, Full):
-        _check_places(name, what.places, length)
         kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
         result = _computed(name, what.value, topology, columns, edges, kind)
+        _check_places(name, what.places, length, result.dtype)
         for item, own in what.places:
             result[item] = own
         return result
@@ -374,14 +395,15 @@ def _field(
     return xp.array(move(array, topology.device), order="C")  # a copy
 
 
-def _check_places(name: str, places: Places, length: int) -> None:
-    for item, _ in places:
+def _check_places(name: str, places: Places, length: int, dtype: np.dtype[Any]) -> None:
+    for item, own in places:
         whole = type(item) is int or isinstance(item, np.integer)
         if not whole or not 0 <= item < length:
             raise FieldError(
                 f"field {name!r} has a value of its own at {item!r}. Expected an integer from 0 to "
                 f"{length - 1}."
             )
+        check_holds(dtype, own, f"field {name!r}")
 
 
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:
@@ -406,9 +428,10 @@ def _computed(
     kinds = tuple((c, a.dtype, a.shape[1:]) for c, a in columns.items())
     signature = Signature(kinds, (), (), (), topology.index_dtype)
     with Builder(signature, name) as builder:
+        check_takes(function, f"the function for field {name!r}", "v")
         returned = function(Vertex("v"))
         if returned is None:
-            raise TraceError(f"the function for field {name!r} returned nothing.")
+            raise fail(f"the function for field {name!r} returned nothing. Expected a value.")
         value = node(returned)
         if dtype is None:
             dtype = topology.index_dtype if value.weak and value.dtype.kind == "i" else value.dtype

@@ -17,6 +17,7 @@ _UFUNCS = {
     "maximum": "maximum", "fmin": "minimum", "fmax": "maximum", "hypot": "hypot",
     "arctan2": "atan2", "bitwise_and": "bit_and", "bitwise_or": "bit_or",
     "bitwise_xor": "bit_xor", "logical_and": "bit_and", "logical_or": "bit_or",
+    "logical_xor": "bit_xor",
     "left_shift": "shl", "right_shift": "shr", "less": "lt", "less_equal": "le",
     "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne", "negative": "neg",
     "absolute": "abs", "fabs": "abs", "invert": "invert", "logical_not": "invert",
@@ -52,7 +53,6 @@ class Expr:
     """A value that is known only when the program runs."""
 
     __slots__ = ("node",)
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value) -> None:
         self.node = value
@@ -223,6 +223,8 @@ class Expr:
                 f"numpy.{ufunc.__name__} has no traced form here. Use the function of the same "
                 f"name in weft, or plain operators."
             )
+        if ufunc.__name__.startswith("logical_"):  # of numbers: whether they are not 0
+            inputs = tuple(Expr(tracing.current().condition(node(x))) for x in inputs)
         if op in _BINARY:
             return binary(op, *inputs)
         return unary(op, *inputs)
@@ -239,6 +241,12 @@ class Expr:
         raise fail(
             f"numpy.{function.__name__} has no traced form. Use weft.where, weft.sum, weft.dot, "
             f"weft.stack or the like, or plain operators."
+        )
+
+    def __hash__(self) -> NoReturn:
+        raise fail(
+            "a traced value cannot be a key of a dictionary or a member of a set: it has no number "
+            "yet. Use weft.where, or a field of the state with .at(i)."
         )
 
     def __bool__(self) -> NoReturn:

@@ -11,6 +11,7 @@ from weft.errors import TraceError
 from weft.ir import builder as tracing
 from weft.ir import ops, types
 from weft.ir.builder import Builder, fail
+from weft.ir.calls import check_takes
 from weft.ir.expr import Expr, binary, node, unary
 from weft.ir.monoids import Monoid, check_monoid
 from weft.ir.ops import FLOAT64, INT64, UINT64, Block, Value
@@ -396,6 +397,9 @@ def while_loop(
     state = _state(init, builder)
     if not state:
         raise fail("while_loop needs at least one state value.")
+    names = [f"state {k}" for k in range(len(state))]
+    check_takes(condition, "the condition of while_loop", *names)
+    check_takes(body, "the body of while_loop", *names)
     inner = []
     for function in (condition, body):
         params = _params(state)
@@ -423,6 +427,8 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
     builder = tracing.current()
     bounds = (builder.index(node(start)), builder.index(node(stop)))
     state = _state(init, builder)
+    names = ["i", *(f"state {k}" for k in range(len(state)))]
+    check_takes(body, "the body of for_range", *names)
     counter = Value("param", (), 0, INT64, (), weak=True)
     params = _params(state, 1)
     builder.blocks.append(Block((counter, *params)))

@@ -10,6 +10,7 @@ import numpy as np
 from weft.errors import TraceError
 from weft.ir import builder as tracing
 from weft.ir.builder import Builder, fail
+from weft.ir.calls import check_takes
 from weft.ir.expr import Expr, node
 from weft.ir.ops import BOOL, INT64, Block, Reduction, Signature, Value
 from weft.ir.types import const_in_range
@@ -91,6 +92,7 @@ class UserMonoid(Monoid):
         with Builder(_NOTHING, self.name) as builder:
             builder.code = getattr(self.combine, "__code__", None)
             builder.effects = False
+            check_takes(self.combine, f"the combine function of {self.name}", "a", "b")
             params = tuple(Value("param", (), i, dtype) for i in range(2))
             returned = self.combine(Expr(params[0]), Expr(params[1]))
             if returned is None:

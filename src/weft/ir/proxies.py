@@ -10,6 +10,7 @@ import numpy as np
 from weft.errors import FieldError, listed, nearest
 from weft.ir import builder as tracing
 from weft.ir.builder import Builder, fail, user_line
+from weft.ir.calls import check_takes
 from weft.ir.expr import Expr, node
 from weft.ir.functions import _unpack
 from weft.ir.monoids import Monoid, check_monoid
@@ -35,9 +36,11 @@ def send(message: Any, when: Any = None) -> Sent:
 
 def no_field(builder: Builder, what: str, name: str, known: Any) -> FieldError:
     """Return the error about a field that does not exist, at the user's line."""
+    maker = "g.state" if what == "the state" else "g.edge_state"
+    expected = f"Expected one of {listed(known)}, or declare" if known else "Declare"
     error = FieldError(
-        f"{what} has no field {name!r}. Expected one of {listed(known) or 'none'}."
-        f"{nearest(name, known)}\n  at {user_line()}"
+        f"{what} has no field {name!r}. {expected} it: {maker}({name}=...).{nearest(name, known)}"
+        f"\n  at {user_line()}"
     )
     error.missing = name if what == "the state" else None
     return error
@@ -246,6 +249,8 @@ class Vertex(_Proxy):
         if name == "changed" and name not in builder.fields:
             builder.emit("set_changed", (builder.test(node(value), "v.changed"),))
             return
+        if name in _LOADS:
+            raise fail(f"v.{name} cannot be assigned: it belongs to the graph. Use another name.")
         if name not in builder.fields:
             raise no_field(builder, "the state", name, [*builder.fields, "changed"])
         dtype, shape = builder.fields[name]
@@ -356,8 +361,10 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
         raise fail(f"direction={direction!r} is not known. Expected 'in', 'out' or 'both'.")
     if builder.nested:
         raise fail("a gather cannot stand inside a loop or another gather.")
+    what = "the function of a gather"
+    check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
-    messages, when = messages_of(function(Vertex("u"), Edge()), "the function of a gather")
+    messages, when = messages_of(function(Vertex("u"), Edge()), what)
     messages = tuple(
         builder.cast(m, np.dtype(dtype)) if dtype is not None else builder.strong(m)
         for m in messages
@@ -406,8 +413,10 @@ def common(a: Any, b: Any, function: Callable[[Any], Any], monoid: Monoid) -> Ex
     """
     builder = tracing.current()
     args = tuple(builder.index(node(x.id if isinstance(x, Vertex) else x)) for x in (a, b))
+    what = "the function of weft.common"
+    check_takes(function, what, "w")
     builder.blocks.append(Block())
-    messages, when = messages_of(function(Vertex("w")), "the function of weft.common")
+    messages, when = messages_of(function(Vertex("w")), what)
     if when is not None or len(messages) != 1 or messages[0].shape:
         raise fail("the function of weft.common returns one scalar message.")
     message = builder.strong(messages[0])
