@@ -61,7 +61,7 @@ def aim_of(task: str, graph: str) -> Aim | None:
 SMALL_BFS_MUST_US, SMALL_BFS_THEN_US = 250, 150
 
 NOTES = """\
-Median of 5 calls after two warm-up calls: CUDA events around the whole call, and the wall clock.
+Median of 5 calls after a warm-up of 0.1 s: CUDA events around the whole call, and the wall clock.
 Results stay on the device. Orientation (triangles) and every other preparation inside a call are
 counted; nothing is reordered before, but for the row "by degree": what the order took is in
 brackets and is not counted. Not counted either: generating the graph, compilation, checks.
