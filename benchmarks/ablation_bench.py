@@ -80,6 +80,7 @@ class Bench:
             with watch:
                 call()
             measured.launches, measured.registers = watch.launches, watch.registers()
+            self.clock.warm_up(call)
             times, result = self.clock.repeat(call, RUNS, self.row_limit / 4)
             signal.setitimer(signal.ITIMER_REAL, 0)
             measured.ms = times.median_ms
