@@ -47,6 +47,8 @@ def test_info_tells_what_formats_take(weft, tmp_path):
     assert tigr["virtual rows"] == 5 and tigr["bytes"] > csr["bytes"]
     assert "would waste memory" in told["formats"]["dia"]["refused"]
     assert all(facts.get("build_ms", 0) >= 0 for facts in told["formats"].values())
+    both = [told["formats"][name]["order_ms"] for name in ("cr2", "cr2_bare")]
+    assert both[0] == both[1] > 0  # one order, whoever asked for it first
     text = weft("info", "star.txt", "--formats", "--no-components").out
     assert "E + V + 1" in text and "virtual rows 5" in text and "waste memory" in text
 

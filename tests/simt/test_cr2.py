@@ -166,6 +166,8 @@ def test_the_tuner_compiles_for_the_order_of_a_format_and_tells_parameters_apart
     [
         ("cr2(0)", "bits='0' is not possible"),
         ("cr2(-3)", "bits='-3' is not possible"),
+        ("cr2(17)", "Expected an integer, 1 to 16"),
+        ("cr2(8, bits=9)", "gives 'bits' twice"),
         ("cr2(wide=2)", "Expected one of 'bits'"),
         ("cr2(8, 9)", "too many parameters"),
     ],
@@ -174,11 +176,6 @@ def test_wrong_parameters_are_explained(text, words):
     g = weft.generators.path(5).to("emulated")
     with pytest.raises(ConfigError, match=words):
         weft.bfs(g, 0, config=weft.Config(format=text))
-
-
-def test_clusters_that_are_too_large_are_refused():
-    with pytest.raises(ConfigError, match="Expected 1 to 16 bits"):
-        choose("cr2(17)").build(np.zeros(2, np.int64), np.zeros(0, np.int32), np)
 
 
 def test_large_graphs_are_built_by_threads(monkeypatch):

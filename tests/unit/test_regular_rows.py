@@ -145,12 +145,6 @@ def test_rows_are_cut_on_a_gpu(monkeypatch):
             np.testing.assert_array_equal(a.get(), b)
 
 
-@pytest.mark.parametrize("bits", [0, -1, 17, 40])
-def test_clusters_that_are_not_possible_are_refused(bits):
-    with pytest.raises(ConfigError, match=rf"2\*\*{bits} vertices .* Expected 1 to 16 bits"):
-        cut(np.zeros(2, np.int64), np.zeros(0, np.int32), bits, np)
-
-
 def test_an_expand_list_that_cannot_be_counted_is_refused():
     class Many:
         dtype, size = np.dtype(np.int32), 2**31

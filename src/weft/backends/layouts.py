@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.adjacency import count_keys
+from weft.adjacency import Adjacency, count_keys
 from weft.device_adjacency import offsets_of
 from weft.editing import EdgeChange, carriers
+from weft.errors import DeviceMemoryError
 from weft.topology import Direction, Topology
 
 MANY: Final = 0.1  # share of the edges
@@ -97,11 +98,23 @@ def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
                 if twin is not None and not (topology.directed or chosen.format.turns):
                     layout = twin.layout
                 else:
-                    layout = chosen.build(
-                        arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in"
-                    )
+                    layout = _built_of(chosen, arcs, topology, direction)
                 known[chosen, direction] = Ordered(topology, layout)
         return known[chosen, direction]
+
+
+def _built_of(chosen: Any, arcs: Adjacency, topology: Topology, direction: Direction) -> Any:
+    """Build a format; of memory that runs out on a host NumPy's own error tells only an array."""
+    try:
+        return chosen.build(arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in")
+    except MemoryError as error:
+        if not topology.device.on_host:
+            raise  # told by the device
+        raise DeviceMemoryError(
+            f"format='{chosen}' does not fit into memory beside the graph, whose "
+            f"{topology.num_arcs} arcs it was built of: {error}. Use format='csr', which takes "
+            "nothing more, or delete graphs and states that are no longer used."
+        ) from error
 
 
 def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:

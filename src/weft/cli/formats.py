@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+LONG_MS: Final = 5000.0  # what takes longer is built once
 
 
 def format_facts(g: Any) -> dict[str, dict[str, Any]]:
@@ -14,29 +16,45 @@ def format_facts(g: Any) -> dict[str, dict[str, Any]]:
     """
     from weft.formats import formats
 
-    return {name: _facts(g, name, format_) for name, format_ in formats().items()}
+    held = {"": (g.topology, 0.0)}  # by the name of an order: the graph in it, and its time
+    for order in {format_.order for format_ in formats().values()} - {""}:
+        held[order] = _in_order(g.topology, order)
+    return {
+        name: _facts(name, format_, *held[format_.order]) for name, format_ in formats().items()
+    }
 
 
-def _facts(g: Any, name: str, format_: Any) -> dict[str, Any]:
+def _in_order(topology: Any, order: str) -> tuple[Any, float]:
+    """Return a topology in an order, and the milliseconds that takes once code is compiled."""
+    from weft import generators
+    from weft.orders import arranged
+
+    arranged(generators.path(2).topology, order)
+    began = time.perf_counter()
+    return arranged(topology, order), 1e3 * (time.perf_counter() - began)
+
+
+def _facts(name: str, format_: Any, topology: Any, order_ms: float) -> dict[str, Any]:
     from weft.errors import ConfigError
     from weft.formats import choose
     from weft.formats.formulas import evaluate
-    from weft.orders import arranged
 
     told: dict[str, Any] = {"title": format_.title}
-    topology = g.topology
     if format_.order:
-        began = time.perf_counter()
-        topology = arranged(topology, format_.order)
-        told["order_ms"] = 1e3 * (time.perf_counter() - began)
+        told["order_ms"] = order_ms
     way = topology.primary_direction
     arcs = topology.adjacency(way)
+    given = (arcs.offsets, arcs.targets, topology.xp)
     began = time.perf_counter()
     try:
-        layout = choose(name).build(arcs.offsets, arcs.targets, topology.xp, incoming=way == "in")
+        layout = choose(name).build(*given, incoming=way == "in")
+        told["build_ms"] = 1e3 * (time.perf_counter() - began)
+        if told["build_ms"] < LONG_MS:  # the first time includes the compilation of code
+            began = time.perf_counter()
+            layout = choose(name).make(*given, way == "in")
+            told["build_ms"] = min(told["build_ms"], 1e3 * (time.perf_counter() - began))
     except ConfigError as error:
         return told | {"refused": str(error)}
-    told["build_ms"] = 1e3 * (time.perf_counter() - began)
     told["bytes"] = layout.nbytes
     told["bytes_per_arc"] = layout.nbytes / max(1, topology.num_arcs)
     known = {"E": topology.num_arcs, "V": topology.num_vertices, **layout.facts}

@@ -146,13 +146,14 @@ class Parameter:
     """A number or a choice that shapes a format, given in parentheses after its name.
 
     `choices` are the values that are tried by a tuner; if they are words, no others are possible.
-    `least` is the smallest number.
+    `least` is the smallest number and `most` the largest, where there is one.
     """
 
     name: str
     default: int | str
     choices: tuple[int, ...] | tuple[str, ...] = ()
     least: int = 1
+    most: int | None = None
 
     def parse(self, text: str, whole: str) -> int | str:
         """Return the value that a text stands for."""
@@ -160,12 +161,14 @@ class Parameter:
             if text not in self.choices:
                 raise ConfigError(f"format={whole!r}: {unknown(self.name, text, self.choices)}")
             return text
-        if not re.fullmatch(r"-?\d+", text) or int(text) < self.least:
+        value = int(text) if re.fullmatch(r"-?\d+", text) else self.least - 1
+        if value < self.least or (self.most is not None and value > self.most):
+            beyond = "at least" if self.most is None else f"to {self.most}"
             raise ConfigError(
                 f"format={whole!r}: {self.name}={text!r} is not possible. Expected an integer, "
-                f"{self.least} at least."
+                f"{self.least} {beyond}."
             )
-        return int(text)
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,5 +362,7 @@ def _given(text: str, inside: str, known: Mapping[str, Parameter]) -> dict[str, 
             name, value = list(known)[position], name
         if name not in known:
             raise ConfigError(f"format={text!r}: {unknown('parameter', name, known)}")
+        if name in given:
+            raise ConfigError(f"format={text!r} gives {name!r} twice. Expected one value for it.")
         given[name] = known[name].parse(value, text)
     return given

@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.config import BySide
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, few_rows, register
-from weft.formats.regular import CODES, Piece, check_bits, cut
+from weft.formats.regular import CODES, MOST_BITS, Piece, cut
 from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import entry_dtype, expand_list
 
@@ -58,7 +58,6 @@ def build(
     offsets: Any, targets: Any, xp: Any, incoming: bool, *, bits: int, expands: bool
 ) -> Layout:
     """Return the rows of all vertices by degree, inside clusters and between them."""
-    check_bits(bits)
     pieces, slots = cut(offsets, targets, bits, xp)
     return _laid_out(pieces, slots, offsets, targets, xp, bits, expands)
 
@@ -165,7 +164,7 @@ def _registered(name: str, title: str, kind: Kind, formula: str) -> Format:
             formula=formula,
             turns=False,
             own_order=True,
-            parameters=(Parameter("bits", 16, (16, 8)),),
+            parameters=(Parameter("bits", 16, (16, 8), most=MOST_BITS),),
             header="cr2.cuh",
             # No row has more slots than a warp has lanes: full ones where rows come from a queue.
             schedule=BySide({"push": "warp", "pull": "vertex", "gather": "vertex"}),

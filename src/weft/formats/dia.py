@@ -115,6 +115,6 @@ DIA = register(
         formula="(diagonals + 1) V / 32 + rest",
         turns=False,
         own_order=True,
-        parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0)),
+        parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0, most=100)),
     )
 )

@@ -46,11 +46,6 @@ def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, width: int) ->
     n = offsets.size - 1
     degrees = offsets[1:] - offsets[:-1]
     width = width or best_width(degrees, xp)
-    if width > WIDEST:
-        raise ConfigError(
-            f"format='ell({width})' is not possible: rows are {WIDEST} wide at most. Give a "
-            f"smaller width, or none."
-        )
     if n * width > MOST_PADDING * (targets.size + n):
         raise ConfigError(
             f"format='ell({width})' would waste memory: {n} rows of {width} words for "
@@ -113,6 +108,6 @@ ELL = register(
         formula="width V + rest",
         turns=False,
         own_order=True,
-        parameters=(Parameter("width", 0, (0, 2, 4, 8, 16), least=0),),
+        parameters=(Parameter("width", 0, (0, 2, 4, 8, 16), least=0, most=WIDEST),),
     )
 )

@@ -6,6 +6,6 @@ arcs between clusters are cut apart: of d arcs, d // 32 rows take 32 each, and e
 one row of that many.
 """
 
-from weft.formats.regular.rows import CODES, Piece, check_bits, cut, local_dtype
+from weft.formats.regular.rows import CODES, MOST_BITS, Piece, cut, local_dtype
 
-__all__ = ["CODES", "Piece", "check_bits", "cut", "local_dtype"]
+__all__ = ["CODES", "MOST_BITS", "Piece", "cut", "local_dtype"]

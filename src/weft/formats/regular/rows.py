@@ -9,11 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from weft.device_adjacency import offsets_of, row_of_slots
-from weft.errors import ConfigError
 
 CODES: Final = 6  # a row of code k has 2**k arcs
 WIDEST: Final = CODES - 1
-MOST_BITS: Final = 16
+MOST_BITS: Final = 16  # of a number within a cluster
 _COMPILED_ARCS: Final = 1 << 18  # from here on compiled loops in threads pay on the host
 
 
@@ -58,22 +57,6 @@ class Piece:
         return vertices, first + self.targets.astype(vertices.dtype)
 
 
-def check_bits(bits: int) -> int:
-    """Return the bits of a number within a cluster, if that many are possible.
-
-    Raises
-    ------
-    ConfigError
-        Unless there are 1 to 16.
-    """
-    if not 1 <= bits <= MOST_BITS:
-        raise ConfigError(
-            f"clusters of 2**{bits} vertices are not possible. Expected 1 to {MOST_BITS} bits for "
-            f"the numbers within a cluster."
-        )
-    return int(bits)
-
-
 def local_dtype(bits: int) -> np.dtype[Any]:
     """Return the dtype of numbers within a cluster."""
     return np.dtype(np.uint8 if bits <= 8 else np.uint16)
@@ -89,7 +72,6 @@ def cut(offsets: Any, targets: Any, bits: int, xp: Any) -> tuple[list[Piece], Ca
     places : function
         Gives the slot of the adjacency at each slot of the pieces, one piece after another.
     """
-    check_bits(bits)
     on_host = isinstance(targets, np.ndarray)
     if on_host and targets.size >= _COMPILED_ARCS:
         from weft.formats.regular.kernels import cut_compiled, places_compiled
