@@ -1,6 +1,8 @@
 """`weft tune`: what it finds, keeps, lists and forgets."""
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -23,6 +25,12 @@ def test_what_is_tuned_is_listed_used_and_forgotten(weft, edges, tmp_path, store
     listed = weft("tune", "--list", env=store)
     assert listed.code == 0 and listed.out.startswith("1 tuned in ")
     assert "bfs" in listed.out
+    with contextlib.closing(sqlite3.connect(store["WEFT_TUNINGS"])) as held, held:
+        held.execute("UPDATE tunings SET config = ?", ('{"schedule": "merge"}',))
+    run = ("run", "bfs", edges, "--source", "0", "--profile", "--json")
+    for given, schedule in (((), "merge"), (("--config", "direction=push"), None)):
+        profile = json.loads(weft(*run, *given, env=store).out)["profile"]
+        assert profile["runs"][0]["config"].get("schedule") == schedule
     forgot = weft("tune", "--forget", "bfs", "--list", env=store).out
     assert forgot.startswith("forgot 1 stored configuration\nnothing is stored in ")
 

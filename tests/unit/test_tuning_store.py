@@ -306,6 +306,24 @@ def test_other_graphs_programs_and_versions_do_not_use_it(store, graph):
     assert schedule_of(lambda: weft.bfs(other, 0)) == {None}
 
 
+@pytest.mark.parametrize("choice", [{"format": "of my own"}, {"schedule": "warp"}])
+def test_winners_that_are_not_possible_here_are_left_out(store, graph, choice):
+    (program,) = programs_of(lambda: weft.bfs(graph, 0))
+    store.put(tuning(graph, program, weft.Config(**choice)))
+    remembered.forget_remembered()
+    with pytest.warns(RuntimeWarning, match="tuning found for this graph is not used: .*='(of|wa)"):
+        assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}
+    assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}  # told once
+
+
+def test_programs_of_the_other_front_end_use_what_was_found(store, graph):
+    (program,) = programs_of(lambda: weft.acc.bfs(graph, 0))
+    store.put(tuning(graph, program))
+    remembered.forget_remembered()
+    assert schedule_of(lambda: weft.acc.bfs(graph, 0)) == {"merge"}
+    assert schedule_of(lambda: weft.acc.bfs(graph, 0, config=weft.Config())) == {None}
+
+
 def test_a_broken_store_does_not_disturb_a_run(store, graph):
     store.path.write_bytes(b"not a database" * 100)
     with warnings.catch_warnings(record=True) as told:

@@ -10,7 +10,7 @@ H. Liu, H. H. Huang: SIMD-X: programming and processing of graph algorithms on G
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -156,19 +156,18 @@ class Program:
         if self.init is not None:
             chosen = g.run(self.init, state, config=config)
             frontier = chosen if frontier is None else frontier
-        checked = check_config(config)
-        ruled = self.push_below is not None and checked.direction == "auto"
+        ruled = self.push_below is not None and check_config(config).direction == "auto"
         if not (ruled and g.topology.keep == "both"):
-            run = g.iterate(self.steps, state, frontier, max_iter=max_iter, config=checked)
+            run = g.iterate(self.steps, state, frontier, max_iter=max_iter, config=config)
             return Result(state, run.steps, run.converged)
         pulled = g.iterate(
             self.steps, state, frontier, until=lambda sending, few: sending <= few,
-            max_iter=max_iter, config=replace(checked, direction="pull"),
+            max_iter=max_iter, direction="pull", config=config,
         )  # fmt: skip
         pushed = g.iterate(
             self.steps, state, pulled.frontier,
             max_iter=None if max_iter is None else max_iter - pulled.steps,
-            config=replace(checked, direction="push"),
+            direction="push", config=config,
         )  # fmt: skip
         return Result(state, pulled.steps + pushed.steps, pushed.converged)
 

@@ -198,7 +198,7 @@ def execute(
         file=str(file),
         graph=graph_facts(g),
         options=all_options(function, used | {k: options[k] for k in options if k == LONG}),
-        config=settings.given(),
+        config={} if settings is None else settings.given(),
         ms=ms,
         result=result,
         profile=recorded if profile or report is not None else None,
@@ -222,12 +222,14 @@ def execute(
 
 
 def config_of(items: list[str]) -> Any:
-    """Return the configuration that a command line asks for."""
+    """Return the configuration that a command line asks for; None leaves it to the engine."""
     from dataclasses import fields
 
     from weft.config import BY_SIDE, Config
     from weft.errors import ConfigError, unknown
 
+    if not items:
+        return None
     given = pairs(items, "--config")
     known = [f.name for f in fields(Config)]
     for key in given:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import sys
+import warnings
 import weakref
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from weft.cachedir import tunings_path
 from weft.config import Config
 from weft.devices import Device, gpu_facts
 from weft.engine.fingerprint import fingerprint_of, sizes_of
+from weft.errors import ConfigError
 from weft.ir.key import keyed
 from weft.ir.ops import Program
 from weft.topology import Topology
@@ -83,7 +85,25 @@ def _look_up(topology: Topology) -> dict[str, Config]:
     from weft.engine.store import Store
 
     digest = fingerprint_of(topology).digest
-    return Store(path).of_graph(digest, device_name(topology.device), version())
+    found = Store(path).of_graph(digest, device_name(topology.device), version())
+    return {program: config for program, config in found.items() if _is_possible(config, topology)}
+
+
+def _is_possible(config: Config, topology: Topology) -> bool:
+    """Whether a winner can be used here: a format of one's own may not be known in each process."""
+    from weft.engine.run import check_names  # which stands above
+
+    try:
+        check_names(config, topology)
+    except ConfigError as error:
+        warnings.warn(
+            f"what tuning found for this graph is not used: {error} The default is used; "
+            "'weft tune --forget' removes what was found.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 @functools.cache
