@@ -54,3 +54,7 @@ def test_generated_code_compiles(compile_cubin, name, choices, architecture):
     rendered = compile_program(request)[0].rendered
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, architecture)
     assert code.startswith(b"\x7fELF")
+    # Decisions are inlined: each that stands twice is compiled twice.
+    assert rendered.source.count("ready(t);") == 1
+    loop = rendered.headers["machine.cuh"].split("void drive(")[1].split("void run_alone(")[0]
+    assert loop.count("step_forward<Program>(") == 1

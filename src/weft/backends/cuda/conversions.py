@@ -7,7 +7,7 @@ schedule takes the rows as they were discovered and need not sort them. See `tak
 from __future__ import annotations
 
 from weft.backends.cuda.edges import CLASSES
-from weft.backends.cuda.kernel import Kernel, Options
+from weft.backends.cuda.kernel import READY, Kernel, Options
 from weft.ir.ops import Program
 from weft.ir.plan import Sweep
 
@@ -70,7 +70,7 @@ def render_conversions(kernel: Kernel) -> None:
                 "}",
                 f"if (loop.classed == 0) {body[0]}",
             ]
-        phases["SET_MAP"] = kernel.phase("set_map", body, ["t.loop.mapped = 1;", "ready(t);"])
+        phases["SET_MAP"] = kernel.phase("set_map", body, ["t.loop.mapped = 1;", READY])
         phases["CLEAR_MAP"] = kernel.phase(
             "clear_map",
             [f"clear_words(place, map_of(a, loop.map), {words});",
@@ -81,7 +81,7 @@ def render_conversions(kernel: Kernel) -> None:
         phases["CLEAR_NEXT"] = kernel.phase(
             "clear_next",
             [f"clear_words(place, map_of(a, loop.map + 1), {words});"],
-            ["t.loop.clean = 1;", "ready(t);"],
+            ["t.loop.clean = 1;", READY],
         )
     told = bool(kernel.state_rows)
     makes_maps = told or any(start.map or start.clean for start in starts)
@@ -90,7 +90,7 @@ def render_conversions(kernel: Kernel) -> None:
             "queue_write",
             [f"write_members(place, a.n, {member}, a.counts, "
              f"queue_of(a, loop.queue), {degree}, cells);"],
-            ["t.loop.queued = 1;", "ready(t);"],
+            ["t.loop.queued = 1;", READY],
         )  # fmt: skip
         phases["QUEUE"] = kernel.phase(
             "queue_count",
@@ -151,9 +151,7 @@ def _classify(kernel: Kernel, member: str) -> str:
             "    for_all(place, a.n, [&](i64 v) { if (member(v)) list(v); });",
             "}",
         ]
-    return kernel.phase(
-        "classify", [*body, "out.end(degree);"], ["classes_filled(t);", "ready(t);"]
-    )
+    return kernel.phase("classify", [*body, "out.end(degree);"], ["classes_filled(t);", READY])
 
 
 def _queue_taking(kernel: Kernel) -> None:

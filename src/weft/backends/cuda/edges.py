@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from weft.backends.cuda.directions import choose, directions_of
-from weft.backends.cuda.kernel import Kernel, Options, Side
+from weft.backends.cuda.kernel import READY, Kernel, Options, Side
 from weft.backends.cuda.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
 from weft.backends.cuda.sorting import (
     arcs_into,
@@ -317,7 +317,7 @@ def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:
         "t.loop.accepting = i64(t.cells[FAR]);",
         "t.loop.reverse = !t.loop.reverse;",
         "t.loop.reversed = t.loop.epoch;",
-        "ready(t);",
+        READY,
     ]
     return kernel.phase(f"reverse_{k}", body, after)
 

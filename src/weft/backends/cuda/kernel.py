@@ -23,6 +23,7 @@ from weft.ir.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of
 from weft.ir.plan import Sweep
 
+READY = "t.ready = true;"  # the last word of a decision: nothing may follow it
 NOWHERE = "-1"  # the vertex of a fault that comes up where messages of several threads meet
 
 
@@ -193,7 +194,7 @@ class Kernel:
         """Return the statement that brings the frontier into the form wanted, then starts."""
         number = len(self.starts)
         self.starts.append(Start(start, queue, map_, clean, reverse, classes))
-        return f"t.loop.back = {number}; ready(t);"
+        return f"t.loop.back = {number}; {READY}"
 
     def follow(self, then: str) -> int:
         """Return the number under which a statement is found after the queue was taken."""

@@ -418,10 +418,10 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         f"phase_{p.name}(given, loop, scalars, place, cells); break;"
         for p in kernel.phases
     )
-    afters = "\n".join(
+    afters = "".join(
         f"            case {p.number}: {{  // {p.name}\n"
         + "".join(f"                {line}\n" for line in p.after)
-        + "                break;\n            }"
+        + "                break;\n            }\n"
         for p in kernel.phases
     )
     cleared = kernel.clear_scalars()
@@ -509,9 +509,9 @@ struct Program {{
         if (stop_asked(t)) return;
         switch (loop.phase) {{
             case -1: start(t); break;
-{afters}
-            default: break;
+{afters}            default: break;
         }}
+        if (t.ready) ready(t);
     }}
 }};
 

@@ -19,6 +19,7 @@ struct Turn {
     const u64* cells;
     u32 blocks;
     bool leader;  // of all blocks: it alone may write to memory
+    bool ready = false;  // in the end, see to the form of the frontier that the next sweep wants
 };
 
 template <class Args>

@@ -210,15 +210,11 @@ WEFT_DEVICE void drive(const typename Program::Args& a) {
     const bool all_narrow = grid_size() == cluster_size();
     bool ran = false;
     bool loaded = true;  // others may be reading the loop still
-    const bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
+    bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
     sync_block();  // everybody has looked
-    if (begins) {  // each block for itself
-        step_forward<Program>(a, held, a.counters, grid_size());
+    while (begins || is_turn(held->loop, phases)) {
         ran = true;
-    }
-    while (is_turn(held->loop, phases)) {
-        ran = true;
-        const bool narrow = all_narrow || held->loop.narrow != 0;
+        const bool narrow = all_narrow || (!begins && held->loop.narrow != 0);
         const u32 blocks = narrow ? cluster_size() : grid_size();
         u64* const counters = narrow ? cluster_pointer(near_counters, 0) : a.counters;
         if (narrow && block_id() == 0) clear_counters(near_counters, 3 * CELLS);
@@ -227,10 +223,13 @@ WEFT_DEVICE void drive(const typename Program::Args& a) {
         if (block_id() < blocks) {
             if (narrow) sync_cluster();
             do {
-                run_phase<Program, phases>(a, held, counters, blocks, shared);
-                if (narrow) sync_cluster();
-                else sync_grid(a.barrier);
-                loaded = false;
+                if (!begins) {
+                    run_phase<Program, phases>(a, held, counters, blocks, shared);
+                    if (narrow) sync_cluster();
+                    else sync_grid(a.barrier);
+                    loaded = false;
+                }
+                begins = false;  // before the first decision nothing is run: each block for itself
                 step_forward<Program>(a, held, counters, blocks);
             } while (narrow && (all_narrow || held->loop.narrow != 0) &&
                      is_turn(held->loop, phases));
