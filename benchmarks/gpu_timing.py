@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # What programs are launched by; other kernels prepare them, as writing first values does.
-OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_wide", "run_rest", "run_one", "turn")
+OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_wide", "run_anew", "run_few",
+               "run_one", "turn")  # fmt: skip
 
 # On an H200 that waited for a compiler, the first dozens of searches of 0.3 ms take 0.35 to 0.45.
 WARM_SECONDS = 0.1

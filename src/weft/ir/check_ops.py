@@ -29,6 +29,9 @@ from weft.ir.show import show_type
 
 Kind = tuple[np.dtype[Any], Shape]
 _SAME_UNARY = ("neg", "abs", "sign", "invert")
+_NUMBERS = (  # loads that give an integer
+    "id", "out_degree", "in_degree", "edge_id", "rank", "superstep", "num_vertices", "refreshing",
+)  # fmt: skip
 _ARITIES = {
     "outer": 2, "dot": 2, "matvec": 2, "matvec_max": 2, "matmul": 2, "transpose": 1, "solve": 2,
     "inverse": 1,
@@ -224,7 +227,7 @@ def _check_load(
         known = {"old": (FLOAT64, ()), "min": (FLOAT64, ())}
         known |= {"waiting": (INT64, ()), "edges": (INT64, ())}
         needs, name = "threshold", rest[0]
-    elif kind in ("id", "out_degree", "in_degree", "edge_id", "rank", "superstep", "num_vertices"):
+    elif kind in _NUMBERS:
         needs = rest[0] if rest else "e" if kind in ("edge_id", "rank") else "scalars"
         known, name = {kind: (INT64, ())}, kind
     else:

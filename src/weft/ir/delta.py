@@ -72,7 +72,7 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         With the reason, if the program is of another form.
     """
     _check(program)
-    step, whole, renew, refresh = (copy.deepcopy(program.steps[0]) for _ in range(4))
+    step, whole, renew = (copy.deepcopy(program.steps[0]) for _ in range(3))
     written = sorted(facts_of(step).written)
     gathers = [value for value in step.body.body if value.op == "gather"]
     messages = [m for number, gather in enumerate(gathers) for m in _messages(gather, number)]
@@ -96,15 +96,13 @@ def rewrite(program: Program, tolerance: float) -> Delta:
         spread.active = Block((), out.body, (out.const(True, BOOL),))  # told, if by nothing new
     _tell_moves(whole, written, tolerance)
     whole.wake, whole.everywhere = "all", True
-    for gathering, moves_all in ((renew, True), (refresh, False)):
-        _gather_anew(gathering, written, sent, far, moves_all=moves_all)
-        gathering.wake, gathering.everywhere = "changed", True
+    _gather_anew(renew, written, sent, far)
+    renew.wake, renew.everywhere = "changed", True
     kinds = tuple((name, *kind) for name, kind in hidden.items())
     signature = replace(program.signature, fields=program.signature.fields + kinds)
     rewritten = replace(
-        program, steps=(spread, step), refill=(refresh,), wide=(whole,), renew=(renew,),
-        signature=signature,
-    )  # fmt: skip
+        program, steps=(spread, step), wide=(whole,), renew=(renew,), signature=signature
+    )
     # Without a tolerance nothing moves at all; `until` may end a run in the midst of something.
     results = {name: f"sent.{name}" for name in sent if tolerance and program.until is None}
     return Delta(rewritten, hidden, results)
@@ -347,10 +345,11 @@ def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
     step.body.body = out.body
 
 
-def _gather_anew(
-    step: Step, written: list[str], sent: list[str], tolerance: float, *, moves_all: bool
-) -> None:
-    """Let the function keep what it gathers; it may move only where it moves far enough."""
+def _gather_anew(step: Step, written: list[str], sent: list[str], tolerance: float) -> None:
+    """Let the function keep what it gathers; a refresh moves only what moves far enough.
+
+    One function for both: the code of a gather is most of what a GPU's compiler works on.
+    """
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
     gathers = [value for value in step.body.body if value.op == "gather"]
@@ -363,13 +362,16 @@ def _gather_anew(
             _keep_totals(out, value, gathers.index(value))
     last = {v.attr: v.args[0] for v in out.body if v.op == "store"}
     moved = _moved(out, last, present, tolerance)
+    refreshing = Value("load", (), ("refreshing",), INT64)
+    out.body.append(refreshing)
+    free = out.emit("eq", refreshing, out.const(0, INT64), dtype=BOOL)
+    moves = out.emit("bit_or", moved, free)
     out.body = [v for v in out.body if v.op != "store" or v.attr not in present]
     for name, now in present.items():
-        chosen = out.select(moved, last[name], now)
-        out.store(name, last[name] if moves_all else chosen)
+        out.store(name, out.select(moves, last[name], now))
         if name in sent:
             out.store(f"before.{name}", now)
-            out.store(f"sent.{name}", chosen)
+            out.store(f"sent.{name}", out.select(moved, last[name], now))
     out.body.append(Value("set_changed", (moved,)))
     step.body.body = out.body
 

@@ -108,6 +108,7 @@ class Evaluator:
                 "edge_id": lambda: memory.edge_id[frame.arc],
                 "rank": lambda: memory.rank[frame.arc],
                 "superstep": lambda: memory.superstep,
+                "refreshing": lambda: memory.refreshing,
                 "num_vertices": lambda: memory.num_vertices,
             }[kind]()
         return np.array(result, value.dtype)[()]

@@ -140,9 +140,12 @@ class _Run:
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
 
     def _refill(self) -> Members:
-        if not self.program.refill:
+        steps = self.program.refill or self.program.renew
+        if not steps:
             return Members(())
-        found = self.sweeper.run(self.program.refill, self.sweeper.all_vertices())
+        self.memory.refreshing = 1
+        found = self.sweeper.run(steps, self.sweeper.all_vertices())
+        self.memory.refreshing = 0
         if self.program.wide:
             self.edges, self.stale = self._out_edges(found), False
         return found

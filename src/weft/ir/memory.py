@@ -50,6 +50,7 @@ class Memory:
         self.topology = topology
         self.num_vertices = topology.num_vertices
         self.superstep = 0
+        self.refreshing = 0
         self.now = request.fields
         self.edge_now = request.edge_fields
         self.scalars = request.scalars

@@ -52,6 +52,7 @@ FEATURE = frozenset({
 #   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
+#   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
 LOAD = frozenset({"load"})
 LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
 
@@ -226,8 +227,8 @@ class Program:
     until: Block | None = None
     refill: tuple[Step, ...] = ()
     # In place of the steps while the frontier is wide. They leave behind what the steps keep for
-    # themselves, so `renew` comes between, and in every REFRESH-th superstep. All run everywhere. A
-    # program that has some has a refill, which renews too; one without `until` is over when a
+    # themselves, so `renew` comes between, in every REFRESH-th superstep, and as a refill, which
+    # such a program does not have otherwise. All run everywhere. One without `until` is over when a
     # superstep that renews puts out nobody.
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()

@@ -67,8 +67,8 @@ def verify(program: Program) -> None:
             _verify_step(step, program.signature, dict(fields))
     if program.refill and program.refill[-1].kind != "vertex":
         raise VerifyError("refill: the last step must be a vertex step.")
-    if bool(program.wide) != bool(program.renew) or (program.wide and not program.refill):
-        raise VerifyError("wide: a program with such steps needs others that renew, and a refill.")
+    if bool(program.wide) != bool(program.renew) or (program.wide and program.refill):
+        raise VerifyError("wide: such steps need others that renew, which are the refill too.")
     outside = Scope("until", fields, program.signature, frozenset({"scalars"}))
     if program.until is not None:
         _verify_block(program.until, outside)

@@ -25,7 +25,7 @@ from weft.backends.cpu.pairs import find_pairs
 from weft.backends.cpu.vertices import fill_hoisted, render_vertex_sweep, take_snapshots
 from weft.backends.rules import wide_test
 from weft.backends.sweeping import Traits, buffered_edges, may_carry, refused, scalar_reductions
-from weft.ir.ops import REFRESH, ROLES, Program
+from weft.ir.ops import REFRESH, Program
 from weft.ir.plan import Sweep
 
 # Parameters that every kernel has, before those that its code asks for.
@@ -182,16 +182,19 @@ def _wide_or_narrow(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     Those for wide ones leave a frontier of all: it tells that the others begin by renewing.
     """
     out, directions = kernel.out, kernel.options.directions
-    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
+    sweeps, wide, renew = (planned[role] for role in ("steps", "wide", "renew"))
     pushes = "push" in directions and not refused(sweeps[0], "push")
-    number = len(sweeps) + len(refill)
-    with out.block(f"if {wide_test(pushes, 'pull' in directions, 'edges', 'arcs')}:"):
+    number = len(sweeps)
+    test = wide_test(pushes, "pull" in directions, "edges", "arcs")
+    with out.block(f"if refreshing == 0 and {test}:"):
         _superstep(kernel, wide, final="wake", first_number=number)
     with out.block(f"elif dense or step % {REFRESH} == 0:"):
         _superstep(kernel, renew, final="wake", first_number=number + len(wide))
-        if kernel.program.rests_renewed:
-            with out.block("if size == 0:"):
-                out.line(f"status = {EMPTY}")
+        over = "size == 0" if kernel.program.rests_renewed else "size == 0 and refreshing != 0"
+        with out.block(f"if {over}:"):
+            out.line(f"status = {EMPTY}")
+            out.line("if refreshing != 0: break")
+        out.line("if refreshing != 0: continue")
     with out.block("else:"):
         _superstep(kernel, sweeps, final="wake")
 
@@ -209,8 +212,15 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     if kernel.carries_hoisted:
         fill_hoisted(kernel, sweeps[0])
     with out.block("while True:"):
+        if wide:
+            out.line("refreshing = np.int64(size == 0)")
         with out.block("if size == 0:"):
-            if refill:
+            if wide:
+                out.line("size, dense, edges, mapped = n, 1, arcs, 0")
+                with out.block("if n == 0:"):
+                    out.line(f"status = {EMPTY}")
+                    out.line("break")
+            elif refill:
                 out.line("size, dense, edges, mapped = n, 1, arcs, 0")
                 with out.block("if n > 0:"):
                     _superstep(kernel, refill, final="run", first_number=len(sweeps))
@@ -220,7 +230,7 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             else:
                 out.line(f"status = {EMPTY}")
                 out.line("break")
-        with out.block("if step >= limit:"):
+        with out.block("if step >= limit and refreshing == 0:" if wide else "if step >= limit:"):
             out.line(f"status = {LIMIT}")
             out.line("break")
         if program.trail:

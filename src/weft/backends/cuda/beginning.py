@@ -35,7 +35,8 @@ def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]
     if kernel.program.mode == "iterate":
         after.append("choose_width(t);")
     first = kernel.first
-    kernel.first = kernel.phase("begin", body, [*after, first])
+    turn = "wide" if kernel.options.fuse == "width" else "both"  # of the kernel that is first
+    kernel.first = kernel.phase("begin", body, [*after, first], turn)
 
 
 def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:

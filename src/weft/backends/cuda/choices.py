@@ -33,7 +33,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
-WIDE = "run_wide"
+WIDE = ("run_wide", "run_anew")  # kernels that take all vertices
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
@@ -51,13 +51,13 @@ class Launching:
     cluster: int
     fuse: str
     knobs: dict[str, Any] = field(default_factory=dict)
-    wide_grid: int = 0  # of the kernel for wide frontiers, which has no use for clusters
+    wide_grid: int = 0  # of kernels that take all vertices, which have no use for clusters
     share: int = 1024  # of the arcs within reach that a first pull looks at, in 1024ths
 
     def grid_of(self, kernel: str) -> tuple[int, int]:
         """Return how many blocks a kernel has, and each of its clusters."""
         return (
-            (self.wide_grid, 1) if kernel == WIDE and self.wide_grid else (self.grid, self.cluster)
+            (self.wide_grid, 1) if kernel in WIDE and self.wide_grid else (self.grid, self.cluster)
         )
 
     @property
@@ -242,8 +242,8 @@ def launching(
     small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
     clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
     wide_grid = 0
-    if WIDE in kernels and not small:
-        wide_grid = kernels.pop(WIDE).blocks_at_once(block, shared, 1)
+    if fuse == "width" and not small:
+        wide_grid = min(kernels.pop(name).blocks_at_once(block, shared, 1) for name in WIDE)
     for cluster in clusters:
         grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels.values())
         if grid:

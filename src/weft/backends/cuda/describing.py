@@ -10,7 +10,7 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.drivers.base import Limits, Resources
 from weft.backends.cuda.execute import ALTERNATIONS, Compiled
 from weft.backends.cuda.kernel import Options, Side
-from weft.backends.cuda.render import KERNELS, Rendered
+from weft.backends.cuda.render import KERNELS, TURN_OF, Rendered
 from weft.ir.request import Request
 
 WARP = 32
@@ -21,7 +21,7 @@ TURN = "turn"
 LAUNCHES = {
     "all": "1 a run: run_all to the end",
     "direction": "run_push and run_pull by turns, {pairs} pairs before the host looks",
-    "width": "run_wide and run_rest by turns, a pair before the host looks",
+    "width": "run_wide, run_anew, run_few and run_anew by turns, once before the host looks",
     "none": "1 to start, then 2 a phase: run_one and turn",
 }
 
@@ -116,11 +116,10 @@ def _describe(
 
 def phases_of(kernel: str, rendered: Rendered) -> tuple[str, ...]:
     """Return the phases that a kernel holds."""
-    others = {"run_push": "pull", "run_pull": "push", "run_wide": "rest", "run_rest": "wide"}
-    other = others.get(kernel)
     if kernel == TURN:
         return ()
-    return tuple(name for name, turn in rendered.phases if turn != other)
+    own = TURN_OF.get(kernel)
+    return tuple(name for name, turn in rendered.phases if own is None or turn in ("both", own))
 
 
 def limit_of(

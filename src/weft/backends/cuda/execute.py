@@ -51,6 +51,10 @@ PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
+IN_TURN = {  # kernels of which each goes on where the last one stopped
+    "direction": KERNELS["direction"] * ALTERNATIONS,
+    "width": ("run_wide", "run_anew", "run_few", "run_anew"),
+}
 
 
 @dataclass(eq=False)
@@ -329,11 +333,10 @@ class _Run:
             self.control.ended[0] = 0
             self._start_all("run_all", arguments, given)
             self._wait(self.control.ended)
-        elif fuse in ("direction", "width"):
+        elif fuse in IN_TURN:
             while True:
-                for _ in range(ALTERNATIONS if fuse == "direction" else 1):
-                    for name in KERNELS[fuse]:
-                        self._start_all(name, arguments, given)
+                for name in IN_TURN[fuse]:
+                    self._start_all(name, arguments, given)
                 self._wait()
                 if self.saved("status") != RUNNING:
                     break

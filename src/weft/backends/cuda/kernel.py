@@ -113,7 +113,7 @@ class Phase:
     name: str
     body: list[str]
     after: list[str]  # of the thread that decides what comes next
-    turn: str = "both"  # push, pull, wide, rest: in the kernel of that name only
+    turn: str = "both"  # push, pull, wide, anew, few: in the kernel of that name only
     number: int = -1
 
 
@@ -140,6 +140,7 @@ class Kernel:
     pieces: list[str] = field(default_factory=list)  # visitors, in order
     phases: list[Phase] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)  # functions of a Turn
+    deferred: set[str] = field(default_factory=set)  # those that come after all others
     pairs: dict[str, str] = field(default_factory=dict)  # key field -> array of packed pairs
     wide_pairs: set[str] = field(default_factory=set)  # those of two words
     carries_hoisted: bool = False
@@ -207,6 +208,12 @@ class Kernel:
         inside = "\n".join(f"        {line}" for line in lines)
         self.decisions.append(f"    static WEFT_DEVICE void {name}(Turn& t) {{\n{inside}\n    }}")
         return f"{name}(t);"
+
+    def defer(self, name: str, lines: list[str]) -> None:
+        """Add a decision that others end with; mentioned, it is made once, after them."""
+        self.decide(f"make_{name}", lines)
+        self.decide(name, [f"t.coming = Coming::{name};"])
+        self.deferred.add(name)
 
     # -- groups of threads that take one item together
 

@@ -52,7 +52,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         kernel.args.use("far", which)
     relax = _relax_phase(kernel, sweep)
     split = _split_phase(kernel, sweep)
-    kernel.decide(
+    kernel.defer(
         "begin_step",
         [
             "if (t.loop.size > 0) {",

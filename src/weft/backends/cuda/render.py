@@ -39,8 +39,14 @@ FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 # The kernels of a program, by the way in which its phases are fused.
 KERNELS = {
     "all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn"),
-    "width": ("run_wide", "run_rest"),
+    "width": ("run_wide", "run_anew", "run_few"),
 }  # fmt: skip
+# The phases of which a kernel holds, beside those of all: others are not compiled into it.
+TURN_OF = {
+    "run_push": "push", "run_pull": "pull", "run_wide": "wide", "run_anew": "anew",
+    "run_few": "few",
+}  # fmt: skip
+DEFERRED = ("end_step", "begin_step")  # decisions that come after others, in their order
 
 REGISTERS = 1 << 16  # of a multiprocessor
 BASE_REGISTERS = 32  # that a phase takes beside the features that it holds
@@ -276,10 +282,19 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     if program.trail:
         enter = _trail_phase(kernel, enter)
     lines = []
+    again = ""
+    tests: list[str] = []
     if refill:
         kernel.carries_hoisted = False
         again = superstep(kernel, refill, len(sweeps), "run", "after_refill(t);")
-        kernel.decide("after_refill", ["t.loop.refilling = 0;", "begin_step(t);"])
+    if wide:
+        again, tests = _wide_tests(kernel, planned)
+    if again:
+        kernel.decide("after_refill", [
+            "if (t.loop.size == 0) { t.loop.status = EMPTY; return; }",
+            "t.loop.refilling = 0;",
+            "begin_step(t);",
+        ])  # fmt: skip
         lines += [
             "if (t.loop.size == 0) {",
             "    if (t.loop.refilling != 0) { t.loop.status = EMPTY; return; }",
@@ -287,17 +302,11 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             "    return;",
             "}",
         ]
-        kernel.decisions[-1] = kernel.decisions[-1].replace(
-            "t.loop.refilling = 0;",
-            "if (t.loop.size == 0) { t.loop.status = EMPTY; return; } t.loop.refilling = 0;",
-        )
     else:
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
-    if wide:
-        lines += _wide_tests(kernel, planned)
-    lines.append(enter)
-    kernel.decide("begin_step", lines)
+    lines += [*tests, enter]
+    kernel.defer("begin_step", lines)
     ends = ["t.loop.step += 1;"]
     if program.until is not None:
         out = kernel.emitter()
@@ -307,34 +316,36 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
         ends += ["static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);"]
         ends += [*out.lines, f"if ({test}) {{ t.loop.status = UNTIL; return; }}"]
     ends += ["choose_width(t);", "begin_step(t);"]
-    kernel.decide("end_step", ends)
+    kernel.defer("end_step", ends)
     kernel.first = "begin_step(t);"
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     if kernel.carries_hoisted:
         kernel.first = fill_hoisted(kernel, sweeps[0], 0, "begin_step(t);")
 
 
-def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> list[str]:
-    """Render what takes the place of the steps; return when it does.
+def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> tuple[str, list[str]]:
+    """Render what takes the place of the steps; return how it renews, and when which comes.
 
     Steps for wide frontiers leave one of all: it tells that the others begin by renewing.
     """
-    sweeps, refill, wide, renew = (planned[role] for role in ROLES)
+    sweeps, wide, renew = (planned[role] for role in ("steps", "wide", "renew"))
     kernel.carries_hoisted = False
-    number = len(sweeps) + len(refill)
+    number = len(sweeps)
     begin = len(kernel.phases)
     whole = superstep(kernel, wide, number, "wake", "end_step(t);")
     end = len(kernel.phases)
-    after = "end_step(t);"
+    after = ["if (t.loop.refilling != 0) { after_refill(t); return; }", "end_step(t);"]
     if kernel.program.rests_renewed:  # as after a refill that finds nobody
-        after = kernel.decide("after_renewal", ["t.loop.refilling = t.loop.size == 0;", after])
-    anew = superstep(kernel, renew, number + len(wide), "wake", after)
+        after.insert(1, "t.loop.refilling = t.loop.size == 0;")
+    after_renewal = kernel.decide("after_renewal", after)
+    anew = superstep(kernel, renew, number + len(wide), "wake", after_renewal)
     if kernel.options.fuse == "width":
         for phase in kernel.phases:
-            phase.turn = "wide" if begin <= phase.number < end else "rest"
+            n = phase.number
+            phase.turn = "few" if n < begin else "wide" if n < end else "anew"
     pushes = "push" in directions_of(kernel, sweeps[0])
     pulls = "pull" in kernel.options.directions
-    return [
+    return anew, [
         f"if ({wide_test(pushes, pulls, 't.loop.edges', 't.a.arcs')}) {{ {whole} return; }}",
         f"if (t.loop.dense != 0 || t.loop.step % {REFRESH} == 0) {{ {anew} return; }}",
     ]
@@ -375,8 +386,8 @@ def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
         "});",
     ]
     copy = kernel.phase("replay", body, [enter])
-    kernel.decide("end_step", ["t.loop.step += 1;", "begin_step(t);"])
-    kernel.decide(
+    kernel.defer("end_step", ["t.loop.step += 1;", "begin_step(t);"])
+    kernel.defer(
         "begin_step",
         [
             "if (t.loop.step >= t.a.limit) { t.loop.status = EMPTY; return; }",
@@ -424,6 +435,11 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         + "                break;\n            }\n"
         for p in kernel.phases
     )
+    coming = "".join(
+        f"        if (t.coming == Coming::{name}) make_{name}(t);\n"
+        for name in DEFERRED
+        if name in kernel.deferred
+    )
     cleared = kernel.clear_scalars()
     if "spread" in kernel.args.bindings:
         cleared.append("a.spread[(loop.tick + 1) % 3 * 2] = infinity<double>();")
@@ -431,15 +447,9 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     clears = "".join(f"        {line}\n" for line in cleared)
     names = ", ".join(parameters)
     listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())
-    masks = {
-        "run_all": "~0ull",
-        "run_push": _mask(kernel, "pull"),
-        "run_pull": _mask(kernel, "push"),
-        "run_wide": _mask(kernel, "rest"),
-        "run_rest": _mask(kernel, "wide"),
-    }
     bounds = _bounds(kernel, sweeps)
-    calls = {name: f"drive<Program, {mask}>(a);" for name, mask in masks.items()}
+    calls = {name: f"drive<Program, {_mask(kernel, turn)}>(a);" for name, turn in TURN_OF.items()}
+    calls["run_all"] = "drive<Program, ~0ull>(a);"
     calls["run_one"] = "run_alone<Program>(a);"
     calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
@@ -511,7 +521,7 @@ struct Program {{
             case -1: start(t); break;
 {afters}            default: break;
         }}
-        if (t.ready) ready(t);
+{coming}        if (t.ready) ready(t);
     }}
 }};
 
@@ -592,9 +602,10 @@ def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
     )
 
 
-def _mask(kernel: Kernel, without: str) -> str:
+def _mask(kernel: Kernel, turn: str) -> str:
     mask = (1 << 64) - 1
     for phase in kernel.phases:
-        if phase.turn == without and phase.number < 63:  # those after it are in every kernel
+        # Those after the 63rd are in every kernel.
+        if phase.turn not in ("both", turn) and phase.number < 63:
             mask &= ~(1 << phase.number)
     return f"{mask:#x}ull"

@@ -81,7 +81,9 @@ class Site:
             return self.edge()
         if kind == "rank":
             return self._rank()
-        return {"superstep": "loop.step", "num_vertices": "a.n"}[kind]
+        return {
+            "superstep": "loop.step", "num_vertices": "a.n", "refreshing": "loop.refilling",
+        }[kind]  # fmt: skip
 
     def part(self, value: Value, shape: Shape, position: str) -> str:
         """Return one feature of what a load would give, or one row, without the rest of it."""

@@ -139,12 +139,15 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
                 *_copies(kernel, copies),
                 "});",
             ]
-        copy = kernel.phase(f"copy_{k}", body, [finish])
-        if _turns(kernel, sweep):
-            # `finish` turns the hidden fields too, where there are any.
-            turn = "" if kernel.carries_hoisted else "t.loop.swapped = !t.loop.swapped; "
-            copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
-        finish = copy
+        # `finish` turns the hidden fields too, where there are any.
+        turn = "" if kernel.carries_hoisted else "t.loop.swapped = !t.loop.swapped; "
+        if _turns(kernel, sweep) and sweep.steps[0].everywhere:
+            finish = f"{turn}{finish}"
+        else:
+            copy = kernel.phase(f"copy_{k}", body, [finish])
+            if _turns(kernel, sweep):
+                copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
+            finish = copy
     totals = kernel.total_scalars(sweep)
     gather = scheduled_gather(kernel, sweep)
     if gather is not None:

@@ -31,6 +31,7 @@ NO_PREFERENCE = -1  # of a division of memory into shared memory and L1
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
 LARGE_CLUSTER = 16  # and that some of them allow if they are asked for it
 CACHE_FORMAT = 1
+SPLITTING_NVRTC = (13, 0)  # the least version that was seen to compile kernels side by side
 
 
 def compile_options(architecture: str) -> dict[str, Any]:
@@ -61,8 +62,10 @@ def compile_cubin(
     from cuda.core import Program, ProgramOptions
 
     text = inline_headers(source, headers)
-    options = ProgramOptions(**compile_options(architecture))
-    program = Program(text, "c++", options)
+    options = compile_options(architecture)
+    if len(kernels) > 1 and nvrtc_version() >= SPLITTING_NVRTC:
+        options["split_compile"] = 0  # a thread for each kernel, if there are as many processors
+    program = Program(text, "c++", ProgramOptions(**options))
     try:
         compiled = program.compile("cubin")
     except Exception as error:

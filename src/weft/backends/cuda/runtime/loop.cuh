@@ -10,6 +10,10 @@
 
 namespace weft {
 
+// Decisions that many others end with. They are noted and made once, after all others: put in place
+// of each mention they were half of the code.
+enum class Coming : u32 { nothing, end_step, begin_step };
+
 // What a decision sees: one thread of every block makes it, from the same counters.
 template <class Args, class Scalars>
 struct Turn {
@@ -19,6 +23,7 @@ struct Turn {
     const u64* cells;
     u32 blocks;
     bool leader;  // of all blocks: it alone may write to memory
+    Coming coming = Coming::nothing;
     bool ready = false;  // in the end, see to the form of the frontier that the next sweep wants
 };
 
