@@ -117,7 +117,7 @@ def likely(v):
 
 @given(drawn=GRAPHS, seed=st.integers(0, 999))
 @settings(max_examples=8, derandomize=True)
-def test_products_with_zeros(drawn, seed):
+def test_rule_41_products_are_kept_with_the_number_of_their_zeros(drawn, seed):
     g = drawn.build(keep="both")
     rng = np.random.default_rng(seed)
     first = {name: rng.choice([0.0, 0.5, 1.0, 2.0], g.num_vertices) for name in ("x", "own")}

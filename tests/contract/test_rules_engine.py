@@ -1,5 +1,8 @@
 """The rules of the engine that one device can show (rules 35 to 37 and 42 to 45)."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -212,3 +215,13 @@ def test_rule_45_proxies_fail_loudly_where_python_would_mislead(g):
     result = agreed(g, maps, {"x": np.arange(6.0) ** 2, "vector": np.zeros((6, 2))})
     assert result.x.tolist() == [2.0, 3.0, 6.0, 12.0, 20.0, 30.0]
     assert result.vector[2].tolist() == [6.0, 12.0]
+
+
+def test_every_rule_has_a_test_named_after_it():
+    tests = Path(__file__).parents[1]
+    named = {
+        int(number)
+        for path in tests.rglob("test_*.py")
+        for number in re.findall(r"^def test_rule_(\d\d)_", path.read_text(), re.MULTILINE)
+    }
+    assert named == set(range(1, 46))

@@ -367,7 +367,7 @@ def test_sides_are_chosen_apart():
 
 
 @pytest.mark.parametrize("name", ["paths", "cores"])
-def test_narrow_frontiers_have_a_schedule_of_their_own(name):
+def test_rule_40_narrow_frontiers_run_in_one_block_by_a_schedule_of_their_own(name):
     """One block takes up to 32 vertices; some frontiers have fewer, others more."""
     sides = weft.config.BySide({"push": "strict", "narrow": "warp"})
     chosen = {"schedule": sides, "direction": "push", "block_size": 32, "width": "block"}

@@ -26,7 +26,7 @@ def searched(device, sources, **config):
 
 @pytest.mark.parametrize("count", [1, 40, 500])
 @pytest.mark.parametrize("config", [{}, {"format": "tigr"}, {"schedule": "strict"}])
-def test_edges_that_are_counted_later_lead_to_the_same_choices(count, config):
+def test_rule_38_directions_change_inside_the_loop_whenever_edges_are_counted(count, config):
     sources = np.random.default_rng(count).permutation(ROAD.num_vertices)[:count]
     want, _ = searched("cpu", sources)
     level, told = searched("emulated", sources, **config)

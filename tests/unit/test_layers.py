@@ -139,7 +139,7 @@ REMEDY = (
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
-def test_imports_point_downwards(path):
+def test_rule_34_imports_point_downwards(path):
     module = dotted(path)
     assert entry_of(module) in RANK, f"{module} has no layer: {REMEDY}"
     found = complaints(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
