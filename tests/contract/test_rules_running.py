@@ -67,6 +67,24 @@ def test_rule_03_accept_sees_the_state_at_the_beginning_of_the_step(g):
     assert (result.steps, result.frontier, result.converged) == (2, [], True)
 
 
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0, order_free=True)
+def discover_and_tell(u, v, e):
+    e.mark = e.mark + 1
+    v.seen.at(v.id).add(1)
+    weft.reduce("sent", 1, weft.sum)
+    return u.level + 1
+
+
+def test_rule_03_effects_are_those_of_all_edges_that_accept_let_through(g):
+    # 2 is reached by 0 and, over two parallel edges, by 1 in the same superstep.
+    fields = {"level": np.array([0, 0, -1, -1, -1, -1]), "seen": np.zeros(6, int)}
+    fields |= {"sent": weft.scalar(0)}
+    marks = {"mark": np.zeros(8, np.int64)}
+    result = agreed(g, discover_and_tell, fields, [0, 1], edges=marks, configs=DIRECTIONS)
+    assert result.sent == 3 and result.seen.tolist() == [0, 0, 3, 0, 0, 0]
+    assert result.mark.tolist() == [0, 1, 1, 1, 0, 0, 0, 0]
+
+
 @weft.edge(into="x", reduce=weft.sum)
 def send_some(u, v, e):
     return weft.send(100 * u.y, when=(u.id < v.id) & (e.weight > 1))

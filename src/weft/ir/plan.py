@@ -186,7 +186,9 @@ def _plan_edges(
     names = {r.name for s in sweep.steps for r in s.reductions}
     plain = len(sweep.steps) == 1 and step.active is None and not (set(step.into) & kept)
     accept_reads = block_facts(step.accept)
-    if plain and names == {"any"} and "write_once" not in off and len(step.reductions) == 1:
+    # What a function does beside its message is done wherever accept held at the beginning.
+    may_claim = names == {"any"} and len(step.reductions) == 1 and not step.body_effects()
+    if plain and may_claim and "write_once" not in off:
         proof = _write_once(step)
         if proof:
             sweep.mode, sweep.buffered = "once", set()
