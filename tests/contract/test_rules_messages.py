@@ -17,9 +17,9 @@ def both_of_one(u, v, e):
     return u.y, 10 * u.y + e.id
 
 
-@weft.edge(into=("least", "most"), reduce=(weft.min, weft.max))
+@weft.edge(into=("one", "least", "most"), reduce=(weft.any, weft.min, weft.max))
 def each_for_itself(u, v, e):
-    return u.y, u.y
+    return v.y, u.y, u.y
 
 
 @weft.edge(into=("key", "payload"), reduce=weft.argmax)
@@ -35,8 +35,9 @@ def test_rule_18_a_selecting_monoid_takes_the_whole_tuple_of_one_edge(g):
         for v in range(6):
             sent = {(int(Y[src[i]]), int(10 * Y[src[i]] + i)) for i in np.flatnonzero(dst == v)}
             assert (result.a[v], result.b[v]) in (sent or {(-1, -1)})
-    start = {"y": Y, "least": np.full(6, 3), "most": np.full(6, 2)}
-    result = agreed(g, each_for_itself, start)
+    start = {"y": Y, "one": np.zeros(6, int), "least": np.full(6, 3), "most": np.full(6, 2)}
+    result = agreed(g, each_for_itself, start, configs=DIRECTIONS)
+    assert result.one.tolist() == [1, 2, 3, 4, 0, 0]  # one message is enough for it alone
     assert result.least.tolist() == [3, 1, 1, 3, 3, 3]
     assert result.most.tolist() == [4, 2, 3, 5, 2, 2]
     # Only a strict improvement writes: the 7 that arrives at 2 meets a 7, the 8 at 3 a 6.

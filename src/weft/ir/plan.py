@@ -211,10 +211,7 @@ def _plan_edges(
             if allowed and read <= {step.into[0]} and _may_relax(step, program, True):
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
                 decided.append("async_relaxation")
-    exits = all(
-        s.reductions and (s.reductions[0].name == "any" or _saturating(s, program))
-        for s in sweep.steps
-    )
+    exits = all(r.name == "any" for r in step.reductions) or _saturating(step)
     if exits and len(sweep.steps) == 1 and "early_exit" not in off and not step.body_effects():
         sweep.early_exit = True
         decided.append("early_exit")
@@ -225,7 +222,7 @@ def _into_types(step: Step, program: Program) -> list[tuple[Any, tuple[int, ...]
     return [known[name] for name in step.into]
 
 
-def _saturating(step: Step, program: Program) -> bool:
+def _saturating(step: Step) -> bool:
     """Whether the first message that is sent decides: a constant True under `or`."""
     if len(step.into) != 1 or step.reductions[0].name != "or":
         return False
