@@ -241,20 +241,19 @@ class Running:
         What does not hang on the values is found in the first call and kept. `functions` must be
         the same object in every call, and read nothing from outside that may change.
         """
-        columns, version = self._edge.stored(), self._history.version
-        ready, kinds = None, kinds_of(fields, columns, self._topology)
-        if not self._vertex.stored():  # vertex columns are fields too
-            ready = find(version, functions, config, kinds)
-            held = None if ready is None else ready.held()
-            if ready is not None and ready.options is not None and held and not is_watched():
-                return ready.run(held, fields, self._edge, source).belonging_to(version)
+        version = self._history.version
+        kinds = kinds_of(self._topology, fields, self._edge.stored(), self._vertex.stored())
+        ready = find(version, functions, config, kinds)
+        held = None if ready is None else ready.held()
+        if ready is not None and ready.options is not None and held and not is_watched():
+            return ready.run(held, fields, self._edge, source).belonging_to(version)
         state = self.state(**fields)
         self.iterate(functions, state, [source], config=config)
-        if ready is None and not self._vertex.stored():
+        if ready is None:
             program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
             checked = self._config_of(program, config)
             held = self._held_for(program, checked)
-            keep(version, functions, config, checked, program, held, kinds)
+            keep(version, functions, config, checked, program, held, fields, kinds)
         return state
 
     def _config_of(self, program: Program, config: Config | None) -> Config:

@@ -73,6 +73,28 @@ def test_columns_ids_and_edge_state_are_those_of_the_arcs(direction):
         agreed(g, look, fields, [1, 2, 5, 6, 11, 40], edges=edges, configs=[config])
 
 
+@pytest.mark.parametrize("text", ["cr2", "tigr(3)"])
+def test_rows_of_all_lengths_are_walked_one_after_another(text):
+    """Degrees up to 32, which one thread gathers: sums of weights, ids and far ends."""
+
+    @weft.vertex
+    def add(v):
+        v.total = v.gather(lambda u, e: e.weight * (u.id + 1) + e.id, weft.sum)
+
+    rng = np.random.default_rng(5)
+    for bits in (1, 3, 16):
+        degrees = rng.integers(0, 33, 70)
+        dst = np.repeat(np.arange(70), degrees)
+        src = rng.integers(0, 70, dst.size)  # with loops and parallel edges
+        weight = rng.integers(1, 99, dst.size)
+        g = weft.Graph.from_edges(src, dst, num_vertices=70, weight=weight)
+        chosen = weft.Config(format=text if text != "cr2" else f"cr2({bits})", schedule="vertex")
+        states = [h.state(total=weft.full(0)) for h in (g, g.to("emulated"))]
+        g.run(add, states[0])
+        g.to("emulated").run(add, states[1], config=chosen)
+        np.testing.assert_array_equal(states[1].total, states[0].total)
+
+
 def test_wide_entries_are_read(monkeypatch):
     monkeypatch.setattr(expand, "NUMBER_BITS", 2)  # so that few rows need the wide ones
     g = weft.generators.planted(120, 30, 14, seed=4)

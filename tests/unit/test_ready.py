@@ -81,8 +81,24 @@ def test_columns_configurations_and_tuning_are_looked_at(found):
     remembered.forget_remembered()
     check(g, 0, weft.bfs(g, 0))
     g.vertex["mark"] = np.zeros(g.num_vertices)
-    check(g, 0, weft.bfs(g, 0))
-    assert found == [False, False, True, True, False, True, False]  # with a column nobody asks
+    for _ in range(2):
+        check(g, 0, weft.bfs(g, 0))
+    assert found == [False, False, True, True, False, True, False, False, True]
+
+
+def test_programs_that_use_columns_go_the_whole_way(found):
+    @weft.edge(into="level", reduce=weft.min)
+    def advance(u, v, e):
+        return u.level + u.height
+
+    g = weft.generators.path(4)
+    g.vertex["height"] = np.array([1, 2, 3, 4])
+    for height in (1, 5):
+        g.vertex["height"] = np.array([height, 2, 3, 4])
+        for _ in range(2):
+            state = g._iterate_from(advance, 0, None, level=weft.full(99).but(0, 0))
+            assert state.level.tolist() == [0, height, height + 2, height + 5]
+    assert found == [False, None, None, None]
 
 
 def test_other_orders_and_formats_are_ready_too(found):

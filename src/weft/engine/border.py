@@ -94,6 +94,11 @@ def cross(request: Request) -> tuple[Request, Crossing]:
     return inner, crossing
 
 
+def used_fields(program: Program) -> set[str]:
+    """Return the fields that a program uses, columns of the vertices among them."""
+    return _names(program)[0]
+
+
 def users_fields(request: Request) -> dict[str, Any]:
     """Return the fields of a request over an arranged topology in the user's order."""
     numbering = request.topology.numbering

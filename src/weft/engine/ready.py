@@ -9,7 +9,7 @@ changed since without being another version is compared: the columns, the store 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from weft.backends.planning import asked_of, known_form
 from weft.config import Config
 from weft.engine import profile, watching
-from weft.engine.border import users_fields
+from weft.engine.border import used_fields, users_fields
 from weft.engine.remembered import changes
 from weft.engine.run import make_options, old_names, run_again
 from weft.engine.state import Full, State, make_state
@@ -92,12 +92,16 @@ def is_watched() -> bool:
 
 def keep(
     version: Any, functions: Any, given: Config | None, config: Config, program: Program,
-    held: Topology, kinds: tuple[Any, ...],
+    held: Topology, fields: Iterable[str], kinds: tuple[Any, ...],
 ) -> None:  # fmt: skip
-    """Keep a program that ran from a frontier of one vertex over a topology."""
+    """Keep a program that ran from a frontier of one vertex over a topology.
+
+    `fields` are those of its state: it must use no column of the vertices.
+    """
     options: dict[str, Any] | None = None
+    own = used_fields(program) <= set(fields)
     # Runs by changes are put together otherwise.
-    if not old_names(program) and held.num_vertices > 0 and not config.change_driven:
+    if own and not old_names(program) and held.num_vertices > 0 and not config.change_driven:
         options = make_options(config, held) | {"report": None}
         asking = Request(program, held, {}, {}, _no_column, {}, options=options)
         options["asked"] = asked_of(asking)
@@ -109,10 +113,13 @@ def keep(
     )
 
 
-def kinds_of(fields: Mapping[str, Full], columns: dict[str, Any], topology: Topology) -> Any:
-    """Return what of first values and edge columns decides about a program."""
+def kinds_of(
+    topology: Topology, fields: Mapping[str, Full], *columns: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return what of first values and of columns decides about a program."""
     dtypes = [what.settled(name, topology)[0] for name, what in fields.items()]
-    return (*dtypes, *[(name, array.dtype, array.shape[1:]) for name, array in columns.items()])
+    told = [(n, a.dtype, a.shape[1:]) for some in columns for n, a in some.items()]
+    return (*dtypes, *told)
 
 
 def _no_column(name: str, direction: str) -> Any:

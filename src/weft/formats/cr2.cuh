@@ -78,8 +78,12 @@ struct RegularRows {
         return static_cast<i64>(load_constant(vertices + row));
     }
     WEFT_DEVICE i64 target(i64 slot, i64 row) const {
+        return target_from(slot, row, row < near_rows ? vertex(row) : 0);
+    }
+    // The same where the vertex of the row is known.
+    WEFT_DEVICE i64 target_from(i64 slot, i64 row, i64 v) const {
         if (row >= near_rows) return static_cast<i64>(load_constant(far + (slot - near_slots)));
-        const i64 first = vertex(row) >> bits << bits;
+        const i64 first = v >> bits << bits;
         if (bits <= 8) return first + static_cast<i64>(load_constant(near + slot));
         const auto* numbers = reinterpret_cast<const unsigned short*>(near);
         return first + static_cast<i64>(load_constant(numbers + slot));
@@ -88,22 +92,27 @@ struct RegularRows {
     // Rows of four slots and more begin at a multiple of four of their side.
     WEFT_DEVICE bool four_targets(i64 slot, i64 row, i64 (&targets)[4]) const {
         const bool inside = row < near_rows;
+        if ((inside ? slot : slot - near_slots) % 4 != 0) return false;
+        four_from(slot, row, inside ? vertex(row) : 0, targets);
+        return true;
+    }
+    // The same where they are known to lie so, and the vertex of the row is known.
+    WEFT_DEVICE void four_from(i64 slot, i64 row, i64 v, i64 (&targets)[4]) const {
+        const bool inside = row < near_rows;
         const i64 at = inside ? slot : slot - near_slots;
-        if (at % 4 != 0) return false;
         if (!inside) {
             load_four(far + at, targets);
-            return true;
+            return;
         }
         u64 word = 0;
         if (bits <= 8) word = load_constant(reinterpret_cast<const u32*>(near + at));
         else word = load_constant(reinterpret_cast<const u64*>(near + 2 * at));
-        const i64 first = vertex(row) >> bits << bits;
+        const i64 first = v >> bits << bits;
         const u32 width = bits <= 8 ? 8 : 16;
         WEFT_UNROLL(4)
         for (u32 k = 0; k < 4; ++k) {
             targets[k] = first + static_cast<i64>(word >> (k * width) & ((u64(1) << width) - 1));
         }
-        return true;
     }
 
  private:
@@ -185,6 +194,54 @@ struct ExpandedRows : BareRows<Vertex> {
                 static_cast<i64>(load_constant(begins + v + 1))};
     }
 
+    // The arcs of a vertex: an entry tells the length of its row, and the vertex is known. Rows of
+    // four and more come by fours, so that their slots stay multiples of four.
+    struct Arcs {
+        const ExpandedRows& list;
+        i64 vertex;
+        i64 at;
+        i64 last;
+        i64 present;  // row
+        i64 slot;     // of it, the next one
+        u32 left;     // slots of it
+        WEFT_DEVICE bool more() const { return left != 0 || at < last; }
+        WEFT_DEVICE bool next_four(i64& row, i64& first, i64 (&targets)[4]) {
+            enter();
+            if (left < 4) return false;
+            row = present;
+            first = slot;
+            list.four_from(slot, row, vertex, targets);
+            left -= 4;
+            slot += 4;
+            return true;
+        }
+        WEFT_DEVICE bool next(i64& row, i64& first) {
+            enter();
+            if (left == 0 || left >= 4) return false;
+            row = present;
+            first = slot++;
+            --left;
+            return true;
+        }
+        WEFT_DEVICE i64 target(i64 row, i64 first) const {
+            return list.target_from(first, row, vertex);
+        }
+
+     private:
+        // The next row, at the end of one.
+        WEFT_DEVICE void enter() {
+            if (left != 0 || at >= last) return;
+            const u64 entry = list.entry(at++);
+            present = list.number(entry);
+            slot = list.begin(present);
+            left = 1u << static_cast<u32>(entry >> list.number_bits() & 7);
+        }
+    };
+    WEFT_DEVICE Arcs arcs(i64 v) const {
+        return {*this, v, static_cast<i64>(load_constant(begins + v)),
+                static_cast<i64>(load_constant(begins + v + 1)), 0, 0, 0};
+    }
+
     WEFT_DEVICE i64 row_of(i64 v, i64 k) const {
         const i64 at = static_cast<i64>(load_constant(begins + v)) + k;
         return at < static_cast<i64>(load_constant(begins + v + 1)) ? number(entry(at)) : -1;
@@ -209,6 +266,8 @@ struct ExpandedRows : BareRows<Vertex> {
     }
 };
 
+template <class Vertex>
+constexpr bool lists_arcs<ExpandedRows<Vertex>> = true;
 template <class Vertex>
 constexpr bool by_fours<BareRows<Vertex>> = true;
 template <class Vertex>

@@ -55,6 +55,12 @@
 //   four_targets(slot, row, targets)    the far ends of four slots of a row from one on, by few loads;
 //                                       false, and nothing, where they do not lie as is needed
 //
+// A format for which `lists_arcs` is true also has
+//
+//   arcs(vertex)              all arcs of a vertex, whatever rows they are in: with more(),
+//                             next_four(row, slot, targets) and next(row, slot), which are false
+//                             where the next arcs are not four of a row, or are, and target(row, slot)
+//
 // Schedules know rows alone; visitors ask for their vertices.
 //
 // *Rows* are the rows to visit: size() places, of which row(i) is the row at place i, or -1 where
@@ -126,6 +132,9 @@ constexpr bool has_classes = false;
 
 template <class Format>
 constexpr bool by_fours = false;
+
+template <class Format>
+constexpr bool lists_arcs = false;
 
 template <class Format>
 constexpr bool foresees = false;
