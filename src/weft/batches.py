@@ -126,9 +126,12 @@ class Parts:
                 f"{(count, *feature)}, one per edge, or {feature}, one for all."
             )
         fits = values.dtype.kind in _HELD_BY[column.dtype.kind]
-        cast = values.astype(column.dtype) if fits else values
+        with np.errstate(over="ignore"):
+            cast = values.astype(column.dtype) if fits else values
         if fits and column.dtype.kind in "iu":
             fits = all_true(cast == values)
+        elif fits and column.dtype.kind == "f":  # rounded, but finite where they were
+            fits = all_true((abs(cast) != np.inf) | (abs(values) == np.inf))
         if not fits:
             raise GraphError(
                 f"edge column {name!r} is {column.dtype}, but was given values of "
@@ -158,6 +161,12 @@ def place_ends(
     """
     ends = [end_array("src", src), end_array("dst", dst)]
     if labels is None:
+        for name, end in zip(("src", "dst"), ends, strict=True):
+            if end.size and end.dtype.kind not in "iu":
+                raise GraphError(
+                    f"{name} has the dtype {end.dtype}, but the vertices have no labels. Expected "
+                    "their numbers, which are integers."
+                )
         return ends[0], ends[1], None
     unknown: list[Array] = []
     for place, end in enumerate(ends):

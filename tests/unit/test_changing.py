@@ -353,6 +353,11 @@ def test_weights_to_remove_are_compared_in_the_dtype_of_the_column():
     whole = weft.Graph.from_edges([0], [1], [2])
     with pytest.raises(GraphError, match=r"int64, but was given values of float64"):
         whole.remove_edges([0], [1], 2.5)
+    endless = weft.Graph.from_edges([0], [1], np.array([np.inf], np.float32))
+    with pytest.raises(GraphError, match=r"float32, but was given values of float64"):
+        endless.remove_edges([0], [1], 1e300)
+    assert endless.remove_edges([0], [1], np.inf).num_edges == 0
+    assert endless.add_edges([1], [0], -np.inf).edge["weight"].tolist() == [np.inf, -np.inf]
 
 
 # -- what is missing -----------------------------------------------------------------------------
@@ -385,8 +390,9 @@ def test_pairs_are_checked(change):
     change = getattr(weft.Graph.from_edges([0], [1]), change)
     with pytest.raises(GraphError, match="differ in length: got 2 and 1"):
         change([0, 1], [1])
-    with pytest.raises(GraphError, match="dtype float64"):
-        change([0.5], [1])
+    for src in ([0.5], ["a"]):
+        with pytest.raises(GraphError, match="src has the dtype .* no labels. Expected .*integers"):
+            change(src, [1])
     with pytest.raises(GraphError, match="2 dimensions"):
         change([[0]], [[1]])
 
