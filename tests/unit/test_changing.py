@@ -391,7 +391,7 @@ def test_pairs_are_checked(change):
     with pytest.raises(GraphError, match="differ in length: got 2 and 1"):
         change([0, 1], [1])
     for src in ([0.5], ["a"]):
-        with pytest.raises(GraphError, match="src has the dtype .* no labels. Expected .*integers"):
+        with pytest.raises(GraphError, match=r"src has the dtype .* no labels.*integers"):
             change(src, [1])
     with pytest.raises(GraphError, match="2 dimensions"):
         change([[0]], [[1]])
