@@ -28,7 +28,7 @@ from weft.engine.state import full
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir import monoids
-from weft.learning.inputs import REAL, check_finite, check_weights, vertex_features, weight_of
+from weft.learning.inputs import REAL, check_column, check_weights, vertex_features, weight_of
 from weft.program import vertex
 from weft.tensors import read_tensor
 
@@ -113,7 +113,7 @@ def gcn_propagate(
         raise ConfigError(unknown("aggregation", aggregation, AGGREGATIONS))
     if weight is not None:
         check_weights(g, weight, ((),))
-        _check_weights_positive(g, weight)
+        check_column(g, weight, negative=False)
     if not _is_tensor(x):
         return _propagated(g, vertex_features(g, x, "x"), aggregation, weight, transposed, config)
     if np.dtype(str(x.dtype).removeprefix("torch.")) not in REAL:
@@ -125,15 +125,6 @@ def gcn_propagate(
         return sys.modules["torch"].from_dlpack(found)
 
     return _differentiable(apply, x)
-
-
-def _check_weights_positive(g: Graph, weight: str) -> None:
-    """Raise unless all weights are finite and from 0 on; a column is looked through once."""
-    column = g.edge.storage(weight)
-    if column.size:
-        least, largest = g.edge.extent(weight)
-        if not (least >= 0 and largest < np.inf):
-            check_finite(column, f"edge column {weight!r}", negative=False)
 
 
 def _propagated(

@@ -27,7 +27,7 @@ from weft.errors import ConfigError
 from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
-from weft.learning.inputs import check_count, check_real
+from weft.learning.inputs import check_count, check_real, number_of
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
@@ -96,15 +96,18 @@ def fastrp(
     kind = check_real(np.float32, dtype)
     if k > 1024:
         raise ConfigError(f"dimension={k} is too large. Expected 1 to 1024.")
-    if not len(weights) or not np.isfinite(np.asarray(weights, float)).all():
+    rounds = [number_of(weight) for weight in weights] if np.iterable(weights) else []
+    if not rounds or not np.isfinite(rounds).all():
         raise ConfigError(
             f"weights={weights!r} are no weights. Expected a finite number per round."
         )
+    power = number_of(degree_power)
+    if not np.isfinite(power):
+        raise ConfigError(f"degree_power={degree_power!r} is no power. Expected a finite number.")
     state = g.state(
-        x=_projection(g, k, float(degree_power), seed, kind), embedding=full(0, kind, k),
-        importance=scalar(0.0),
-    )  # fmt: skip
-    for weight in weights:
+        x=_projection(g, k, power, seed, kind), embedding=full(0, kind, k), importance=scalar(0.0)
+    )
+    for weight in rounds:
         state.importance = weight
         g.run(average, state, config=config)
     return state.embedding

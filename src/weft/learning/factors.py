@@ -34,8 +34,10 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.learning.inputs import (
+    check_column,
     check_count,
     check_finite,
+    check_positive,
     check_real,
     check_tolerance,
     vertex_features,
@@ -196,14 +198,12 @@ def als(
     kind = check_real(np.float64, dtype)
     if k > 64:
         raise ConfigError(f"k={k} is too large to solve for. Expected 1 to 64.")
-    if not ridge > 0:
-        raise ConfigError(f"ridge={ridge!r} is out of range. Expected a positive number.")
-    if implicit is not None and not implicit > 0:
-        raise ConfigError(f"implicit={implicit!r} is out of range. Expected a positive number.")
+    ridge = check_positive("ridge", ridge)
+    implicit = None if implicit is None else check_positive("implicit", implicit)
     check_count("max_sweeps", max_sweeps)
-    check_tolerance("tol", tol)
+    tol = check_tolerance("tol", tol)
     sides = _sides(g, users)
-    _check_ratings(g, implicit is not None)
+    check_column(g, "weight", negative=implicit is None)
     state = g.state(
         factor=_begin(g, k, start, seed, kind), side=full(0, np.int8), error=scalar(0.0),
         weight=scalar(0.0),
@@ -214,9 +214,9 @@ def als(
     direction = "both" if g.directed else "in"
     measure = measuring(implicit, kind)
     if implicit is None:
-        refit = refitting(direction, float(ridge), kind)
+        refit = refitting(direction, ridge, kind)
     else:
-        refit = refitting_implicit(direction, float(implicit), kind)
+        refit = refitting_implicit(direction, implicit, kind)
     errors: list[float] = []
     converged = False
     if implicit is None and not track:
@@ -227,7 +227,7 @@ def als(
             g.iterate(in_turn(refit), state, max_iter=2, config=config)
         else:
             for side, other in (sides, sides[::-1]):
-                _run_scaled(g, refit, state, side, other, float(ridge), config)
+                _run_scaled(g, refit, state, side, other, ridge, config)
         if not track:
             continue
         g.run(measure, state, config=config)
@@ -279,11 +279,6 @@ def _sides(g: Graph, users: Any) -> tuple[Any, Any]:
 
 def _rated(g: Graph) -> Any:
     return (g.out_degree > 0) | (g.in_degree > 0)
-
-
-def _check_ratings(g: Graph, counts: bool) -> None:
-    if g.weighted:
-        check_finite(g.edge.storage("weight"), "weight", negative=not counts)
 
 
 def _begin(g: Graph, k: int, start: Any, seed: int, dtype: np.dtype[Any]) -> Any:

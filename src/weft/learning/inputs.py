@@ -26,7 +26,10 @@ def vertex_features(
     float32 stays float32; everything else becomes float64, unless a dtype is given. The array may
     be the caller's own, and must not be written to.
     """
-    array = as_array(values)
+    try:
+        array = as_array(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what} is no array of numbers: {error}") from None
     n = g.num_vertices
     least = 2 if vectors else 1
     if not least <= array.ndim <= 2 or array.shape[0] != n or 0 in array.shape[1:]:
@@ -36,7 +39,7 @@ def vertex_features(
             f"{'a vector' if vectors else 'a number or a vector'} for each vertex."
         )
     if array.dtype.kind not in "biuf":
-        raise GraphError(f"{what} has dtype {array.dtype}. Expected numbers.")
+        raise GraphError(f"{what} has dtype {array.dtype}. Expected real numbers.")
     kind = check_real(array.dtype if array.dtype == np.float32 else np.float64, dtype)
     return array.astype(kind, copy=False)
 
@@ -67,18 +70,36 @@ def check_finite(array: Array, what: str, *, negative: bool = True) -> None:
     )
 
 
+def number_of(value: Any) -> float:
+    """Return a value as a float, NaN if it is no number."""
+    try:
+        return float("nan") if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
 def check_fraction(name: str, value: float) -> float:
     """Return a number from 0 to 1."""
-    if not 0 <= value <= 1:
+    number = number_of(value)
+    if not 0 <= number <= 1:
         raise ConfigError(f"{name}={value!r} is out of range. Expected 0 to 1.")
-    return float(value)
+    return number
 
 
 def check_tolerance(name: str, value: float) -> float:
     """Return a number from 0 on."""
-    if not value >= 0:
+    number = number_of(value)
+    if not number >= 0:
         raise ConfigError(f"{name}={value!r} is not a tolerance. Expected a number from 0 on.")
-    return float(value)
+    return number
+
+
+def check_positive(name: str, value: float) -> float:
+    """Return a finite number above 0."""
+    number = number_of(value)
+    if not 0 < number < np.inf:
+        raise ConfigError(f"{name}={value!r} is out of range. Expected a positive number.")
+    return number
 
 
 def check_count(name: str, value: int, least: int = 0) -> int:
@@ -103,6 +124,20 @@ def check_weights(g: Graph, name: str, shapes: tuple[tuple[int, ...], ...]) -> t
         listed = " or ".join(str(s) for s in dict.fromkeys(shapes))
         raise FieldError(f"edge column {name!r} has shape {shape} per edge. Expected {listed}.")
     return shape
+
+
+def check_column(g: Graph, name: str, *, negative: bool = True) -> None:
+    """Raise unless all numbers of an edge column are finite, and none negative where told so.
+
+    A column is looked through once for each array that is assigned.
+    """
+    if name == "weight" and not g.weighted:
+        return
+    column = g.edge.storage(name)
+    if column.size:
+        least, largest = g.edge.extent(name)
+        if not ((-np.inf < least if negative else least >= 0) and largest < np.inf):
+            check_finite(column, f"edge column {name!r}", negative=negative)
 
 
 def weight_of(e: Any, name: str, dtype: Any) -> Any:

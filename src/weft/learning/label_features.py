@@ -25,6 +25,7 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.learning.inputs import (
+    check_column,
     check_end,
     check_finite,
     check_fraction,
@@ -105,7 +106,7 @@ def label_propagation_features(
     seeds
         The vertices that keep what they start with: a mask, or vertex numbers. None by default.
     weight
-        The edge column with the weights: a number per edge, or one per property.
+        The edge column with the weights from 0 on: a number per edge, or one per property.
     on_unconverged
         ``"raise"``, or ``"return"`` to take what there is after `max_iter` iterations.
     config
@@ -123,7 +124,7 @@ def label_propagation_features(
     ConfigError
         If an option is out of range.
     GraphError
-        If the labels or seeds do not fit the graph.
+        If the labels or seeds do not fit the graph, or a label or weight is negative or not finite.
     FieldError
         If the weights do not fit the properties.
 
@@ -145,6 +146,7 @@ def label_propagation_features(
     ]
     dtype = np.result_type(*given)
     shape = check_weights(g, weight, ((), (len(given),)))
+    check_column(g, weight, negative=False)
     names = tuple(f"labels_{p}" for p in range(len(given)))
     fields: dict[str, Any] = {n: _scaled(a, dtype) for n, a in zip(names, given, strict=True)}
     if seeds is not None:

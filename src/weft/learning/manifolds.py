@@ -24,7 +24,9 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.learning.inputs import (
+    check_column,
     check_end,
+    check_finite,
     check_fraction,
     check_tolerance,
     check_weights,
@@ -85,7 +87,8 @@ def manifold_ranking(
     max_iter
         The largest number of iterations.
     weight
-        The edge column with the weights: a number per edge for all features, or one per feature.
+        The edge column with the weights from 0 on: a number per edge for all features, or one per
+        feature.
         A feature without weight at a vertex gets nothing from the neighbours.
     on_unconverged
         ``"raise"``, or ``"return"`` to take the scores after `max_iter` iterations as they are.
@@ -104,7 +107,8 @@ def manifold_ranking(
     ConfigError
         If an option is out of range.
     GraphError
-        If the starting scores do not fit the graph.
+        If the starting scores do not fit the graph or are not finite, or a weight is negative or
+        not finite.
     FieldError
         If the weights do not fit the scores.
 
@@ -121,7 +125,9 @@ def manifold_ranking(
     check_end(on_unconverged)
     begin = vertex_features(g, start, "start")
     features = begin.shape[1:]
+    check_finite(begin, "start")
     shape = check_weights(g, weight, ((), features))
+    check_column(g, weight, negative=False)
     state = g.state(start=begin, score=begin, share=full(0, begin.dtype, shape))
     own, told = tolerances(config, tol)
     weigh, spread = ranking(weight, alpha, own, begin.dtype)

@@ -28,7 +28,9 @@ from weft.graph import Graph
 from weft.ir import functions as fn
 from weft.ir import monoids
 from weft.learning.inputs import (
+    check_column,
     check_end,
+    check_finite,
     check_tolerance,
     check_weights,
     settle,
@@ -105,7 +107,7 @@ def multimodal(
     ConfigError
         If an option is out of range.
     GraphError
-        If the features do not fit the graph.
+        If the features do not fit the graph, or they or the weights are not finite.
     FieldError
         If the weights do not fit `alpha`.
 
@@ -123,8 +125,10 @@ def multimodal(
     tol = check_tolerance("tol", tol)
     check_end(on_unconverged)
     begin = vertex_features(g, start, "start")
+    check_finite(begin, "start")
     mixture = _mixture(alpha)
     shape = check_weights(g, weight, ((mixture.size,),) + (((),) if mixture.size == 1 else ()))
+    check_column(g, weight)
     state = g.state(start=begin, mode=begin, alpha=parameter(mixture, begin.dtype))
     own, told = tolerances(config, tol)
     step = mixing(weight, shape != (), own, begin.dtype)
@@ -134,8 +138,12 @@ def multimodal(
 
 
 def _mixture(alpha: Any) -> Array:
-    mixture = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
-    inside = mixture.ndim == 1 and bool((mixture >= 0).all()) and mixture.sum() <= 1 + 1e-9
+    try:
+        mixture = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+    except (TypeError, ValueError):
+        mixture = np.empty(0)
+    some = mixture.ndim == 1 and mixture.size > 0
+    inside = some and bool((mixture >= 0).all()) and mixture.sum() <= 1 + 1e-9
     if not inside:
         raise ConfigError(
             f"alpha={alpha!r} is no mixture. Expected a number from 0 on for each modality, "
