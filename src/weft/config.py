@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
@@ -71,6 +71,9 @@ SIDES = ("push", "pull", "gather")
 """How a sweep goes: a push, a pull of an edge function, or the gather of a vertex function."""
 BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
 """Fields that may be chosen apart for each side."""
+OF_PULLS = ("bitmap", "bytemap", "reverse_queue", "state")
+INPUTS = {"push": ("queue", "bitmap", "bytemap"), "pull": OF_PULLS, "gather": OF_PULLS}
+"""What each side can start from."""
 NARROW = "narrow"
 """Beside the sides of `schedule`: a push from a frontier so narrow that one cluster runs it."""
 
@@ -265,14 +268,12 @@ class Config:
         for name, choices in CHOICES.items():
             for value in each_choice(getattr(self, name)):
                 _check_choice(name, value, choices)
+        _check_inputs(self.frontier_in)
         for name, (least, most, step) in RANGES.items():
             _check_range(name, getattr(self, name), least, most, step)
         _check_delta(self.delta)
         off = (self.passes_off,) if isinstance(self.passes_off, str) else self.passes_off
-        object.__setattr__(self, "passes_off", frozenset(off))
-        for name in frozenset(off):
-            if name not in PASSES:
-                raise ConfigError(unknown("passes_off", name, PASSES))
+        object.__setattr__(self, "passes_off", _check_passes(off))
 
     def options(self) -> dict[str, Any]:
         """Return the fields as a dictionary."""
@@ -300,6 +301,24 @@ def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     # True is 1 and 2.0 is 2 to Python, but not to a reader.
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ConfigError(unknown(name, value, choices))
+
+
+def _check_inputs(chosen: object) -> None:
+    for side, kind in chosen.items() if isinstance(chosen, BySide) else ():
+        if kind is not None and kind not in INPUTS[side]:
+            raise ConfigError(
+                f"frontier_in={{{side!r}: {kind!r}}} is not possible. "
+                f"Expected for a {side} one of {listed(INPUTS[side])}."
+            )
+
+
+def _check_passes(off: object) -> frozenset[str]:
+    if not isinstance(off, Iterable):
+        raise ConfigError(f"passes_off={off!r} is not a list. Expected some of {listed(PASSES)}.")
+    for name in (names := tuple(off)):
+        if name not in PASSES:
+            raise ConfigError(unknown("passes_off", name, PASSES))
+    return frozenset(names)
 
 
 def _check_range(name: str, value: object, least: int, most: int | None, step: int) -> None:

@@ -83,6 +83,10 @@ def test_every_listed_value_is_taken(name, value):
         ("schedule", {"push": 3}, r"is not a name"),
         ("schedule", {}, r"chooses nothing. Expected some of 'push', 'pull', 'gather'"),
         ("frontier_in", {"push": "quue"}, r"Did you mean 'queue'\?"),
+        ("frontier_in", {"push": "state"}, r"a push one of 'queue', 'bitmap', 'bytemap'\."),
+        ("frontier_in", {"pull": "queue"}, r"a pull one of 'bitmap', 'bytemap', 'reverse_queue'"),
+        ("passes_off", 3, r"Expected some of 'constant_folding'"),
+        ("passes_off", [["early_exit"]], r"Expected one of 'constant_folding'"),
     ],
 )
 def test_what_is_refused_says_what_is_possible(name, value, words):

@@ -16,6 +16,7 @@ from weft.config import (
     BY_SIDE,
     CHOICES,
     GPU_ONLY,
+    INPUTS,
     NARROW,
     PASSES,
     RANGES,
@@ -404,8 +405,7 @@ def _turns(traits: Traits) -> bool:
 def _of_side(name: str, side: str, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the values that a side knows."""
     if name == "frontier_in":
-        unknown = ("reverse_queue", "state") if side == "push" else ("queue",)
-        return tuple(value for value in values if value not in unknown)
+        return tuple(value for value in values if value is None or value in INPUTS[side])
     return tuple(values)
 
 
