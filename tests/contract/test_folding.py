@@ -12,7 +12,7 @@ from oracle import run_interpreted
 
 @weft.vertex
 def collect(v):
-    v.near = v.gather(lambda u, e: u.x, weft.sum) % 7 + v.old.x
+    v.near = v.gather(lambda u, e: u.x, weft.sum) % 7 + v.old.x + v.in_degree
     v.x = v.x + v.near
 
 
@@ -23,10 +23,9 @@ def halve(v):
     weft.reduce("most", v.x, weft.max)
 
 
-@weft.vertex
+@weft.vertex(active=lambda v, old: v.x % 2 == v.in_degree - old.in_degree + 1)
 def odd_alone(v):
     v.count = v.count + v.pair[0]
-    return v.x % 2 == 1
 
 
 @weft.vertex

@@ -90,9 +90,10 @@ def _output(kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, s
     if step.active is not None:
         after = kernel.site()
         after.index["before"] = "v"
-        for (kind, _, name), operand in site.known.items():  # by functions before it in a fold
-            after.known[(kind, "v", name)] = operand
-            after.known[(kind, "before", name)] = operand
+        # By functions before it in a fold; and what was loaded with the row, also without a name.
+        for (kind, _, *name), operand in site.known.items():
+            after.known[(kind, "v", *name)] = operand
+            after.known[(kind, "before", *name)] = operand
         kept = block_facts(step.active).old & kernel.options.kept_old
         for name, (_, operand) in renderer.stores.items():
             if name in kept:
