@@ -13,9 +13,9 @@ __device__ __forceinline__ void link(int* parent, int a, int b) {
         }
         const bool done = above == low;
         const int higher = __ldcg(parent + (done ? high : above));
+        b = __ldcg(parent + (done ? high : low));
         atomicMin(parent + high, higher);
         a = higher;
-        b = __ldcg(parent + (done ? high : low));
     }
 }
 

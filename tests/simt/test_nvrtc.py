@@ -41,8 +41,8 @@ for number, case in enumerate(CASES):
         EACH.append(pytest.param(*case, other, marks=() if ordinary else pytest.mark.slow))
 
 
-@pytest.mark.parametrize(("name", "choices", "architecture"), EACH)
-def test_generated_code_compiles(compile_cubin, name, choices, architecture):
+def rendered_as(name, choices):
+    """Return the generated code of a program."""
     functions, fields, frontier, options = PROGRAMS[name]
     options = {"mode": "iterate", **options}
     edges = options.pop("edges", None)
@@ -51,10 +51,21 @@ def test_generated_code_compiles(compile_cubin, name, choices, architecture):
         edge_state=None if edges is None else G.edge_state(**edges),
         options={"registries": Registries, **choices}, **options,
     )  # fmt: skip
-    rendered = compile_program(request)[0].rendered
+    return compile_program(request)[0].rendered
+
+
+@pytest.mark.parametrize(("name", "choices", "architecture"), EACH)
+def test_generated_code_compiles(compile_cubin, name, choices, architecture):
+    rendered = rendered_as(name, choices)
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, architecture)
     assert code.startswith(b"\x7fELF")
     # Decisions are inlined: each that stands twice is compiled twice.
     assert rendered.source.count("ready(t);") == 1
     loop = rendered.headers["machine.cuh"].split("void drive(")[1].split("void run_alone(")[0]
     assert loop.count("step_forward<Program>(") == 1
+
+
+def test_targets_of_two_windows_are_under_way():
+    """Where arcs have nothing to send and a row is one warp's, the warp waits half as often."""
+    assert "u32 windows = 2;" in rendered_as("components", {"schedule": "warp"}).source
+    assert "u32 windows = 1;" in rendered_as("components", {"schedule": "strict"}).source

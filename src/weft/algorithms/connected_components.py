@@ -46,8 +46,9 @@ def link(parent: Any, a: Any, b: Any) -> None:
         )
         done = above == low  # then both next values are read where `high` was just hooked
         higher = parent.at(fn.where(done, high, above)).load()
+        lower = parent.at(fn.where(done, high, low)).load()  # both are under way at once
         parent.at(high).min(higher)  # path halving: who comes this way later climbs less
-        return higher, parent.at(fn.where(done, high, low)).load()
+        return higher, lower
 
     fn.while_loop(lambda a, b: a != b, climb, a, b)
 

@@ -379,6 +379,9 @@ def push_visitor(
     parted = sweep.mode == "once" and update is push_update and can_part(kernel, step)
     if visitor.message and not parted:
         visitor.windows = BATCH
+    elif sweep.mode == "effects" and side and "common" not in sweep.facts.ops:
+        # Nothing to send, but targets to wait for.
+        visitor.windows = PAIRS if chosen.schedule.rows == "whole" else 1
 
     def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         if parted:
