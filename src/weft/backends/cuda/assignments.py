@@ -91,9 +91,9 @@ def _output(kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, s
         after = kernel.site()
         after.index["before"] = "v"
         # By functions before it in a fold; and what was loaded with the row, also without a name.
-        for (kind, _, *name), operand in site.known.items():
-            after.known[(kind, "v", *name)] = operand
-            after.known[(kind, "before", *name)] = operand
+        for (kind, _, *which), operand in site.known.items():
+            after.known[(kind, "v", *which)] = operand
+            after.known[(kind, "before", *which)] = operand
         kept = block_facts(step.active).old & kernel.options.kept_old
         for name, (_, operand) in renderer.stores.items():
             if name in kept:
