@@ -105,6 +105,18 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
+def expected(names: Iterable[object]) -> str:
+    """Return "Expected one of 'a', 'b'", or that there is none.
+
+    Examples
+    --------
+    >>> expected(["a", "b"]), expected([])
+    ("Expected one of 'a', 'b'", 'There is none yet')
+    """
+    text = listed(names)
+    return f"Expected one of {text}" if text else "There is none yet"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known name closest to `name`, or nothing."""
     match = difflib.get_close_matches(name, list(known), n=1)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from weft.errors import TraceError, listed, nearest, unknown
+from weft.errors import TraceError, expected, listed, nearest, unknown
 from weft.ir.builder import Builder, fail
 from weft.ir.calls import check_takes, parameters_of
 from weft.ir.expr import Expr, node
@@ -314,7 +314,7 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
             known = [*builder.scalars, *builder.parameters]
             raise fail(
                 f"{_name(function)} asks for {name!r}, which is not a scalar of the state. "
-                f"Expected one of {listed(known) or 'none'}; declare it with "
+                f"{expected(known)}; declare it with "
                 f"g.state({name}=weft.scalar(...)) or weft.parameter(...).{nearest(name, known)}"
             )
     return arguments

@@ -12,7 +12,7 @@ import numpy as np
 from weft.devices import Device, as_array, device_of, is_device_array, move, to_host
 from weft.engine.starting import evaluate_on_device
 from weft.engine.values import check_holds
-from weft.errors import FieldError, listed, nearest
+from weft.errors import FieldError, expected, nearest
 from weft.filling import fill
 from weft.ir import types
 from weft.ir.builder import Builder, fail
@@ -216,8 +216,7 @@ class State:
             return self.parameters[name]
         known = self._names()
         raise FieldError(
-            f"the state has no field {name!r}. Expected one of {listed(known) or 'none'}."
-            f"{nearest(name, known)}"
+            f"the state has no field {name!r}. {expected(known)}.{nearest(name, known)}"
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -253,8 +252,8 @@ class State:
         else:
             known = self._names()
             raise FieldError(
-                f"the state has no field {name!r} to assign. Expected one of "
-                f"{listed(known) or 'none'}; declare fields in g.state(...).{nearest(name, known)}"
+                f"the state has no field {name!r} to assign. {expected(known)}; declare fields in "
+                f"g.state(...).{nearest(name, known)}"
             )
 
     def __repr__(self) -> str:

@@ -444,14 +444,13 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
 
 def reduce(name: str, value: Any, monoid: Monoid) -> None:
     """Combine a value of every vertex or arc of this step into the scalar `name` of the state."""
-    from weft.errors import listed, nearest
+    from weft.errors import expected, nearest
 
     builder = tracing.current()
     dtype = builder.scalars.get(name)
     if dtype is None:
         raise fail(
-            f"the state has no scalar {name!r}. Expected one of "
-            f"{listed(builder.scalars) or 'none'}; declare it with "
+            f"the state has no scalar {name!r}. {expected(builder.scalars)}; declare it with "
             f"g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"
         )
     check_monoid(monoid)

@@ -267,7 +267,26 @@ class Vertex(_Proxy):
         direction: str = "in",
         dtype: Any = None,
     ) -> Any:
-        """Combine a message over the in-edges (or "out", or "both"); see `weft.vertex`."""
+        """Combine a message over the in-edges; see `weft.vertex`.
+
+        Parameters
+        ----------
+        function
+            `f(u, e)` returns the message of an edge, or a tuple; u is the far end.
+        monoid
+            How messages combine; a tuple gives one to each message.
+        direction
+            "in", "out" or "both": an edge that runs both ways counts twice.
+        dtype
+            The dtype to combine in; by default that of the messages.
+
+        Returns
+        -------
+        Expr or tuple of Expr
+            Where there is no message the identity: 0 for a sum, 1 for a product, inf or the largest
+            integer for a minimum; 0 of `any` and `mode`; of `argmin` and `argmax` such a key and
+            -1 (0 if it is no signed integer) for what goes with it.
+        """
         if not self._own or self._who != "v":
             raise fail("only v can gather: v.gather(lambda u, e: ..., weft.sum).")
         return gather(function, monoid, direction, dtype)
