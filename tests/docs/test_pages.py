@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.formats import base
+from weft.formats import base as formats
+from weft.schedules import base as schedules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -25,8 +26,9 @@ NOT_RUN = ("pip ", "make ")  # they change the environment
 
 
 @pytest.fixture(autouse=True)
-def _formats_of_pages_are_forgotten(monkeypatch):
-    monkeypatch.setattr(base, "_formats", dict(base.formats()))
+def _what_pages_register_is_forgotten(monkeypatch):
+    monkeypatch.setattr(formats, "_formats", dict(formats.formats()))
+    monkeypatch.setattr(schedules, "_schedules", dict(schedules.schedules()))
 
 
 @dataclass

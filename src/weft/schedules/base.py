@@ -52,7 +52,9 @@ class Schedule:
     name, title
         What users call it, and one line about who takes what.
     struct
-        The CUDA class template in ``<name>.cuh``.
+        The CUDA class template in the header.
+    header
+        Where that is: ``<name>.cuh`` of this folder, unless a path is given.
     phases
         How many phases it has; a barrier over all blocks lies between them.
     rows
@@ -91,27 +93,19 @@ class Schedule:
     sorts_rows: bool = False
     takes_classes: bool = False
     keeps_rows: bool = False
-
-    @property
-    def source(self) -> str:
-        """The text of its CUDA header."""
-        return _text(f"{self.name}.cuh")
+    header: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
-        """The texts of the CUDA headers of this folder that it needs, by name."""
+        """The texts of its own CUDA header and of those of this folder that it needs, by name."""
         found: dict[str, str] = {}
-        wanted = [f"{self.name}.cuh"]
+        wanted = [self.header or f"{self.name}.cuh"]
         while wanted:
-            name = wanted.pop()
-            if name not in found and (HERE / name).is_file():
-                found[name] = _text(name)
-                wanted += re.findall(r'#include "([^"]+)"', found[name])
+            path = HERE / wanted.pop()
+            if path.name not in found and path.is_file():
+                found[path.name] = text = path.read_text(encoding="utf-8")
+                wanted += re.findall(r'#include "([^"]+)"', text)
         return found
-
-
-def _text(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
 
 
 def aligned(nbytes: int) -> int:
