@@ -7,10 +7,13 @@ import pytest
 
 import weft
 from weft.backends.cuda import describing
-from weft.backends.cuda.choices import STATIC_BYTES
+from weft.backends.cuda.choices import STATIC_BYTES, Launching
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
+from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS
 from weft.errors import ConfigError, FieldError, TraceError
+from weft.formats import formats
+from weft.schedules import schedule
 
 
 @weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
@@ -209,8 +212,20 @@ def test_a_gpu_gets_cuda(g, monkeypatch):
     assert told.launches.startswith("1 a run")
     text = str(told)
     assert "60 registers and 16 bytes of local memory (spills) a thread" in text
-    assert "4 blocks a multiprocessor, limited by registers" in text
+    assert run.occupancy == 0.5
+    assert "4 blocks a multiprocessor (occupancy 50%), limited by registers" in text
     assert "launches: 1 a run" in text and "push_0" in text
+
+
+def test_a_profile_tells_what_a_gpu_holds_at_once():
+    how = Launching(grid=528, block=256, shared_bytes=4096, cluster=8, fuse="all")
+    side = Side(schedule("warp"), formats()["csr"])
+    options = Options(("push",), side, side, side)
+    driver = FakeDriver(resources=Resources(60, 16, 600))
+    told = describing.run_facts(H200, driver, how, options, launches=1)
+    assert (told["registers"], told["spilled_bytes"], told["grid"]) == (60, 16, 528)
+    assert (told["blocks_per_multiprocessor"], told["occupancy"]) == (4, 0.5)
+    assert (told["limited_by"], told["launches"]) == ("registers", 1)
 
 
 def test_kernels_follow_fuse(g, monkeypatch):
@@ -315,7 +330,7 @@ def test_a_direction_rule_refuses_no_direction(g):
 )
 def test_the_limit_of_the_grid(registers, shared, block, held, limit):
     resources = Resources(registers, 0, 0)
-    assert describing.limit_of(H200, resources, block, shared, held) == limit
+    assert describing.limit_of(H200.multiprocessor, resources, block, shared, held) == limit
 
 
 def test_too_large_a_bin_is_refused(g, monkeypatch):

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.backends.cuda.choices import Launching, launching
 from weft.backends.cuda.drivers import driver_of
-from weft.backends.cuda.drivers.base import Limits, Resources
+from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.backends.cuda.execute import ALTERNATIONS, Compiled
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, TURN_OF, Rendered
@@ -42,6 +42,8 @@ class KernelFacts:
         Of one block, static and dynamic.
     blocks_per_multiprocessor
         How many blocks a multiprocessor holds at once: a fraction where clusters do not fill it.
+    occupancy
+        The share of the threads that a multiprocessor can hold which these blocks have.
     grid, block, cluster
         Blocks, threads of a block, blocks of a cluster.
     limit
@@ -59,6 +61,7 @@ class KernelFacts:
     block: int
     cluster: int
     limit: str | None
+    occupancy: float | None = None
 
     def __str__(self) -> str:
         cluster = f" in clusters of {self.cluster}" if self.cluster > 1 else ""
@@ -75,8 +78,8 @@ class KernelFacts:
             spills = f"{self.spilled_bytes} bytes of local memory (spills)"
             lines.append(f"  {self.registers} registers and {spills} a thread, {shared}")
         if self.blocks_per_multiprocessor is not None:
-            held = f"{self.blocks_per_multiprocessor:.4g}"
-            lines.append(f"  {held} blocks a multiprocessor, limited by {self.limit}")
+            held = f"{self.blocks_per_multiprocessor:.4g} blocks a multiprocessor"
+            lines.append(f"  {held} (occupancy {self.occupancy:.0%}), limited by {self.limit}")
         return "\n".join(lines)
 
 
@@ -104,14 +107,24 @@ def _describe(
     grid, cluster = (1, 1) if alone else how.grid_of(name)
     cluster = 1 if name == "run_one" else cluster
     shared = how.shared_bytes + (resources.static_shared_bytes if resources is not None else 0)
-    held = limit = None
-    if resources is not None and not alone:
-        held = kernel.blocks_at_once(how.block, how.shared_bytes, cluster) / limits.multiprocessors
-        limit = limit_of(limits, resources, how.block, how.shared_bytes, held)
+    held, occupancy, limit = (None,) * 3 if alone else _held(kernel, how, cluster, limits)
     return KernelFacts(
         name, phases_of(name, rendered), resources and resources.registers,
         resources and resources.spilled_bytes, shared, held, grid, how.block, cluster, limit,
+        occupancy,
     )  # fmt: skip
+
+
+def _held(
+    kernel: Any, how: Launching, cluster: int, limits: Limits
+) -> tuple[float, float, str] | tuple[None, None, None]:
+    """Return how many blocks a multiprocessor holds, their share of its threads, what limits it."""
+    resources, room = kernel.resources(), limits.multiprocessor
+    if resources is None or room is None:
+        return None, None, None
+    held = kernel.blocks_at_once(how.block, how.shared_bytes, cluster) / limits.multiprocessors
+    limit = limit_of(room, resources, how.block, how.shared_bytes, held)
+    return held, held * how.block / room.threads, limit
 
 
 def phases_of(kernel: str, rendered: Rendered) -> tuple[str, ...]:
@@ -123,12 +136,9 @@ def phases_of(kernel: str, rendered: Rendered) -> tuple[str, ...]:
 
 
 def limit_of(
-    limits: Limits, resources: Resources, block: int, shared_bytes: int, held: float
-) -> str | None:
+    room: Multiprocessor, resources: Resources, block: int, shared_bytes: int, held: float
+) -> str:
     """Return what keeps a multiprocessor from holding more blocks than it does."""
-    room = limits.multiprocessor
-    if room is None:
-        return None
     warps = block // WARP
     a_warp = _rounded(resources.registers * WARP, REGISTER_UNIT)
     warps_at_once = room.registers // SCHEDULERS // max(1, a_warp) * SCHEDULERS
@@ -160,10 +170,18 @@ def run_facts(
         "device": limits.name, "grid": how.grid, "block": how.block, "cluster": how.cluster,
         "shared_bytes": how.shared_bytes,
     }  # fmt: skip
-    taken = [module.kernel(name).resources() for name in KERNELS[how.fuse]]
+    kernels = {name: module.kernel(name) for name in KERNELS[how.fuse]}
+    taken = [kernel.resources() for kernel in kernels.values()]
     if all(resources is not None for resources in taken):
         facts["registers"] = max(resources.registers for resources in taken)
         facts["spilled_bytes"] = max(resources.spilled_bytes for resources in taken)
+        # Of the first kernel: on some devices nothing is known about multiprocessors.
+        first = next(iter(kernels))
+        cluster = 1 if first == "run_one" else how.grid_of(first)[1]
+        held, occupancy, limit = _held(kernels[first], how, cluster, limits)
+        if held is not None and occupancy is not None:
+            facts["blocks_per_multiprocessor"] = round(held, 3)
+            facts |= {"occupancy": round(occupancy, 3), "limited_by": limit}
     else:
         facts |= {"registers": "not known", "clock": "counts of the emulation"}
     for name in options.directions:
