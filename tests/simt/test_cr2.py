@@ -8,6 +8,7 @@ import pytest
 import weft
 from agreement import agreed, on_device
 from graphs import AWKWARD
+from weft.engine import border
 from weft.errors import ConfigError
 from weft.formats import choose
 from weft.formats.regular import expand, rows
@@ -52,6 +53,27 @@ def test_algorithms_agree(name, format_):
         want = values_of(algorithm(g, *arguments))
         got = values_of(algorithm(g.to("emulated"), *arguments, config=config))
         np.testing.assert_allclose(got, want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "times"), [("bfs", 1), ("sssp", 2)])
+def test_fields_are_carried_back_behind_the_run(name, times, monkeypatch):
+    """While it is under way, and once more where pairs are unpacked after it."""
+    carried = []
+
+    def carry(*arguments, carry=border._carry):
+        carried.append(arguments)
+        carry(*arguments)
+
+    monkeypatch.setattr(border, "_carry", carry)
+    algorithm, _, choice = CASES[name]
+    config = weft.Config(format="cr2(4)", **choice)
+    g = graphs()[0]
+    there = g.to("emulated")
+    for source in (3, 7):
+        carried.clear()
+        got = values_of(algorithm(there, source, config=config))
+        np.testing.assert_array_equal(got, values_of(algorithm(g, source)))
+    assert len(carried) == times
 
 
 FIELDS = {"least": 10**9, "total": 0}

@@ -6,6 +6,7 @@ what it wrote is copied back. Ids are looked up inside the kernels, which is not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,15 +100,14 @@ def used_fields(program: Program) -> set[str]:
     return _names(program)[0]
 
 
-def users_fields(request: Request) -> dict[str, Any]:
-    """Return the fields of a request over an arranged topology in the user's order."""
+def users_fields(request: Request) -> tuple[dict[str, Any], Callable[[], None]]:
+    """Return new arrays for the fields of a request in the user's order, and what fills them."""
     numbering = request.topology.numbering
     assert numbering is not None
     empty = request.topology.xp.empty
     fields = {name: empty(array.shape, array.dtype) for name, array in request.fields.items()}
     pairs = [(inner, fields[name]) for name, inner in request.fields.items()]
-    _carry(request, numbering.place, pairs)
-    return fields
+    return fields, lambda: _carry(request, numbering.place, pairs)
 
 
 def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:

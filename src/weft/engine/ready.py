@@ -65,10 +65,15 @@ class Ready:
             self.program, held, state.fields, {}, column, state.scalars, frontier,
             options=self.options,
         )  # fmt: skip
-        run_again(request)
+        if place is not None:
+            users, request.follow = users_fields(request)
+            state = State(users, {})
+        outcome = run_again(request)
+        if request.follow is not None and not outcome.followed:
+            request.follow()
         if "form" not in request.options:  # the one that was found for it
             request.options["form"] = known_form(request)
-        return state if place is None else State(users_fields(request), {})
+        return state
 
 
 _ready: weakref.WeakKeyDictionary[Any, dict[Any, Ready]] = weakref.WeakKeyDictionary()

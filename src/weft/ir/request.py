@@ -30,6 +30,9 @@ class Request:
     trail: list[Array] | None = None  # the frontiers to replay, first to last
     options: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
+    # Copies fields as the run leaves them. A device may be asked to do so while the run is under
+    # way, since it does one thing after another; `Outcome.followed` tells whether that was enough.
+    follow: Callable[[], None] | None = None
 
 
 class Deferred:
@@ -51,3 +54,4 @@ class Outcome:
     converged: bool
     frontier: Array | Deferred | None
     trail: list[Array] = field(default_factory=list)
+    followed: bool = False

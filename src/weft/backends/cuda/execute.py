@@ -332,6 +332,8 @@ class _Run:
         if fuse == "all":
             self.control.ended[0] = 0
             self._start_all("run_all", arguments, given)
+            if self.request.follow is not None:
+                self.request.follow()
             self._wait(self.control.ended)
         elif fuse in IN_TURN:
             while True:
@@ -447,7 +449,9 @@ class _Run:
             ends = _host(self.binder._trail_ends())[: steps + 1]
             all_ = self.binder._trail()
             trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
-        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)
+        # What was written back from elsewhere came after what followed the kernel.
+        followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
+        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail, followed)
 
     def _frontier(self, size: int) -> Any:
         """Return the last frontier; in order and without duplicates once somebody asks for it.
