@@ -2,7 +2,12 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+import emulation
+from weft.backends.cuda.simt import build
+from weft.errors import DeviceError
 
 # What was tuned on this machine must not choose what is tested.
 os.environ.setdefault("WEFT_TUNINGS", "off")
@@ -13,3 +18,22 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("weft"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "weft")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what reached for the emulation where it cannot be had."""
+    try:
+        return (yield)
+    except Exception as error:
+        try:
+            build.compiler()
+        except DeviceError as problem:
+            if emulation.lacks_compiler(error):
+                emulation.missing(str(problem))
+        raise
+
+
+def pytest_terminal_summary(terminalreporter):
+    for problem in sorted(emulation.skips):
+        terminalreporter.write_line(emulation.REASON + problem)

@@ -1,29 +1,14 @@
 """Programs for the host emulation, compiled once per run; skipped where there is no compiler."""
 
-import os
 from pathlib import Path
 
 import pytest
 
+from emulation import missing
 from weft.backends.cuda.simt import build
 from weft.errors import DeviceError
 
 HERE = Path(__file__).parent
-REASON = "host emulation not tested: "
-_skips: set[str] = set()
-
-
-def _missing(error: DeviceError) -> None:
-    """Skip the test with the reason, or fail where the emulation is required."""
-    if os.environ.get("WEFT_REQUIRE_SIMT") == "1":
-        pytest.fail(f"WEFT_REQUIRE_SIMT=1, but: {error}")
-    _skips.add(str(error))
-    pytest.skip(REASON + str(error))
-
-
-def pytest_terminal_summary(terminalreporter):
-    for reason in sorted(_skips):
-        terminalreporter.write_line(REASON + reason)
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +17,7 @@ def compile_cuda():
     try:
         build.compiler()
     except DeviceError as error:
-        _missing(error)
+        missing(str(error))
     programs = {}
 
     def compile_file(name, kernels, sanitizer):
@@ -53,7 +38,7 @@ def compile_cubin():
 
         nvrtc_version()
     except (ImportError, RuntimeError) as error:
-        _missing(DeviceError(f"NVRTC cannot be loaded ({error}). Install weft[test]."))
+        missing(f"NVRTC cannot be loaded ({error}). Install weft[test].")
     return compile_cubin
 
 
@@ -65,7 +50,7 @@ def run_cases():
         try:
             outcome = program.run(cases)
         except DeviceError as error:
-            _missing(error)
+            missing(str(error))
         if outcome.report is not None:
             pytest.fail(f"{outcome.report}\n{outcome.report.text}")
         return outcome.outputs

@@ -1,5 +1,10 @@
 """Compiling and running: the cache, what is refused, and how every kind of end is reported."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -40,6 +45,21 @@ def test_a_missing_compiler_is_named(monkeypatch):
     monkeypatch.setenv("WEFT_SIMT_CXX", "no-such-compiler")
     with pytest.raises(DeviceError, match=r"'no-such-compiler' is not on the PATH\. Install"):
         compile_program(ENDINGS, KERNELS)
+
+
+@pytest.mark.parametrize(("required", "ending"), [("0", "skipped"), ("1", "failed")])
+def test_without_a_compiler_tests_are_skipped_or_fail(required, ending, tmp_path):
+    """Also those that reach for the emulation without a word; the reason is printed."""
+    name = "test_what_ran_before_on_a_graph_does_not_matter"
+    variables = {"WEFT_SIMT_CXX": "no-such-compiler", "WEFT_REQUIRE_SIMT": required}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rN", "-p", "no:cacheprovider",
+         f"tests/simt/test_directions.py::{name}"],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True,
+        env={**os.environ, **variables, "WEFT_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert f"1 {ending}" in done.stdout, done.stdout
+    assert "needs a C++ compiler, but 'no-such-compiler' is not on the PATH" in done.stdout
 
 
 def test_values_and_structures_are_passed(endings):
