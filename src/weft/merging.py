@@ -19,6 +19,7 @@ Side: TypeAlias = Literal["left", "right"]
 
 # From here on a compiled search pays for the import of Numba.
 _COMPILED_SEARCH_PAIRS: Final = 1 << 15
+_MOST_STRETCHES: Final = 1 << 13  # of an array in host memory that are copied one by one
 
 
 def insert_arcs(adjacency: Adjacency, rows: Array, targets: Array) -> Adjacency:
@@ -131,6 +132,29 @@ def remove_values(values: Array, at: Array) -> Array:
     kept = module_of(values).ones(len(values), np.bool_)
     kept[at] = False
     return values[kept]
+
+
+def replace_values(values: Array, gone: Array, at: Array, new: Array) -> Array:
+    """Return an array without the entries `gone`, and new ones in front of the positions `at`.
+
+    Both ascend; `at` are positions among the entries that are left.
+
+    Examples
+    --------
+    >>> replace_values(np.array([5, 6, 7, 8]), np.array([1, 2]), np.array([0, 1]), np.array([1, 2]))
+    array([1, 5, 2, 8])
+    """
+    if is_device_array(values) or gone.size + at.size > _MOST_STRETCHES:
+        return insert_values(remove_values(values, gone), at, new)
+    # Stretches between a few changes are copied whole, which is faster than by a mask.
+    places = gone - np.arange(gone.size)  # of what is gone, among the entries that are left
+    cuts = np.unique(np.concatenate((places, at)))
+    skipped, taken = (np.searchsorted(a, cuts, side="right").tolist() for a in (places, at))
+    parts, begin, done = [], 0, 0
+    for k, cut in enumerate(cuts.tolist()):
+        parts += [values[begin : cut + (skipped[k - 1] if k else 0)], new[done : taken[k]]]
+        begin, done = cut + skipped[k], taken[k]
+    return np.concatenate([*parts, values[begin:]])
 
 
 def spread_ranges(first: Array, last: Array) -> tuple[Array, Array]:

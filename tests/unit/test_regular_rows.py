@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fake_cupy
 import weft
-from weft import orders
+from weft import merging, orders
 from weft.backends import layouts
 from weft.devices import to_host
 from weft.errors import ConfigError
@@ -240,3 +240,18 @@ def test_rows_follow_a_change_on_a_gpu(monkeypatch):
         rows = cupy.asarray(np.array([3, 9, 70, 71, 12]))
         got = recut(there, *arrays, rows, 4, cupy)
         same_pieces(got, cut(after.offsets, after.targets, 4, np)[0])
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_values_are_replaced_by_stretches_as_by_masks(data):
+    size = data.draw(st.integers(0, 12))
+    values = np.arange(2 * size).reshape(size, 2)
+    gone = np.array(
+        sorted(data.draw(st.sets(st.integers(0, max(size - 1, 0)), max_size=size))), int
+    )
+    left = size - gone.size
+    at = np.array(sorted(data.draw(st.lists(st.integers(0, left), max_size=6))), int)
+    new = -1 - np.arange(2 * at.size).reshape(-1, 2)
+    want = merging.insert_values(merging.remove_values(values, gone), at, new)
+    np.testing.assert_array_equal(merging.replace_values(values, gone, at, new), want)

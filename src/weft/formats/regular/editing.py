@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from weft.device_adjacency import offsets_of
 from weft.formats.regular.rows import Piece, cut
-from weft.merging import insert_values, remove_values, spread_ranges
+from weft.merging import replace_values, spread_ranges
 
 
 def recut(
@@ -36,25 +34,28 @@ def recut(
     xp
         The module of all arrays.
     """
-    changed = xp.zeros(int(offsets.size) - 1, np.bool_)
-    changed[vertices] = True
-    lengths = xp.where(changed, offsets[1:] - offsets[:-1], 0)
-    rows = xp.flatnonzero(changed)
-    slots, _ = spread_ranges(offsets[rows], offsets[rows + 1])
-    fresh, _ = cut(offsets_of(lengths), targets[slots], bits, xp)
-    return [_replaced(old, new, changed, xp) for old, new in zip(pieces, fresh, strict=True)]
+    rows = xp.unique(vertices).astype(pieces[0].vertices.dtype, copy=False)
+    begins, ends = offsets[rows], offsets[rows + 1]
+    slots, _ = spread_ranges(begins, ends)
+    fresh, _ = cut(offsets_of(ends - begins), targets[slots], bits, xp, rows)
+    return [_replaced(old, new, rows, xp) for old, new in zip(pieces, fresh, strict=True)]
 
 
 def _replaced(old: Piece, new: Piece, changed: Any, xp: Any) -> Piece:
     """Return a piece with the rows of some vertices replaced; vertices keep rising."""
-    gone = xp.flatnonzero(changed[old.vertices])
+    gone, _ = spread_ranges(
+        *(xp.searchsorted(old.vertices, changed, side=side) for side in ("left", "right"))
+    )
     if not gone.size and not new.rows:
         return old
     if gone.size == old.rows:
         return new
-    vertices = remove_values(old.vertices, gone)
-    targets = remove_values(old.targets.reshape(-1, 1 << old.code), gone)
-    at = xp.searchsorted(vertices, new.vertices)
-    vertices = insert_values(vertices, at, new.vertices)
-    targets = insert_values(targets, at, new.targets.reshape(-1, 1 << old.code))
+    # Vertices that changed have no row left: where theirs were is where they belong.
+    at = xp.searchsorted(old.vertices, new.vertices)
+    at -= xp.searchsorted(gone, at)
+    vertices = replace_values(old.vertices, gone, at, new.vertices)
+    width = 1 << old.code
+    targets = replace_values(
+        old.targets.reshape(-1, width), gone, at, new.targets.reshape(-1, width)
+    )
     return Piece(old.inside, old.code, vertices, targets.reshape(-1))

@@ -62,8 +62,12 @@ def local_dtype(bits: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if bits <= 8 else np.uint16)
 
 
-def cut(offsets: Any, targets: Any, bits: int, xp: Any) -> tuple[list[Piece], Callable[[], Any]]:
+def cut(
+    offsets: Any, targets: Any, bits: int, xp: Any, names: Any = None
+) -> tuple[list[Piece], Callable[[], Any]]:
     """Return the arcs of an adjacency as rows of regular degrees.
+
+    Its rows are those of the vertices `names`, which rise, or of all vertices.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def cut(offsets: Any, targets: Any, bits: int, xp: Any) -> tuple[list[Piece], Ca
         Gives the slot of the adjacency at each slot of the pieces, one piece after another.
     """
     on_host = isinstance(targets, np.ndarray)
-    if on_host and targets.size >= _COMPILED_ARCS:
+    if on_host and names is None and targets.size >= _COMPILED_ARCS:
         from weft.formats.regular.kernels import cut_compiled, places_compiled
 
         return (
@@ -81,23 +85,27 @@ def cut(offsets: Any, targets: Any, bits: int, xp: Any) -> tuple[list[Piece], Ca
             lambda: places_compiled(offsets, targets, bits),
         )
     pieces = []
-    for inside, code, vertices, slots in _laid_out(offsets, targets, bits, xp):
+    for inside, code, vertices, slots in _laid_out(offsets, targets, bits, xp, names):
         ends = targets[slots]
         if inside:
             ends = (ends & ((1 << bits) - 1)).astype(local_dtype(bits))
         pieces.append(Piece(inside, code, vertices, ends))
 
     def places() -> Any:
-        laid_out = _laid_out(offsets, targets, bits, xp)
+        laid_out = _laid_out(offsets, targets, bits, xp, names)
         return xp.concatenate([slots for _, _, _, slots in laid_out])
 
     return pieces, places
 
 
-def _laid_out(offsets: Any, targets: Any, bits: int, xp: Any) -> list[tuple[bool, int, Any, Any]]:
+def _laid_out(
+    offsets: Any, targets: Any, bits: int, xp: Any, names: Any
+) -> list[tuple[bool, int, Any, Any]]:
     """Return of each piece its vertices and the slots of the adjacency that it takes, in order."""
     n, arcs = int(offsets.size) - 1, int(targets.size)
     rows = row_of_slots(offsets, arcs, targets.dtype)
+    if names is not None:
+        rows = names[rows]
     inside = (rows >> bits) == (targets >> bits)
     del rows
     before = xp.zeros(arcs + 1, np.int64)
@@ -112,6 +120,7 @@ def _laid_out(offsets: Any, targets: Any, bits: int, xp: Any) -> list[tuple[bool
         degree = degree_inside if is_inside else offsets[1:] - offsets[:-1] - degree_inside
         for code in range(CODES):
             vertices, starts = _rows_of_code(first, degree, code, n, xp)
+            vertices = vertices if names is None else names[vertices]
             each = (starts[:, None] + xp.arange(1 << code, dtype=np.int64)[None, :]).reshape(-1)
             found.append((is_inside, code, vertices.astype(targets.dtype), slots[each]))
     return found
