@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from weft.backends.cuda.drivers import driver_of
-from weft.backends.cuda.render import read_header
+from weft.backends.cuda.headers import read_header
 from weft.devices import Device
 
 TOGETHER: Final = 4  # fields that one launch takes

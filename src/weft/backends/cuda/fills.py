@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from weft.backends.cuda.drivers import driver_of
-from weft.backends.cuda.render import read_header
+from weft.backends.cuda.headers import read_header
 from weft.devices import Device
 from weft.filling import WORD, fill, words_of
 

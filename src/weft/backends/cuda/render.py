@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.conversions import render_conversions
 from weft.backends.cuda.directions import directions_of, may_count_later, steers
 from weft.backends.cuda.edges import render_edge_sweep, side_of
+from weft.backends.cuda.headers import FRONTIERS, RUNTIME, headers_of
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
 from weft.backends.cuda.pairs import find_pairs
@@ -29,12 +28,6 @@ from weft.backends.rules import wide_test
 from weft.backends.sweeping import buffered_edges, may_carry, may_turn
 from weft.ir.ops import REFRESH, ROLES, Program, Reduction
 from weft.ir.plan import Sweep
-
-RUNTIME = (
-    "control", "sweep", "machine", "numbers", "groups", "features", "linear", "memory", "random",
-    "rows_of", "marker", "inputs", "updates", "segments", "loop",
-)  # fmt: skip
-FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 
 # The kernels of a program, by the way in which its phases are fused.
 KERNELS = {
@@ -94,25 +87,6 @@ class Rendered:
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels."""
         return KERNELS[self.fuse]
-
-
-def read_header(package: str, name: str) -> str:
-    """Return the text of a header of the package."""
-    return (resources.files(package) / name).read_text(encoding="utf-8")
-
-
-def headers_of(options: Options) -> dict[str, str]:
-    """Return the texts of all headers that a program may include."""
-    simt = "weft.backends.cuda.simt"
-    texts = {"device.cuh": read_header(simt, "device.cuh")}
-    for name in RUNTIME:
-        texts[f"{name}.cuh"] = read_header("weft.backends.cuda.runtime", f"{name}.cuh")
-    frontiers = Path(__file__).parents[2] / "frontiers"
-    for name in FRONTIERS:
-        texts[f"{name}.cuh"] = (frontiers / f"{name}.cuh").read_text(encoding="utf-8")
-    for side in options.sides:
-        texts |= side.schedule.headers | side.format.headers
-    return texts
 
 
 def render(
