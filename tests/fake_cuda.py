@@ -178,6 +178,7 @@ def installed(monkeypatch):
         patch.setattr(runtime, "memcpyAsync", copy, raising=False)
         patch.setattr(runtime, "free", cuda.free, raising=False)
         patch.setattr(devices, "driver_version", lambda: 13000)
+        patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(devices, "has_module", lambda name: True)
         patch.setattr(filling, "set_words", fake_cupy._set_words)
         for module in (execute, fills, carrying):

@@ -469,6 +469,7 @@ def installed(monkeypatch):
         patch.setitem(sys.modules, "cupy", CUPY)
         patch.setitem(sys.modules, "weft.backends.cuda.execute", engine)
         patch.setattr(devices, "driver_version", lambda: 13000)
+        patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(filling, "set_words", _set_words)
         patch.setattr(fills, "fill_fields", _fill_fields)
         patch.setattr(devices, "has_module", lambda name: True)

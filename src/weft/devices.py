@@ -287,7 +287,42 @@ def _device_problem(cupy: Any, index: int, version: int) -> str | None:
             f"{OLDEST_CAPABILITY[0]}.{OLDEST_CAPABILITY[1]} (Turing, 2018) or newer; use another "
             "GPU ('cuda:1', ...) or device='cpu'."
         )
+    return _compiler_problem(gpu, version)
+
+
+def _compiler_problem(gpu: Gpu, version: int) -> str | None:
+    """Return why the run-time compiler cannot serve a GPU and a driver."""
+    try:
+        compiler, known = nvrtc_facts()
+    except Exception as error:
+        return (
+            f"NVRTC, which compiles for it, cannot be loaded ({type(error).__name__}: {error}). "
+            f"Install it with: {install_command(version)}"
+        )
+    if version < compiler // 1000 * 1000:
+        return (
+            f"NVRTC is that of CUDA {_version_text(compiler)}, but the driver supports "
+            f"{_version_text(version)} at most. Update the driver from {DRIVER_PAGE}, or install "
+            f"the NVRTC that fits it: {install_command(version)}"
+        )
+    major, minor = gpu.capability
+    if 10 * major + minor not in known:
+        return (
+            f"{gpu.name} has compute capability {major}.{minor}, which NVRTC of CUDA "
+            f"{_version_text(compiler)} does not know. Install a newer one with: "
+            f"{install_command(version).replace('install', 'install --upgrade', 1)}"
+        )
     return None
+
+
+@functools.cache
+def nvrtc_facts() -> tuple[int, tuple[int, ...]]:
+    """Return the version of the run-time compiler (12040 for 12.4) and what it compiles for."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    _, known = nvrtc.nvrtcGetSupportedArchs()
+    return 1000 * int(major) + 10 * int(minor), tuple(map(int, known))
 
 
 @dataclass(frozen=True, slots=True)

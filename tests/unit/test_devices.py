@@ -62,6 +62,10 @@ def test_cuda_has_cupy(cupy):
     assert devices.module_of(np.zeros(1)) is np
 
 
+def broken_nvrtc():
+    raise OSError("no libnvrtc.so")
+
+
 def patched(monkeypatch, **changes):
     for name, value in changes.items():
         monkeypatch.setattr(devices, name, value)
@@ -78,6 +82,15 @@ def patched(monkeypatch, **changes):
             {"driver_version": lambda: 12040},
             r"CuPy was built for CUDA 13.0, but the driver supports 12.4.*weft\[cuda12\]",
         ),
+        (
+            {"nvrtc_facts": lambda: (14010, (90,))},
+            r"NVRTC is that of CUDA 14.1, but the driver supports 13.0.*weft\[cuda13\]",
+        ),
+        (
+            {"nvrtc_facts": lambda: (12000, (75, 80))},
+            r"capability 9.0, which NVRTC of CUDA 12.0 does not know.*install --upgrade 'weft",
+        ),
+        ({"nvrtc_facts": broken_nvrtc}, r"NVRTC.* cannot be loaded \(OSError: no lib.*pip install"),
     ],
 )  # fmt: skip
 def test_what_cuda_lacks_is_named_with_the_remedy(cupy, monkeypatch, changes, problem):
