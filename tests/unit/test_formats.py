@@ -10,6 +10,7 @@ import weft
 from graphs import graphs
 from small_formats import FORMATS
 from weft.backends.layouts import ordered
+from weft.cli.formats import format_facts
 from weft.errors import ConfigError, DeviceMemoryError
 from weft.formats import choose, formats
 
@@ -77,6 +78,9 @@ def test_a_format_that_does_not_fit_into_memory_is_named(device, monkeypatch):
     with pytest.raises(DeviceMemoryError, match=r"format='block_coo\(.*16 arcs.*99. TiB.*'csr'"):
         weft.bfs(g, 0, config=weft.Config(format="block_coo"))
     assert weft.bfs(g, 0, config=weft.Config(format="csr")).level[8] == 8
+    told = format_facts(weft.generators.path(9))
+    assert told["block_coo"]["refused"].startswith("it does not fit into memory: Unable to")
+    assert told["block_csr"]["bytes"] > 0
 
 
 def built(text, g):

@@ -55,6 +55,8 @@ def _facts(name: str, format_: Any, topology: Any, order_ms: float) -> dict[str,
             told["build_ms"] = min(told["build_ms"], 1e3 * (time.perf_counter() - began))
     except ConfigError as error:
         return told | {"refused": str(error)}
+    except MemoryError as error:
+        return told | {"refused": f"it does not fit into memory: {error}"}
     told["bytes"] = layout.nbytes
     told["bytes_per_arc"] = layout.nbytes / max(1, topology.num_arcs)
     known = {"E": topology.num_arcs, "V": topology.num_vertices, **layout.facts}
