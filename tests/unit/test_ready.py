@@ -102,7 +102,7 @@ def test_programs_that_use_columns_go_the_whole_way(found):
 
 
 def test_other_orders_and_formats_are_ready_too(found):
-    g = graph(weights="int", directed=True)
+    g = graph(weights="int")
     moved = g.reorder("random")
     for source in (0, 5, 17, 5):
         check(moved, source, weft.bfs(moved, source))
