@@ -231,6 +231,7 @@ def tie(u, v, e):
 def choose_from(v):
     v.both = v.gather(lambda u, e: e.id, weft.any, direction="both")
     _, v.edge = v.gather(lambda u, e: (u.y % 2, e.id), weft.argmax, direction="both")
+    v.entered, v.sum = v.gather(lambda u, e: (e.id, e.id), (weft.any, weft.sum))
 
 
 DETERMINISTIC = [weft.Config(deterministic=True, threads=threads) for threads in (1, 2, 3)]
@@ -243,12 +244,13 @@ def test_rule_33_deterministic_any_and_ties_take_the_smallest_edge(g, chain):
     ):
         n = graph.num_vertices
         y = np.array([1, 2, 1, 4, 2, 1])[:n] if graph is g else np.array([1, 2, 1, 2, 1])
-        fields = {name: np.full(n, -1) for name in ("first", "other", "by", "both", "edge")}
+        names = ("first", "other", "by", "both", "edge", "entered", "sum")
+        fields = {name: np.full(n, -1) for name in names}
         fields |= {"y": y, "least": np.full(n, 9)}
         functions = [weft.fold(tie, choose), choose_from]
         result = agreed(graph, functions, fields, configs=DETERMINISTIC)
         assert result.first.tolist() == first and result.by.tolist() == tied
-    assert result.both.tolist() == [0, 0, 1, 3, 0]
+    assert result.both.tolist() == result.entered.tolist() == [0, 0, 1, 3, 0]
     result = agreed(chain, choose, fields, configs=DETERMINISTIC)
     assert result.first.tolist() == first
 

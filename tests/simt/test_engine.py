@@ -220,3 +220,22 @@ def test_programs_of_more_phases_than_a_word_has_bits(fuse):
         sums += arrive @ (0.5 * x)
         x = 0.1 * x + len(names) * sums
     np.testing.assert_allclose(np.asarray(state.x), x)
+
+
+@weft.vertex
+def take_several(v):
+    v.a, v.b = v.gather(lambda u, e: weft.send((v.id, -v.id), when=u.id % 2 == 0), (weft.any,) * 2)
+    v.c = v.gather(lambda u, e: weft.send(7, when=u.id % 3 == 0), weft.any)
+
+
+@pytest.mark.parametrize("schedule", ["edge", "merge"])
+def test_every_any_of_a_gather_has_a_message_where_rows_are_split(schedule):
+    g = weft.generators.rmat(6, 8, seed=3, directed=True)
+    src, dst, _ = g.to_edges()
+    there, n = g.to("emulated"), g.num_vertices
+    state = there.state(a=weft.full(-1), b=weft.full(-1), c=weft.full(-1))
+    there.run(take_several, state, config=weft.Config(schedule=schedule))
+    by_two, by_three = (np.isin(np.arange(n), dst[src % k == 0]) for k in (2, 3))
+    assert np.asarray(state.a).tolist() == np.where(by_two, np.arange(n), 0).tolist()
+    assert np.asarray(state.b).tolist() == np.where(by_two, -np.arange(n), 0).tolist()
+    assert np.asarray(state.c).tolist() == np.where(by_three, 7, 0).tolist()

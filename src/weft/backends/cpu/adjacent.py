@@ -177,6 +177,7 @@ def render_gather(
             return [renderer.variable(text, "a")]
     accumulators: list[Accumulator | Collector] = []
     position = 0
+    exits = [r.name for r, _, _ in groups] == ["any"]
     for reduction, count, _ in groups:
         if reduction.name == "mode":
             accumulators.append(Collector(renderer, kinds[position][0], len(accumulators)))
@@ -185,10 +186,10 @@ def render_gather(
             accumulators.append(Accumulator(renderer, reduction, taken))
         position += count
         last = accumulators[-1]
-        tied = deterministic and direction == "both" and reduction.selecting
-        if tied and isinstance(last, Accumulator):
+        # The slots of one direction come in the order of their edge ids: the first one is enough.
+        later = direction == "both" or (reduction.name == "any" and not exits)
+        if deterministic and later and reduction.selecting and isinstance(last, Accumulator):
             last.count_edges()
-    exits = all(r.name == "any" for r, _, _ in groups) and len(groups) == 1
     for way in ("in", "out") if direction == "both" else (direction,):
 
         def arc(inner: BlockRenderer, place: Site) -> None:

@@ -248,6 +248,7 @@ def _accumulators(
     """Return what holds the running result of each group of a gather."""
     direction, groups = value.attr
     kinds = list(value.results)
+    exits = [r.name for r, _, _ in groups] == ["any"]
     result: list[Accumulator | Collector] = []
     for reduction, count, _ in groups:
         taken, kinds = kinds[:count], kinds[count:]
@@ -255,8 +256,9 @@ def _accumulators(
             result.append(Collector(renderer, taken[0][0], len(result)))
             continue
         accumulator = Accumulator(renderer, reduction, taken)
-        # The slots of one direction come in the order of their edge ids.
-        if deterministic and direction == "both" and reduction.selecting:
+        # The slots of one direction come in the order of their edge ids: the first one is enough.
+        later = direction == "both" or (reduction.name == "any" and not exits)
+        if deterministic and later and reduction.selecting:
             accumulator.count_edges()
         result.append(accumulator)
     return result

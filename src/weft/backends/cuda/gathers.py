@@ -275,12 +275,15 @@ def _take_lines(
     renderer.known.update(known)
     accumulators: list[Accumulator] = []
     first = 0
+    exits = [r.name for r, _, _ in gather.attr[1]] == ["any"]
     for (reduction, count, _), kinds in zip(gather.attr[1], _kinds(gather), strict=True):
         long = kernel.options.long_rows and _rows(kernel) == "whole"
         accumulators.append(
             Accumulator(renderer, reduction, kinds, prefix="partial.", first=first, long=long)
         )
         first += count
+        if kernel.options.deterministic and reduction.name == "any" and not exits:
+            accumulators[-1].count_edges()  # others are still to be combined after its first
     block = gather.blocks[0]
     ahead = _ahead(block, kernel.spread_lanes)
     visitor.computes = any(v.shape or v.op != "load" for v in ahead)
@@ -301,7 +304,6 @@ def _take_lines(
         results = renderer.block(block)
     for accumulator in accumulators:
         accumulator.renderer = kernel.renderer(out, site, step)
-    exits = [r.name for r, _, _ in gather.attr[1]] == ["any"]
     at = 0
     for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
         messages = results[at : at + count]
@@ -396,12 +398,12 @@ def _deliver(
         touch_first(kernel, out, "won", f"touch({stamps}, v, u32(loop.epoch))", told)
     renderer = kernel.renderer(out, site, step, set())
     groups = zip(gather.attr[1], _kinds(gather), inboxes, accumulators, strict=True)
-    for (reduction, _, _), kinds, arrays, accumulator in groups:
+    for number, ((reduction, _, _), kinds, arrays, accumulator) in enumerate(groups):
         with ExitStack() as stack:
             if accumulator.got:
                 stack.enter_context(out.block(f"if ({accumulator.got})"))
                 # Whoever comes first with a message writes it; a stamp of its own tells.
-                got = kernel.args.use("stamp", 1)
+                got = kernel.args.use("stamp", 1 + number)
                 touch_first(kernel, out, "first", f"touch({got}, v, u32(loop.epoch))", True)
                 deliver(kernel, out, reduction, arrays, kinds, renderer, accumulator.parts, "first")
                 continue
