@@ -204,41 +204,19 @@ def chosen(call: Callable[[], Any]) -> tuple[str, str]:
     import weft
 
     try:
-        from weft.backends.cuda import execute
-    except ImportError:
-        return "auto", ""
-    seen: list[Any] = []
-    original = execute.compile_program
-
-    def noted(request: Any) -> Any:
-        made = original(request)
-        seen.append(made[0].options)
-        return made
-
-    execute.compile_program = noted
-    try:
         with weft.profile() as profile:
             call()
-        steps = _directions(profile.records)
     except Exception as error:  # the table can do without it
-        steps = f"profile failed: {type(error).__name__}"
-    finally:
-        execute.compile_program = original
-    return "; ".join(dict.fromkeys(map(_described, seen))) or "auto", steps
+        return "auto", f"profile failed: {type(error).__name__}"
+    told = "; ".join(dict.fromkeys(map(_described, profile.facts)))
+    return told or "auto", _directions(profile.records)
 
 
-def _described(options: Any) -> str:
-    """``push warp queue>queue, pull row bitmap>bitmap, online, exact, fuse all``."""
-    try:
-        sides = [
-            f"{name} {side.schedule.name} {side.format.name} {side.frontier_in}>{side.frontier_out}"
-            for name in options.directions
-            for side in (getattr(options, name),)
-        ]
-        ordered = ["ordered"] if options.ordered else []
-        return ", ".join([*sides, options.compaction, options.dedup, *ordered, options.fuse])
-    except AttributeError:
-        return "auto"
+def _described(facts: dict[str, Any]) -> str:
+    """``push twc/csr queue->queue, pull vertex/csr bitmap->bitmap, online, exact, fuse all``."""
+    sides = [f"{s} {facts[s]}" for s in ("push", "pull", "gather", "narrow") if s in facts]
+    rest = [facts[name] for name in ("compaction", "dedup") if name in facts]
+    return ", ".join([*sides, *rest, f"fuse {facts.get('fuse', 'none')}"])
 
 
 def _directions(records: Any) -> str:

@@ -68,7 +68,7 @@ GPU_ONLY = (
 )
 """Fields that mean nothing on a CPU, which ignores them."""
 SIDES = ("push", "pull", "gather")
-"""How a sweep goes: a push, a pull of an edge function, or the gather of a vertex function."""
+"""How a sweep goes: a push, a pull that stops at the first message, a sweep over whole rows."""
 BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
 """Fields that may be chosen apart for each side."""
 OF_PULLS = ("bitmap", "bytemap", "reverse_queue", "state")
@@ -134,10 +134,11 @@ class Config:
 
     `format`, `schedule`, `frontier_in` and `frontier_out` may also be chosen apart for the sides of
     a program that changes its direction: ``schedule={"push": "twc", "pull": "vertex"}``. The sides
-    are ``"push"``, ``"pull"`` (of an edge function) and ``"gather"`` (of a vertex function); one
-    that is left out is the engine's choice. A schedule may also be given for ``"narrow"``: the
-    supersteps of a run that push from so few vertices that a block or a cluster runs them alone
-    (see `width`); by default they have that of a push.
+    are ``"push"``, ``"pull"`` (of an edge function that stops at the first message that decides, as
+    under `any`) and ``"gather"`` (of a vertex function, and every other pull: they go through whole
+    rows); one that is left out is the engine's choice. A schedule may also be given for
+    ``"narrow"``: the supersteps of a run that push from so few vertices that a block or a cluster
+    runs them alone (see `width`); by default they have that of a push.
 
     Parameters
     ----------

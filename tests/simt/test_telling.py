@@ -68,6 +68,19 @@ def test_a_profile_tells_supersteps_and_launches(g):
     assert "launches=1" in str(p) and "host emulation" in p.to_json()
 
 
+def test_a_profile_tells_the_sides_that_sweeps_go_by(g):
+    """A gather has a schedule of its own; a pull through whole rows has the same."""
+    with weft.profile() as p:
+        weft.pagerank(
+            g, max_iter=1, on_unconverged="return", config=weft.Config(schedule={"gather": "row"})
+        )
+        weft.core_number(g)
+    assert [set(facts) & {"push", "pull", "gather"} for facts in p.facts] == [
+        {"gather"}, {"push", "gather"},
+    ]  # fmt: skip
+    assert p.facts[0]["gather"] == "row/csr bitmap->bitmap"
+
+
 def test_edges_that_decide_nothing_are_counted_for_a_record_alone(g):
     config = weft.Config(direction="push", width="grid")
     state = g.state(level=weft.full(-1, weft.int32))

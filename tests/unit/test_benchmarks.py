@@ -20,6 +20,7 @@ from benchmarks import (
     defaults,
     formats,
     formats_report,
+    gpu_tasks,
     graphs,
     peers,
     protocol,
@@ -425,3 +426,12 @@ def test_formats_are_compared_with_cr2(capsys):
     assert rows[2].sides == {"bfs": {"pull": ">9"}} and rows[2].best("bfs") == (2.0, "row")
     assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
     assert {"csr", "coo", "tigr", "ell"} <= set(formats.formats_of(""))
+
+
+def test_the_configuration_that_was_chosen_is_told():
+    g = weft.generators.path(9).to("emulated")
+    told, steps = gpu_tasks.chosen(lambda: weft.bfs(g, 0, config=weft.Config(schedule="warp")))
+    assert (
+        told == "push warp/csr queue->queue, pull warp/csr bitmap->bitmap, online, exact, fuse all"
+    )
+    assert steps.startswith("9: ")

@@ -222,7 +222,7 @@ def test_a_profile_tells_what_a_gpu_holds_at_once():
     side = Side(schedule("warp"), formats()["csr"])
     options = Options(("push",), side, side, side)
     driver = FakeDriver(resources=Resources(60, 16, 600))
-    told = describing.run_facts(H200, driver, how, options, launches=1)
+    told = describing.run_facts(H200, driver, how, options, [], launches=1)
     assert (told["registers"], told["spilled_bytes"], told["grid"]) == (60, 16, 528)
     assert (told["blocks_per_multiprocessor"], told["occupancy"]) == (4, 0.5)
     assert (told["limited_by"], told["launches"]) == ("registers", 1)

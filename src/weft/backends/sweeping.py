@@ -35,6 +35,14 @@ def refused(sweep: Sweep, direction: str) -> str:
     return sweep.push_refused if direction == "push" else sweep.pull_refused
 
 
+def side_of(sweep: Sweep, direction: str) -> str:
+    """Return the side of a configuration that serves a direction of a sweep.
+
+    A pull that goes on to the end of a row is a gather in all that matters to its speed.
+    """
+    return "gather" if direction == "pull" and not sweep.early_exit else direction
+
+
 def buffered_edges(sweep: Sweep) -> set[str]:
     """Return the edge fields that are written while the opposite arc's are read."""
     facts = sweep.facts

@@ -399,7 +399,7 @@ def _parameters(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _turns(traits: Traits) -> bool:
-    return {"push", "pull"} <= set(traits.sides)
+    return "push" in traits.sides and len(traits.sides) > 1
 
 
 def _of_side(name: str, side: str, values: Sequence[Any]) -> tuple[Any, ...]:

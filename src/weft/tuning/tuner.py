@@ -14,6 +14,7 @@ import numpy as np
 
 import weft
 from weft.backends.planning import directions_of
+from weft.backends.sweeping import side_of
 from weft.cachedir import tunings_path
 from weft.config import Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
@@ -286,7 +287,8 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         for sweep in compiled(request, Config()).sweeps:
             if sweep.kind == "edge":
                 reasons = {"push": sweep.push_refused, "pull": sweep.pull_refused}
-                sides |= {way for way in directions_of(request) if not reasons[way]}
+                ways = [way for way in directions_of(request) if not reasons[way]]
+                sides |= {side_of(sweep, way) for way in ways}
                 if not insists(request):
                     refused |= {way: reason for way, reason in reasons.items() if reason}
             elif any(v.op == "gather" for step in sweep.steps for v in step.body.walk()):

@@ -16,7 +16,7 @@ from weft.backends.cpu.site import Site
 from weft.backends.cpu.updates import Pulled, commit, push_update
 from weft.backends.cpu.vertices import sweep_site, unclobbered, write
 from weft.backends.rules import RULES
-from weft.backends.sweeping import buffered_edges, refused, row_values
+from weft.backends.sweeping import buffered_edges, refused, row_values, side_of
 from weft.ir.ops import Step
 from weft.ir.plan import Sweep, claim_field
 
@@ -373,7 +373,7 @@ def _state_member(kernel: Kernel, sweep: Sweep) -> str:
 def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
     """Walk the in-edges of v; `sends` tests whether u is in the frontier."""
     out, args = kernel.out, kernel.args
-    side = "pull" if sweep.early_exit else "gather"
+    side = side_of(sweep, "pull")
     format_ = kernel.options.format(side)
     if format_ is not None:
         with arcs_of(out, args, format_, side, "in", "v", "s", "u") as place:

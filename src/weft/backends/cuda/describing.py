@@ -11,6 +11,9 @@ from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.backends.cuda.execute import ALTERNATIONS, Compiled
 from weft.backends.cuda.kernel import Options, Side
 from weft.backends.cuda.render import KERNELS, TURN_OF, Rendered
+from weft.backends.sweeping import refused, side_of
+from weft.config import SIDES
+from weft.ir.plan import Sweep
 from weft.ir.request import Request
 
 WARP = 32
@@ -162,9 +165,22 @@ def launches_text(fuse: str) -> str:
     return LAUNCHES[fuse].format(pairs=ALTERNATIONS)
 
 
+def sides_of(sweeps: list[Sweep], options: Options) -> list[str]:
+    """Return the sides by which the sweeps of a program go."""
+    used = set()
+    for sweep in sweeps:
+        if sweep.kind == "edge":
+            ways = ("push",) if options.ordered else options.directions
+            used |= {side_of(sweep, way) for way in ways if not refused(sweep, way)}
+        elif "gather" in sweep.facts.ops:
+            used.add("gather")
+    return [side for side in SIDES if side in used]
+
+
 def run_facts(
-    limits: Limits, module: Any, how: Launching, options: Options, launches: int
-) -> dict[str, object]:
+    limits: Limits, module: Any, how: Launching, options: Options, sweeps: list[Sweep],
+    launches: int,
+) -> dict[str, object]:  # fmt: skip
     """Return the heading of a profile: where and how a run was carried out."""
     facts: dict[str, object] = {
         "device": limits.name, "grid": how.grid, "block": how.block, "cluster": how.cluster,
@@ -184,9 +200,10 @@ def run_facts(
             facts |= {"occupancy": round(occupancy, 3), "limited_by": limit}
     else:
         facts |= {"registers": "not known", "clock": "counts of the emulation"}
-    for name in options.directions:
+    sides = sides_of(sweeps, options)
+    for name in sides:
         facts[name] = _side_text(options.side(name))
-    if options.narrow is not None and "push" in options.directions:
+    if options.narrow is not None and "push" in sides:
         facts["narrow"] = _side_text(options.narrow)
     facts |= {"compaction": options.compaction, "dedup": options.dedup, "fuse": how.fuse}
     return {**facts, "launches": launches}

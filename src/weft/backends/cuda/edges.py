@@ -18,7 +18,7 @@ from weft.backends.cuda.spreading import spread_lanes
 from weft.backends.cuda.text import c_type, size_of
 from weft.backends.cuda.updates import commit_lines, emit, push_update, stamp, touch_first
 from weft.backends.cuda.visitors import Visitor, pull_visitor, push_visitor
-from weft.backends.sweeping import buffered_edges
+from weft.backends.sweeping import buffered_edges, side_of
 from weft.ir.facts import uses
 from weft.ir.ops import LIVE_WRITE, Program
 from weft.ir.plan import Sweep, claim_field
@@ -94,11 +94,6 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         lines.append(f"t.loop.pulling = {int(only == 'pull')};")
         lines.append(starts[only])
     return kernel.decide(f"enter_{k}", lines)
-
-
-def side_of(sweep: Sweep, direction: str) -> str:
-    """Return the side that serves a direction of a sweep."""
-    return "gather" if direction == "pull" and not sweep.early_exit else direction
 
 
 def lanes_of(kernel: Kernel, sweep: Sweep) -> int:

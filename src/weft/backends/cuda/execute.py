@@ -433,8 +433,10 @@ class _Run:
         }  # fmt: skip
         from weft.backends.cuda.describing import run_facts
 
-        how, options = self.launching, self.compiled.options
-        facts = run_facts(self.driver.limits, self.plan.module, how, options, self.launches)
+        how, made = self.launching, self.compiled
+        facts = run_facts(
+            self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
+        )
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:

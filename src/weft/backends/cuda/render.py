@@ -10,7 +10,7 @@ import numpy as np
 from weft.backends.cuda.beginning import render_beginning
 from weft.backends.cuda.conversions import render_conversions
 from weft.backends.cuda.directions import directions_of, may_count_later, steers
-from weft.backends.cuda.edges import render_edge_sweep, side_of
+from weft.backends.cuda.edges import render_edge_sweep
 from weft.backends.cuda.headers import FRONTIERS, RUNTIME, headers_of
 from weft.backends.cuda.kernel import DeviceTraits, Kernel, Options
 from weft.backends.cuda.ordered import render_ordered
@@ -25,7 +25,7 @@ from weft.backends.cuda.vertices import (
     take_snapshots,
 )
 from weft.backends.rules import wide_test
-from weft.backends.sweeping import buffered_edges, may_carry, may_turn
+from weft.backends.sweeping import buffered_edges, may_carry, may_turn, side_of
 from weft.ir.ops import REFRESH, ROLES, Program, Reduction
 from weft.ir.plan import Sweep
 
