@@ -24,7 +24,7 @@ from weft.tuning.compiling import sources_of, under
 from weft.tuning.measuring import Bench, Patience, Trial
 from weft.tuning.report import chosen
 from weft.tuning.space import Axis, ParameterAxis, Traits, make_space
-from weft.tuning.tuner import tune_on
+from weft.tuning.tuner import find_algorithm, tune_on
 
 GPU = Traits("emulated", ("push", "pull"))
 GRASSEMBLER = 7 * 5 * 4 * 2**5
@@ -520,3 +520,11 @@ def test_what_pushes_and_pulls_choose_differently_is_a_choice():
     assert bench.measure(FAST).status == "ok"
     fake.result = lambda config: (8, 3)
     assert bench.measure(NEAR).status == "wrong"
+
+
+@pytest.mark.parametrize("name", ["bfs", "als", "gcn_propagate"])
+def test_algorithms_are_found_by_name(name):
+    function, told = find_algorithm(name)
+    assert told == name == function.__name__
+    with pytest.raises(ConfigError, match="'Factors' is not known.*'als'"):
+        find_algorithm("Factors")

@@ -61,7 +61,7 @@ def tune(
         The graph, on the device to tune for.
     algorithm
         A function that takes the graph first and a keyword ``config``, such as `weft.bfs`, or the
-        name of one of weft's own.
+        name of one of weft's own, those of `weft.learning` included.
     *args, **kwargs
         Its other arguments.
     budget_s
@@ -245,10 +245,11 @@ def find_algorithm(algorithm: str | Callable[..., Any]) -> tuple[Callable[..., A
         If there is none of that name.
     """
     if isinstance(algorithm, str):
-        known = sorted(n for n, home in weft._HOME.items() if home.startswith(PACKAGES))
+        known = {n: weft for n, home in weft._HOME.items() if home.startswith(PACKAGES)}
+        known |= {n: weft.learning for n in weft.learning.__all__ if n.islower()}
         if algorithm not in known:
-            raise ConfigError(unknown("algorithm", algorithm, known))
-        return getattr(weft, algorithm), algorithm
+            raise ConfigError(unknown("algorithm", algorithm, sorted(known)))
+        return getattr(known[algorithm], algorithm), algorithm
     if not callable(algorithm):
         raise ConfigError(
             f"algorithm={algorithm!r} cannot be called. Expected a function such as weft.bfs, or "
