@@ -526,5 +526,5 @@ def test_what_pushes_and_pulls_choose_differently_is_a_choice():
 def test_algorithms_are_found_by_name(name):
     function, told = find_algorithm(name)
     assert told == name == function.__name__
-    with pytest.raises(ConfigError, match="'Factors' is not known.*'als'"):
+    with pytest.raises(ConfigError, match=r"'Factors' is not known.*'als'"):
         find_algorithm("Factors")
