@@ -45,6 +45,29 @@ def test_whole_numbers_give_the_same_in_every_superstep(drawn, seed, steps):
     assert run.steps == want.outcome.steps
 
 
+@weft.vertex
+def halved(v):
+    half, few = v.gather(lambda u, e: (u.x // 2, u.few), weft.sum)
+    v.x = (v.own + half) % 13
+    v.few = few % 5
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_buffers_that_only_some_supersteps_have(steps):
+    # What is computed of u.x at every vertex ahead leaves x without a second buffer, but only where
+    # all vertices gather: the number of those supersteps tells which buffer has the other field.
+    g = weft.Graph.from_edges([0, 1, 2, 3, 1], [1, 2, 3, 0, 3])
+    rng = np.random.default_rng(1)
+    first = {"x": rng.integers(0, 9, (4, K)), "own": rng.integers(0, 9, (4, K))}
+    first["few"] = rng.integers(0, 5, (4, K))
+    want = run_interpreted(g, halved, g.state(**first), mode="iterate", max_iter=steps)
+    g = placed(g)
+    state = g.state(**first)
+    g.iterate(halved, state, max_iter=steps, change_driven=True)
+    for name, values in want.state.fields.items():
+        np.testing.assert_array_equal(getattr(state, name), values, name)
+
+
 @weft.edge(into="total", reduce=weft.sum)
 def tell(u, v, e):
     return e.weight * (u.x - u.old.x)

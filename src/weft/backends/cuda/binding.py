@@ -146,7 +146,7 @@ class Binder:
 
     def _second(self, key: Any, field: Any) -> Any:
         """Return a second buffer: a copy, or what is written before anybody reads it."""
-        if not self.rendered.turns:
+        if key not in self.rendered.turned:
             return self._copy(key, field)
         buffer = self.workspace.get(key, field.size, field.dtype)
         self.turned[key] = field, buffer

@@ -18,6 +18,7 @@ from weft.backends.cuda.pairs import find_pairs
 from weft.backends.cuda.parts import array_type
 from weft.backends.cuda.spreading import widest_items
 from weft.backends.cuda.text import c_type, identifier, stored_type
+from weft.backends.cuda.turning import turned_arrays, turned_bindings
 from weft.backends.cuda.vertices import (
     fill_hoisted,
     hoisted_arrays,
@@ -78,7 +79,7 @@ class Rendered:
     marks: bool = False  # blocks keep rows in markers
     narrows: bool = True  # frontiers may become small, for one cluster to work on
     deep: bool = False  # and mostly are
-    turns: bool = False  # second buffers change places with what they stand for
+    turned: frozenset[tuple[str, str]] = frozenset()  # buffers that change places with arrays
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
     gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
@@ -137,7 +138,7 @@ def render(
         kernel.marks,
         _narrows(program, sweeps),
         kernel.deep,
-        kernel.turning is not None,
+        frozenset(second for _, second in turned_bindings(kernel)),
         kernel.widest,
         kernel.states_by_in,
         scheduled and widest_items(kernel, every) > 1,
@@ -252,7 +253,7 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)
     kernel.turning = may_turn(kernel.program, wide or sweeps, kernel.options.kept_old)
     enter = superstep(kernel, sweeps, 0, "wake", "end_step(t);")
-    _turned_arrays(kernel)  # asks for them
+    turned_arrays(kernel)  # asks for them
     if program.trail:
         enter = _trail_phase(kernel, enter)
     lines = []
@@ -392,7 +393,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         files += [*side.format.headers, *side.schedule.headers]
     included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
     turned = hoisted_arrays(kernel, sweeps[0]) if kernel.carries_hoisted else []
-    turned += _turned_arrays(kernel)
+    turned += turned_arrays(kernel)
     swaps = "".join(
         f"        exchange({now.replace('a.', 'turned.')}, {nxt.replace('a.', 'turned.')});\n"
         for now, nxt in turned
@@ -545,17 +546,6 @@ def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:
         if kernel.options.side(side_of(sweep, "pull")).format.own_order:
             return False
     return any(sweep.facts.edge_written for sweep in touching)
-
-
-def _turned_arrays(kernel: Kernel) -> list[tuple[str, str]]:
-    """Return the arrays that change places with their second buffers."""
-    sweep, use = kernel.turning, kernel.args.use
-    if sweep is None:
-        return []
-    if sweep.kind == "edge":
-        names = sorted(buffered_edges(sweep))
-        return [(use("edge_state", name), use("edge_next", name)) for name in names]
-    return [(use("field", name), use("next", name)) for name in sorted(sweep.buffered)]
 
 
 def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:

@@ -10,6 +10,7 @@ from weft.backends.cuda.edges import degree_functor, output_of
 from weft.backends.cuda.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.spreading import lanes_for, spread_lanes
+from weft.backends.cuda.turning import turns
 from weft.backends.cuda.updates import at_v, write
 from weft.ir.plan import Sweep
 
@@ -141,11 +142,11 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
             ]
         # `finish` turns the hidden fields too, where there are any.
         turn = "" if kernel.carries_hoisted else "t.loop.swapped = !t.loop.swapped; "
-        if _turns(kernel, sweep) and sweep.steps[0].everywhere:
+        if turns(kernel, sweep) and sweep.steps[0].everywhere:
             finish = f"{turn}{finish}"
         else:
             copy = kernel.phase(f"copy_{k}", body, [finish])
-            if _turns(kernel, sweep):
+            if turns(kernel, sweep):
                 copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
             finish = copy
     totals = kernel.total_scalars(sweep)
@@ -157,16 +158,6 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
         body = _plain_body(kernel, sweep, kind)
     start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
     return kernel.ready(start, queue=True)
-
-
-def _turns(kernel: Kernel, sweep: Sweep) -> bool:
-    """Whether second buffers change places with arrays after a sweep of all vertices."""
-    turning = kernel.turning
-    if turning is None or sweep is turning:
-        return sweep is turning
-    # Those that renew, or refill, where the steps for wide frontiers do.
-    same = sweep.kind == turning.kind and sweep.buffered == turning.buffered
-    return bool(kernel.program.wide) and same and not sweep.buffered_old
 
 
 def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
