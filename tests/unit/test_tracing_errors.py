@@ -154,6 +154,22 @@ VERTEX = {
     "live float index": (lambda v: v.x.at(v.y).load(), "an index must be an integer scalar"),
     "live float into int": (lambda v: v.x.at(0).set(1.5), "'x' is int32", "weft.cast"),
     "live or of a float": (lambda v: v.y.at(0).or_(1.0), "or needs integers"),
+    "dtype that is none": (lambda v: fn.cast(v.x, None), "weft.cast has dtype None"),
+    "float16": (lambda v: v.y * np.float16(2), "a number has dtype dtype('float16')", "float32"),
+    "gather in a dtype": (
+        lambda v: v.gather(lambda u, e: u.x, m.sum, dtype="foo"), "v.gather has dtype 'foo'",
+    ),
+    "degree of a vertex": (lambda v: fn.degree(v), "of type Vertex cannot", "or its id"),
+    "eye of nothing": (lambda v: fn.eye(0), "eye of 0 rows", "from 1 on"),
+    "eye of a fraction": (lambda v: fn.eye(2.5), "eye of 2.5 rows"),
+    "eye of a dtype": (lambda v: fn.eye(2, "complex64"), "weft.eye has dtype 'complex64'"),
+    "while_loop below 0": (
+        lambda v: fn.while_loop(lambda s: s < 3, lambda s: s, 0, bound=-1), "bound=-1. Expected an",
+    ),
+    "while_loop beyond 63 bits": (
+        lambda v: fn.while_loop(lambda s: s < 3, lambda s: s, 0, bound=2**63), "of 63 bits",
+    ),
+    "scalar by a number": (lambda v: fn.reduce(3, v.y, m.sum), "no scalar '3'"),
     "dictionary": (lambda v: {0: 1}[v.x], "cannot be a key of a dictionary", "weft.where"),
     "assigned id": (lambda v: setattr(v, "id", 1), "v.id cannot be assigned"),
     "undeclared field": (lambda v: v.z, "or declare it: g.state(z=...)"),
@@ -366,6 +382,10 @@ def test_a_name_that_python_asks_for_is_no_field():
 # What looks like misuse but has a traced form.
 FINE = {
     "np.sqrt": lambda v: setattr(v, "y", np.sqrt(v.y)),
+    "dtype of ids": lambda v: setattr(
+        v, "x", v.gather(lambda u, e: u.x, m.sum, dtype=weft.vertex_id)
+    ),
+    "bits as ids": lambda v: setattr(v, "x", fn.bitcast(v.x, weft.vertex_id)),
     "np.minimum": lambda v: setattr(v, "x", np.minimum(v.x, np.int32(3))),
     "array * vector": lambda v: setattr(v, "vec", np.array([1.0, 2.0, 3.0]) * v.vec),
     "array * scalar": lambda v: setattr(v, "vec", np.array([1.0, 2.0, 3.0]) * v.y),

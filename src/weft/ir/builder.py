@@ -133,15 +133,24 @@ class Builder:
         if isinstance(value, float):
             return self.emit("const", attr=value, dtype=FLOAT64, weak=True)
         if isinstance(value, np.generic):
-            dtype = types.check_dtype(value.dtype, "a constant")
-            return self.emit("const", attr=value.item(), dtype=dtype)
+            return self.emit("const", attr=value.item(), dtype=self.dtype(value.dtype, "a number"))
         if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2:
             parts = [self.const(part) for part in value]
             return self.stack(parts)
+        proxy = " Use one of its fields, or its id." if hasattr(value, "_refuse") else ""
         raise fail(
             f"a value of type {type(value).__name__} cannot be used in a traced function. "
-            f"Expected a number, a small array of numbers, or an expression of u, v and e."
+            f"Expected a number, a small array of numbers, or an expression of u, v and e.{proxy}"
         )
+
+    def dtype(self, dtype: Any, what: str) -> np.dtype[Any]:
+        """Return a dtype that a user named, also the dtype of ids; others are told at his line."""
+        if dtype is types.vertex_id:
+            return self.signature.index_dtype
+        try:
+            return types.check_dtype(dtype, what)
+        except TraceError as error:
+            raise fail(str(error)) from None
 
     def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
         """Return the value in another dtype; a weak constant is made anew."""

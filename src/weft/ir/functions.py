@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.errors import TraceError
 from weft.ir import builder as tracing
 from weft.ir import ops, types
 from weft.ir.builder import Builder, fail
@@ -82,20 +81,10 @@ def hypot(x: Any, y: Any) -> Expr:
     return binary("hypot", x, y)
 
 
-def _checked(dtype: Any, what: str) -> np.dtype[Any]:
-    try:
-        return types.check_dtype(dtype, what)
-    except TraceError as error:
-        raise fail(str(error)) from None
-
-
 def cast(x: Any, dtype: Any) -> Expr:
     """Return the value in another dtype: integers wrap, floats saturate, NaN gives 0."""
     builder = tracing.current()
-    value = node(x)
-    if dtype is types.vertex_id:
-        dtype = builder.signature.index_dtype
-    dtype = _checked(dtype, "weft.cast")
+    value, dtype = node(x), builder.dtype(dtype, "weft.cast")
     if value.op == "const":
         value = Value("const", (), value.attr, value.dtype)
         builder.blocks[-1].body.append(value)
@@ -108,7 +97,7 @@ def bitcast(x: Any, dtype: Any) -> Expr:
     """Return the same bits read as another dtype of the same width."""
     builder = tracing.current()
     value = builder.strong(node(x))
-    target = _checked(dtype, "weft.bitcast")
+    target = builder.dtype(dtype, "weft.bitcast")
     if target.itemsize != value.dtype.itemsize or ops.BOOL in (target, value.dtype):
         raise fail(f"bitcast from {value.dtype} to {target}: expected dtypes of the same width.")
     return Expr(builder.emit("bitcast", (value,), None, target, value.shape))
@@ -259,7 +248,11 @@ def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
 
 def eye(k: int, dtype: Any = FLOAT64) -> Expr:
     """Return the identity matrix of k rows. It is weak: it takes the other operand's dtype."""
-    return Expr(tracing.current().emit("eye", (), int(k), np.dtype(dtype), (k, k), weak=True))
+    builder = tracing.current()
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise fail(f"eye of {k!r} rows. Expected an integer from 1 on, such as v.factor.size.")
+    dtype = builder.dtype(dtype, "weft.eye")
+    return Expr(builder.emit("eye", (), int(k), dtype, (int(k), int(k)), weak=True))
 
 
 def stack(parts: Any) -> Expr:
@@ -397,6 +390,8 @@ def while_loop(
     state = _state(init, builder)
     if not state:
         raise fail("while_loop needs at least one state value.")
+    if not isinstance(bound, int | np.integer) or not 0 <= bound < 2**63:
+        raise fail(f"while_loop with bound={bound!r}. Expected an integer from 0 on, of 63 bits.")
     names = [f"state {k}" for k in range(len(state))]
     check_takes(condition, "the condition of while_loop", *names)
     check_takes(body, "the body of while_loop", *names)
@@ -449,6 +444,7 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     builder = tracing.current()
     dtype = builder.scalars.get(name)
     if dtype is None:
+        name = str(name)
         raise fail(
             f"the state has no scalar {name!r}. {expected(builder.scalars)}; declare it with "
             f"g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"

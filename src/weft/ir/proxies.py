@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import numpy as np
-
 from weft.errors import FieldError, listed, nearest
 from weft.ir import builder as tracing
 from weft.ir.builder import Builder, fail, user_line
@@ -384,9 +382,9 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
     messages, when = messages_of(function(Vertex("u"), Edge()), what)
+    wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
     messages = tuple(
-        builder.cast(m, np.dtype(dtype)) if dtype is not None else builder.strong(m)
-        for m in messages
+        builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages
     )
     monoids = monoid if isinstance(monoid, tuple) else None
     for part in monoids or (monoid,):

@@ -33,7 +33,7 @@ vertex_id = VertexIdType()
 def check_dtype(dtype: Any, what: str) -> np.dtype[Any]:
     """Return a supported NumPy dtype, or say which ones there are."""
     try:
-        result = np.dtype(dtype)
+        result = np.dtype(object if dtype is None else dtype)  # None would be float64
     except TypeError:
         result = np.dtype(object)
     if result not in _SUPPORTED:
