@@ -24,7 +24,7 @@ from weft.tuning.compiling import sources_of, under
 from weft.tuning.measuring import Bench, Patience, Trial
 from weft.tuning.report import chosen
 from weft.tuning.space import Axis, ParameterAxis, Traits, make_space
-from weft.tuning.tuner import find_algorithm, tune_on
+from weft.tuning.tuner import find_algorithm, tune_on, unsuited_formats
 
 GPU = Traits("emulated", ("push", "pull"))
 GRASSEMBLER = 7 * 5 * 4 * 2**5
@@ -528,3 +528,21 @@ def test_algorithms_are_found_by_name(name):
     assert told == name == function.__name__
     with pytest.raises(ConfigError, match=r"'Factors' is not known.*'als'"):
         find_algorithm("Factors")
+
+
+def test_formats_that_refuse_a_graph_are_not_tried_on_it(monkeypatch):
+    grid, wild = (g.to("emulated") for g in (weft.generators.grid(9, 9), weft.generators.rmat(6)))
+    assert unsuited_formats(grid, ("push", "gather")) == {}
+    found = unsuited_formats(wild, ("push", "pull"))
+    assert (
+        set(found) == {("push", "dia"), ("pull", "dia")} and "waste memory" in found["push", "dia"]
+    )
+    space = make_space(replace(GPU, unsuited=found))
+    for order in (None, "none"):
+        refused = weft.Config(format={"pull": "dia"}, reorder=order)
+        assert "would waste memory" in space.why_not(refused)
+    assert not space.why_not(weft.Config(format={"pull": "dia"}, reorder="rcm"))  # where it may do
+    monkeypatch.setitem(
+        vars(formats()["dia"]), "build", lambda *_, **__: pytest.fail("built again")
+    )
+    assert unsuited_formats(wild, ("push", "pull")) == found

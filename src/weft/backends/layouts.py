@@ -16,13 +16,15 @@ import numpy as np
 from weft.adjacency import Adjacency, count_keys
 from weft.device_adjacency import offsets_of
 from weft.editing import EdgeChange, carriers
-from weft.errors import DeviceMemoryError
+from weft.errors import ConfigError, DeviceMemoryError
 from weft.topology import Direction, Topology
 
 MANY: Final = 0.1  # share of the edges
 
 _lock = threading.RLock()
 _built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKeyDictionary()
+# Why formats do not suit a topology; to find that out again would take as long as to build them.
+_refused: weakref.WeakKeyDictionary[Topology, dict[Any, str]] = weakref.WeakKeyDictionary()
 
 
 class Ordered:
@@ -88,9 +90,18 @@ class Ordered:
 
 
 def ordered(topology: Topology, chosen: Any, direction: Direction) -> Ordered:
-    """Return a format built for a direction of a topology; built once."""
+    """Return a format built for a direction of a topology; built once.
+
+    Raises
+    ------
+    ConfigError
+        If the format would waste memory, or its parameters are not possible here.
+    """
     with _lock:
         known = _built.setdefault(topology, {})
+        reason = _refused.get(topology, {}).get((chosen, direction))
+        if reason is not None:
+            raise ConfigError(reason)
         if (chosen, direction) not in known:
             arcs = topology.adjacency(direction)
             twin = known.get((chosen, "out" if direction == "in" else "in"))
@@ -107,6 +118,9 @@ def _built_of(chosen: Any, arcs: Adjacency, topology: Topology, direction: Direc
     """Build a format; of memory that runs out on a host NumPy's own error tells only an array."""
     try:
         return chosen.build(arcs.offsets, arcs.targets, topology.xp, incoming=direction == "in")
+    except ConfigError as error:
+        _refused.setdefault(topology, {})[chosen, direction] = str(error)
+        raise
     except MemoryError as error:
         if not topology.device.on_host:
             raise  # told by the device

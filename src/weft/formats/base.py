@@ -201,6 +201,8 @@ class Format:
         Whether positions are others than the slots of the adjacency.
     gathers
         Whether the messages of a gather are computed ahead, into a buffer by position.
+    refuses
+        Whether `build` refuses some graphs whatever is said in parentheses: a tuner asks once.
     parameters
         What can be said in parentheses: ``tigr(8)`` or ``tigr(degree=8)``.
     header
@@ -223,6 +225,7 @@ class Format:
     turns: bool = True
     own_order: bool = False
     gathers: bool = False
+    refuses: bool = False
     parameters: tuple[Parameter, ...] = ()
     header: str = ""
     schedule: str | BySide = ""

@@ -115,6 +115,7 @@ DIA = register(
         formula="(diagonals + 1) V / 32 + rest",
         turns=False,
         own_order=True,
+        refuses=True,
         parameters=(Parameter("most", MOST), Parameter("fill", FILL, least=0, most=100)),
     )
 )

@@ -188,6 +188,8 @@ class Traits:
         Whether fields hold vectors or matrices, which several lanes take together.
     arranged
         Whether the graph has an order of its own, which formats are built in.
+    unsuited
+        Formats that refuse the graph as it lies, by side and name, with the reason.
     """
 
     device: str
@@ -200,6 +202,7 @@ class Traits:
     features: bool = False
     arranged: bool = False
     vertices: int = 0
+    unsuited: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -443,6 +446,9 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
             if format_.order in slow and not traits.arranged:
                 why = f"it is made for the {format_.order} order, which takes long to make here"
                 found.append(({f"format.{side}": name}, f"{why}; tune g.reorder(...) instead"))
+    for (side, name), reason in traits.unsuited.items():
+        for order in (None,) if traits.arranged else (None, "none"):  # in another one it may do
+            found.append(({f"format.{side}": name, "reorder": order}, reason))
     for side in (*traits.sides, *([NARROW] if "push" in traits.sides else [])):
         swept = "push" if side == NARROW else side
         for name, schedule in schedules().items():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import weft
+from weft.backends.layouts import ordered
 from weft.backends.planning import directions_of
 from weft.backends.sweeping import side_of
 from weft.cachedir import tunings_path
@@ -21,6 +22,7 @@ from weft.engine.fingerprint import Fingerprint, fingerprint_of
 from weft.engine.remembered import device_name, forget_remembered, version
 from weft.engine.state import full
 from weft.errors import ConfigError, DeviceError, GraphError, unknown
+from weft.formats import choose, formats
 from weft.graph import Graph
 from weft.ir.request import Request
 from weft.tuning.compiling import compiled, insists
@@ -304,10 +306,10 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         from weft.backends.cpu.threads import num_threads
 
         threads = min(num_threads(), CPU_THREADS)
-    known = ("push", "pull", "gather")
+    found = tuple(side for side in ("push", "pull", "gather") if side in sides)
     return Traits(
         g.topology.device.kind,
-        tuple(side for side in known if side in sides),
+        found,
         refused,
         ordered,
         weight if weight and math.isfinite(weight) and weight > 0 else None,
@@ -316,7 +318,21 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         features,
         g.order is not None,
         g.num_vertices,
+        {} if g.topology.device.kind == "cpu" else unsuited_formats(g, found),
     )
+
+
+def unsuited_formats(g: Graph, sides: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the formats that refuse a graph as it lies, by side and name, with the reason."""
+    held = g.topology if g.order is None or not g.num_vertices else g._arranged()
+    found: dict[tuple[str, str], str] = {}
+    for name, format_ in formats().items():
+        for side in sides if format_.refuses else ():
+            try:
+                ordered(held, choose(name), "out" if side == "push" else "in")
+            except ConfigError as error:
+                found[side, name] = str(error)
+    return found
 
 
 def _average(weights: Any) -> float:
