@@ -281,9 +281,25 @@ def steady(v):
     v.x = v.gather(lambda u, e: u.own, weft.sum)
 
 
+@weft.vertex
+def quiet(v):
+    v.x = v.gather(lambda u, e: u.x, weft.sum)
+    v.changed = v.x > 3
+
+
+def waking(wake):
+    @weft.vertex(wake=wake)
+    def add(v):
+        v.x = v.gather(lambda u, e: u.x, weft.sum)
+
+    return add
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [(least, "min has no inverse"), (onward, "over out-edges"), (mixed, r"v\.x, which it writes"),
+    [(quiet, r"v\.changed who changed"), (waking("changed"), "wake='changed', not all"),
+     (waking("neighbors"), "wake='neighbors', not all"), (least, "min has no inverse"),
+     (onward, "over out-edges"), (mixed, r"v\.x, which it writes"),
      (steady, "do not depend on what it writes"), ([plain, take], "not a single vertex function")],
 )  # fmt: skip
 def test_refusals(g, function, reason):

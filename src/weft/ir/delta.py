@@ -122,6 +122,8 @@ def _check(program: Program) -> None:
         "it touches fields by .at(i)": bool(facts.live),
         "it reads old values": bool(facts.old),
         "it returns a condition, or has active=": step.conditional or step.active is not None,
+        "it says by v.changed who changed, which tolerance= does": _tells(step.body),
+        f"it wakes by wake={step.wake!r}, not all": step.wake != "all",
         "it is folded with others": step.folded,
     }
     for reason, holds in reasons.items():
@@ -134,6 +136,10 @@ def _check(program: Program) -> None:
                 raise Refused(f"{reduction.name} has no inverse")
         for value in gather.blocks[0].walk():
             _check_message(value, changing)
+
+
+def _tells(body: Block) -> bool:
+    return any(value.op == "set_changed" for value in body.walk())
 
 
 def _check_message(value: Value, changing: set[str]) -> None:
@@ -317,10 +323,8 @@ def _drive(
             _use(inner, parts)
         if value.op == "project" and id(value.args[0]) in kept:
             parts[id(value)] = kept[id(value.args[0])][value.attr]
-        elif value.op not in ("gather", "set_changed"):
+        elif value.op != "gather":
             out.body.append(value)
-        elif value.op == "set_changed":
-            out.made[0, "changed"] = value.args[0]
     last = {v.attr: v.args[0] for v in out.body if v.op == "store"}
     compared = {name: held[name][0] if name in held else present[name] for name in written}
     moved = _moved(out, last, compared, tolerance)
@@ -335,11 +339,7 @@ def _tell_moves(step: Step, written: list[str], tolerance: float) -> None:
     """Let the function tell whether it moved far enough, and nothing else."""
     out = _Body([])
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
-    for value in step.body.body:
-        if value.op == "set_changed":
-            out.made[0, "changed"] = value.args[0]
-        else:
-            out.body.append(value)
+    out.body += step.body.body
     last = {v.attr: v.args[0] for v in out.body if v.op == "store"}
     out.body.append(Value("set_changed", (_moved(out, last, present, tolerance),)))
     step.body.body = out.body
@@ -354,10 +354,7 @@ def _gather_anew(step: Step, written: list[str], sent: list[str], tolerance: flo
     present = {name: out.load("v", name, kind) for name, kind in _stored(step, written).items()}
     gathers = [value for value in step.body.body if value.op == "gather"]
     for value in step.body.body:
-        if value.op == "set_changed":
-            out.made[0, "changed"] = value.args[0]
-        else:
-            out.body.append(value)
+        out.body.append(value)
         if value.op == "gather":
             _keep_totals(out, value, gathers.index(value))
     last = {v.attr: v.args[0] for v in out.body if v.op == "store"}
@@ -416,8 +413,7 @@ def _stored(step: Step, names: list[str]) -> dict[str, Kind]:
 
 
 def _moved(out: _Body, new: dict[str, Value], old: dict[str, Value], tolerance: float) -> Value:
-    """Return whether a feature moved far enough, and the function's own test holds, if any."""
-    found: Value | None = out.made.get((0, "changed"))
+    """Return whether a feature moved far enough."""
     moved: Value | None = None
     for name, before in old.items():
         test = _feature_moved(out, new[name], before, tolerance)
@@ -426,7 +422,7 @@ def _moved(out: _Body, new: dict[str, Value], old: dict[str, Value], tolerance: 
             out.body.append(test)
         moved = test if moved is None else out.emit("bit_or", moved, test)
     assert moved is not None
-    return moved if found is None else out.emit("bit_and", moved, found)
+    return moved
 
 
 def _feature_moved(out: _Body, new: Value, old: Value, tolerance: float) -> Value:
