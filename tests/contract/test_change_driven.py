@@ -287,6 +287,11 @@ def quiet(v):
     v.changed = v.x > 3
 
 
+@weft.vertex
+def counted(v):
+    v.x = v.gather(lambda u, e: u.x, weft.sum) + weft.superstep() % 2
+
+
 def waking(wake):
     @weft.vertex(wake=wake)
     def add(v):
@@ -297,7 +302,8 @@ def waking(wake):
 
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [(quiet, r"v\.changed who changed"), (waking("changed"), "wake='changed', not all"),
+    [(counted, "number of the superstep"), (quiet, r"v\.changed who changed"),
+     (waking("changed"), "wake='changed', not all"),
      (waking("neighbors"), "wake='neighbors', not all"), (least, "min has no inverse"),
      (onward, "over out-edges"), (mixed, r"v\.x, which it writes"),
      (steady, "do not depend on what it writes"), ([plain, take], "not a single vertex function")],

@@ -85,7 +85,7 @@ def rewrite(program: Program, tolerance: float) -> Delta:
     for name in sent:
         hidden[f"sent.{name}"] = hidden[f"before.{name}"] = fields[name]
     facts = facts_of(step)  # what else than a sum may move a vertex
-    always = bool(facts.reduced or "superstep" in facts.loads)
+    always = bool(facts.reduced)
     alone = bool(facts.near & facts.written)  # it goes on from where it is, whatever it is told
     spread = _spread(messages, sent, step)
     far = 2 * tolerance
@@ -121,6 +121,7 @@ def _check(program: Program) -> None:
         "refill= and trail= need every superstep": bool(program.refill) or program.trail,
         "it touches fields by .at(i)": bool(facts.live),
         "it reads old values": bool(facts.old),
+        "it depends on the number of the superstep": "superstep" in facts.loads,
         "it returns a condition, or has active=": step.conditional or step.active is not None,
         "it says by v.changed who changed, which tolerance= does": _tells(step.body),
         f"it wakes by wake={step.wake!r}, not all": step.wake != "all",
