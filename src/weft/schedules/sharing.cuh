@@ -159,18 +159,25 @@ constexpr u32 batch = 4;
 
 // The targets of a batch of slots, then their messages: each stage waits for memory once. `left`
 // tells how far the row still goes; beyond, nothing is fetched.
-template <class Format, class Visitor>
+template <class Format, class Visitor, class Target>
 WEFT_DEVICE void fetch_batch(const Format& format, Visitor& visitor,
                              const typename Visitor::Row& held, i64 row, i64 slot, u32 left,
-                             u32 step, i64 (&targets)[batch],
+                             u32 step, Target (&targets)[batch],
                              typename Visitor::Message (&messages)[batch]) {
     bool loaded = false;
     if constexpr (by_fours<Format>) {
-        loaded = step == 1 && left == batch && format.four_targets(slot, row, targets);
+        i64 four[batch];
+        loaded = step == 1 && left == batch && format.four_targets(slot, row, four);
+        WEFT_UNROLL(batch)
+        for (u32 k = 0; k < batch; ++k) {
+            if (loaded) targets[k] = static_cast<Target>(four[k]);
+        }
     }
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
-        if (!loaded && k * step < left) targets[k] = format.target(slot + k * step, row);
+        if (!loaded && k * step < left) {
+            targets[k] = static_cast<Target>(format.target(slot + k * step, row));
+        }
     }
     WEFT_UNROLL(batch)
     for (u32 k = 0; k < batch; ++k) {
@@ -219,14 +226,16 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                 settle_batch(format, visitor, partial, held, row, slot, left, step);
                 continue;
             }
-            i64 targets[batch];
+            // No wider than ids are: else registers run short, and targets are loaded one by one.
+            typename Visitor::Target targets[batch];
             typename Visitor::Message messages[batch];
             if constexpr (Visitor::computes) {
                 // Without branches: else what is computed would wait for its loads before the next
                 // ones are made. Beyond the end the first slot is taken again, and not delivered.
                 WEFT_UNROLL(batch)
                 for (u32 k = 0; k < batch; ++k) {
-                    targets[k] = format.target(slot + (k * step < left ? k * step : 0), row);
+                    const i64 at = slot + (k * step < left ? k * step : 0);
+                    targets[k] = static_cast<typename Visitor::Target>(format.target(at, row));
                 }
                 WEFT_UNROLL(batch)
                 for (u32 k = 0; k < batch; ++k) {

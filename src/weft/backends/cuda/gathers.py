@@ -122,8 +122,9 @@ def gather_phases(
     way = gather.attr[0]
     step = sweep.steps[0]
     visitor = Visitor(
-        f"Gather{k}", vertex="v", far="u", collects=True, lanes=kernel.lanes, spread=kernel.spread
-    )
+        f"Gather{k}", vertex="v", far="u", far_type="Vertex", collects=True, lanes=kernel.lanes,
+        spread=kernel.spread,
+    )  # fmt: skip
     visitor.splits, visitor.wholes = side.format.splits, rows == "told"
     visitor.joined = side.joined
     visitor.parts = kernel.parts_struct(sweep)
