@@ -312,6 +312,18 @@ def test_gathers_of_vectors_and_matrices():
         compare(graph(directed=directed), gathers, fields, frontier=range(0, N, 2))
 
 
+@weft.vertex
+def weigh(v):
+    own = v.x
+    v.first = own[0]
+    v.weighed = v.gather(lambda u, e: own[1] * u.x[2], weft.sum)
+
+
+def test_gathers_use_single_features_of_their_vertex():
+    fields = {"x": whole((N, 3), float, 1), "first": np.zeros(N), "weighed": np.zeros(N)}
+    compare(graph(directed=True), weigh, fields)
+
+
 # -- parameters
 
 

@@ -198,6 +198,8 @@ def _row_of_gather(
     renderer.run(needed)
     known: dict[int, str] = {}
     for value in needed:
+        if id(value) not in renderer.known:  # its features are loaded where they are used
+            continue
         name = f"x{len(visitor.row)}"
         visitor.row.append((c_type(value.dtype, value.shape), name, renderer.operand(value)))
         known[id(value)] = f"row.{name}"
