@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import weft
+from agreement import emulated
 from oracle import make_request
-from simt.test_configs import PROGRAMS, G, check
+from simt.test_configs import PROGRAMS, G, check, driver, spread
 from small_formats import FORMATS
 from weft.backends.cuda import choices
 from weft.backends.cuda.execute import compile_program
@@ -124,6 +125,25 @@ def test_rows_are_joined_where_that_suits_the_degrees():
         assert joined(road, format=name, schedule=narrow)[0] is False
     for name in ("csr", "block_csr", "cr2_bare", "ell"):
         assert joined(road, format=name) == [False] * 3
+
+
+@pytest.mark.parametrize("name", ["strict", "twc"])
+def test_places_for_the_rows_of_a_queue_have_room(name):
+    """One vertex has three rows and the others one: with four places each, more than there are."""
+    n = 40
+    rim = np.arange(1, n)
+    g = weft.Graph.from_edges(np.r_[rim, [0] * 9], np.r_[rim % (n - 1) + 1, np.arange(1, 10)])
+    chosen = {"schedule": name, "format": "tigr(3)", "direction": "push", "warp_degree": 1}
+    fields = {"least": np.arange(n)[::-1].copy()}
+    got = emulated(
+        g, spread, fields, range(n - 1), choices={**chosen, "driver": driver("address", 0)},
+        mode="run",
+    )  # fmt: skip
+    want = fields["least"].copy()
+    src, dst, _ = g.to_edges()
+    sends = src < n - 1
+    np.minimum.at(want, dst[sends], fields["least"][src[sends]])
+    np.testing.assert_array_equal(got.least, want)
 
 
 def test_parameters_do_not_compile_anew():

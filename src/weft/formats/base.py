@@ -136,6 +136,11 @@ class Layout:
         return max(part.rows for part in self.parts)
 
     @property
+    def few(self) -> int:
+        """The most places for rows that a vertex of a queue has, where no list of rows is made."""
+        return max(part.numbers.get("few", 0) for part in self.parts)
+
+    @property
     def slots(self) -> int:
         """The most slots that a part has."""
         return max(part.slots for part in self.parts)

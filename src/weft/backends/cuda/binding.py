@@ -295,11 +295,14 @@ class Binder:
         return np.int64(numbers[name])
 
     def _extents(self, side: str) -> tuple[int, int]:
-        """Return the most rows and slots that a part of a side's format has."""
+        """Return the most rows that a sweep of a side's format goes through, and slots of a part.
+
+        Of a queue, each vertex has as many places for rows as any has rows, if those are `few`.
+        """
         ways = {b[2] for b in self.rendered.bindings.values() if b[:2] == ("part_number", side)}
         layouts = [self._ordered(side, way).layout for way in ways]
         return (
-            max((layout.rows for layout in layouts), default=self.n),
+            max((max(layout.rows, layout.few * self.n) for layout in layouts), default=self.n),
             max((layout.slots for layout in layouts), default=self.arcs),
         )
 
