@@ -185,7 +185,8 @@ class Running:
         change_driven
             Short for ``Config(change_driven=...)``: keep what a vertex function gathers, and send
             the differences of what changed alone. ``True`` raises where that is not possible,
-            ``"auto"`` then runs as usual.
+            ``"auto"`` then runs as usual. Messages must be finite: what was added as infinity
+            cannot be taken out again.
         tolerance
             What a run that is driven by changes may leave undone: at the end another full step
             would move no feature by more than twice as much. Others are told of what moves
