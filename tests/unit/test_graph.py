@@ -563,3 +563,21 @@ def test_copies_and_pickles(duplicate):
     assert triples(g) == [(u, v, w // 2) for u, v, w in triples(twin)]
     assert twin.vertex["x"].tolist() == [0, 1, 2, 3]
     assert twin.edge.in_slots("weight", "in").sum() == 2 * g.edge.in_slots("weight", "in").sum()
+
+
+def test_a_frontier_is_made_of_ids_a_set_a_mask_or_nothing():
+    g = weft.generators.path(5)
+    for members in ([3, 1, 3], (1, 3), {3, 1}, frozenset({1, 3}), np.array([1, 3], np.uint8)):
+        assert g.frontier(members).tolist() == [1, 3]
+    assert g.frontier([False, True, False, True, False]).tolist() == [1, 3]
+    assert g.frontier(2).tolist() == [2] and g.frontier().tolist() == [0, 1, 2, 3, 4]
+    assert g.frontier([]).tolist() == g.frontier(set()).tolist() == []
+    assert g.edge_frontier({7, 0}).tolist() == [0, 7]
+    for wrong, message in (
+        ([5], "vertex 5 does not exist. Expected numbers from 0 to 4"),
+        ({-1}, "vertex -1 does not exist"),
+        ([0.5], "takes integers, a mask or nothing"),
+        ([True, False], "a mask must have 5 truth values"),
+    ):
+        with pytest.raises(GraphError, match=message):
+            g.frontier(wrong)

@@ -175,7 +175,8 @@ def make_frontier(
         with device_of(array).current():
             items = _checked_items(array, length, dtype, what)
     else:
-        items = _checked_items(np.asarray(members), length, dtype, what)
+        listed = list(members) if isinstance(members, set | frozenset) else members
+        items = _checked_items(np.asarray(listed), length, dtype, what)
     return Frontier(items, length, arcs=arcs, device=device)
 
 
