@@ -226,7 +226,6 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                 settle_batch(format, visitor, partial, held, row, slot, left, step);
                 continue;
             }
-            // No wider than ids are: else registers run short, and targets are loaded one by one.
             typename Visitor::Target targets[batch];
             typename Visitor::Message messages[batch];
             if constexpr (Visitor::computes) {

@@ -47,7 +47,7 @@ from weft.ir.plan import Sweep
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
 # Registers for vectors that are loaded with the row, but used at its end: where rows are short.
 MOST_AT_END = 8
-WORD = 4  # bytes of a message that is worth bringing nearer
+WORD = 4  # bytes of a message that is worth bringing nearer, and of which many are under way
 
 
 def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
@@ -122,9 +122,8 @@ def gather_phases(
     way = gather.attr[0]
     step = sweep.steps[0]
     visitor = Visitor(
-        f"Gather{k}", vertex="v", far="u", far_type="Vertex", collects=True, lanes=kernel.lanes,
-        spread=kernel.spread,
-    )  # fmt: skip
+        f"Gather{k}", vertex="v", far="u", collects=True, lanes=kernel.lanes, spread=kernel.spread
+    )
     visitor.splits, visitor.wholes = side.format.splits, rows == "told"
     visitor.joined = side.joined
     visitor.parts = kernel.parts_struct(sweep)
@@ -290,6 +289,8 @@ def _take_lines(
     block = gather.blocks[0]
     ahead = _ahead(block, kernel.spread_lanes)
     visitor.computes = any(v.shape or v.op != "load" for v in ahead)
+    if not visitor.computes and sum(v.dtype.itemsize for v in ahead) <= WORD:
+        visitor.far_type = "Vertex"  # see "The order of loads" in docs/design/cuda-engine.md
     if ahead is block.results:
         visitor.fetch = out.lines
         results = visitor.carry(renderer.block(block), [(r.dtype, r.shape) for r in ahead])

@@ -433,9 +433,7 @@ def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
 def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) -> Visitor:
     """Return the visitor of a pull."""
     step = sweep.steps[0]
-    visitor = Visitor(
-        name, vertex="v", far="u", far_type="Vertex", lanes=kernel.lanes, spread=kernel.spread
-    )
+    visitor = Visitor(name, vertex="v", far="u", lanes=kernel.lanes, spread=kernel.spread)
     chosen = kernel.options.side(side)
     visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
     visitor.parts = kernel.parts_struct(sweep)
