@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import ConfigError, DeviceError, DeviceMemoryError, unknown
+from weft.errors import ConfigError, DeviceError, DeviceMemoryError, listed, nearest
 
 KINDS: Final = ("cpu", "cuda", "emulated")
 
@@ -147,8 +147,10 @@ def parse_device(name: str | Device) -> Device:
         match = re.fullmatch(r"cuda:(\d+)", name)
         if match:
             return Device("cuda", int(match[1]))
+    hint = "" if name == "gpu" else nearest(str(name), KINDS)  # that would be the CPU
     raise ConfigError(
-        f"{unknown('device', name, KINDS)} A GPU other than the first is 'cuda:1', 'cuda:2', ..."
+        f"device={name!r} is not known. Expected one of {listed(KINDS)}.{hint} The first GPU is "
+        "'cuda', others are 'cuda:1', 'cuda:2', ..."
     )
 
 

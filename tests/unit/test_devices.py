@@ -48,8 +48,10 @@ def test_names_of_devices(name, device):
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:-1", "cuda1", "cpu:1", "CUDA", "", 0, None])
 def test_unknown_names_are_explained(name):
-    with pytest.raises(ConfigError, match=r"device=.* is not known. Expected one of 'cpu', 'cuda'"):
+    words = r"device=.* is not known. Expected one of 'cpu', 'cuda'.*The first GPU is 'cuda'"
+    with pytest.raises(ConfigError, match=words) as told:
         parse_device(name)
+    assert name != "gpu" or "mean" not in str(told.value)
 
 
 def test_host_devices_have_numpy():
