@@ -14,6 +14,7 @@ from weft.backends.cuda import choices
 from weft.backends.cuda.execute import compile_program
 from weft.config import BySide
 from weft.engine.run import Registries
+from weft.engine.watching import Watch, watching
 
 
 def compiled(name, **choices):
@@ -155,3 +156,13 @@ def test_deterministic_runs_use_rows_that_are_vertices():
     options = compiled("ranks", format="gshard", deterministic=True).options
     assert {side.format.name for side in options.sides} == {"csr"}
     assert weft.Config(format="gshard", deterministic=True).format == "gshard"
+
+
+@pytest.mark.parametrize(("name", "deep"), [("csr", True), ("ell(3)", True), ("dia(4,0)", False)])
+def test_searches_over_rows_with_gaps_are_not_deep(name, deep):
+    g = weft.generators.road(40, 0.8, seed=1).to("emulated")
+    with watching(Watch(keeping=True)) as watch:
+        found = weft.bfs(g, 1, config=weft.Config(format=name)).level
+    (request,) = watch.requests.values()
+    assert compile_program(request)[0].rendered.deep == deep
+    np.testing.assert_array_equal(found, weft.bfs(g.to("cpu"), 1).level)
