@@ -31,6 +31,7 @@ from weft.backends.planning import (
     may_start_anywhere,
     push_narrow,
 )
+from weft.devices import to_host
 from weft.errors import FaultError
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -419,7 +420,7 @@ class _Run:
         if report is None:
             return
         count = self.saved("records")
-        ring = _host(self._ring)
+        ring = to_host(self._ring)
         dropped = max(0, count - RECORDS)
         records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
         began = ring[RECORDS * 6]
@@ -448,7 +449,7 @@ class _Run:
             frontier = self._frontier(size)
         trail = []
         if self.request.program.trail:
-            ends = _host(self.binder._trail_ends())[: steps + 1]
+            ends = to_host(self.binder._trail_ends())[: steps + 1]
             all_ = self.binder._trail()
             trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
         # What was written back from elsewhere came after what followed the kernel.
@@ -511,8 +512,3 @@ def _typed(value: Any, kind: str) -> Any:
     if kind.endswith("*"):
         return value
     return {"i64": np.int64, "u32": np.uint32}[kind](value)
-
-
-def _host(array: Any) -> Any:
-    """Return an array of the device on the host."""
-    return array.get() if hasattr(array, "get") else np.asarray(array)
