@@ -14,7 +14,8 @@ from weft.backends.cuda import choices
 
 MODULES = (
     "change_driven", "corpus", "features", "folding", "formats", "group", "operand_reuse",
-    "rules_engine", "rules_graph", "rules_messages", "rules_running", "second_buffers",
+    "own_features", "rules_engine", "rules_graph", "rules_messages", "rules_running",
+    "second_buffers",
 )  # fmt: skip
 # Of threads, of caches, of a processor's schedules, of tracing; or run by algorithms on a CPU.
 CPU_ONLY = ("rule_14", "rule_30", "rule_31", "rule_37", "rule_45", "threads_have_scratch")
