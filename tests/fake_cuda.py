@@ -161,7 +161,7 @@ def installed(monkeypatch):
     def pointer(array):
         return SimpleNamespace(ptr=array._values.ctypes.data)
 
-    event = SimpleNamespace(record=cuda.record, done=True)
+    event = SimpleNamespace(record=cuda.record, ptr=0)
     stream = SimpleNamespace(ptr=0, synchronize=lambda: None)
     offered = {
         "get_current_stream": lambda: stream, "Event": lambda **_: event,
@@ -177,6 +177,7 @@ def installed(monkeypatch):
         copy = types.MethodType(lambda _, to, source, n, *__: ctypes.memmove(to, source, n), cuda)
         patch.setattr(runtime, "memcpyAsync", copy, raising=False)
         patch.setattr(runtime, "free", cuda.free, raising=False)
+        patch.setattr(runtime, "eventQuery", lambda _: 0, raising=False)  # all is done
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(devices, "has_module", lambda name: True)

@@ -74,6 +74,28 @@ def test_an_interrupt_ends_a_loop_and_leaves_the_gpu_usable(on_gpu, fuse):
     assert run_script(INTERRUPTED, on_gpu, fuse) == ["fine"]
 
 
+DYING = """
+import sys
+import numpy as np
+import weft
+from weft.backends.cuda.drivers import driver_of
+
+driver = driver_of(sys.argv[1])
+source = 'extern "C" __global__ void die() { __trap(); }'
+kernel = driver.compile(source, ["die"], {}).kernel("die")
+driver.launch(kernel, driver.pack([]), [], grid=1, block=32, shared_bytes=0)
+try:
+    driver.wait(np.zeros(1, np.uint32))
+except weft.errors.DeviceError as error:
+    assert "gave up a kernel" in str(error) and "again" in str(error), error
+    print("told", flush=True)
+"""
+
+
+def test_a_kernel_that_dies_is_told_of(on_gpu):
+    assert run_script(DYING, on_gpu)[0] == "told"
+
+
 COMPILING = """
 import sys
 import weft

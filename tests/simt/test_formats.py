@@ -158,11 +158,11 @@ def test_deterministic_runs_use_rows_that_are_vertices():
     assert weft.Config(format="gshard", deterministic=True).format == "gshard"
 
 
-@pytest.mark.parametrize(("name", "deep"), [("csr", True), ("ell(3)", True), ("dia(4,0)", False)])
-def test_searches_over_rows_with_gaps_are_not_deep(name, deep):
+@pytest.mark.parametrize("name", ["csr", "ell(3)", "dia(4,0)"])
+def test_deep_searches(name):
     g = weft.generators.road(40, 0.8, seed=1).to("emulated")
     with watching(Watch(keeping=True)) as watch:
         found = weft.bfs(g, 1, config=weft.Config(format=name)).level
     (request,) = watch.requests.values()
-    assert compile_program(request)[0].rendered.deep == deep
+    assert compile_program(request)[0].rendered.deep
     np.testing.assert_array_equal(found, weft.bfs(g.to("cpu"), 1).level)

@@ -1,7 +1,12 @@
 """Generated CUDA compiles for every architecture with NVRTC; no GPU is needed."""
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import weft
 from oracle import make_request
 from simt.test_configs import PROGRAMS, G
 from weft.backends.cuda.execute import compile_program
@@ -69,3 +74,27 @@ def test_targets_of_two_windows_are_under_way():
     """Where arcs have nothing to send and a row is one warp's, the warp waits half as often."""
     assert "u32 windows = 2;" in rendered_as("components", {"schedule": "warp"}).source
     assert "u32 windows = 1;" in rendered_as("components", {"schedule": "strict"}).source
+
+
+def test_assembly_that_reads_memory_is_volatile():
+    """Else a compiler may move a load to where its address means nothing."""
+    found = []
+    for path in Path(weft.__file__).parent.rglob("*.cuh"):
+        found += re.findall(r'\basm( volatile)?\(\s*"(.*?)"\s*:', path.read_text(), re.S)
+    loads = [(kind, text) for kind, text in found if "[" in text]
+    assert len(loads) > 6 and len(found) > len(loads)
+    assert [text for kind, text in loads if not kind] == []
+
+
+def test_large_systems_are_solved_by_code_that_stands_once():
+    g = weft.generators.cycle(5).to("emulated")
+
+    @weft.vertex
+    def refit(v):
+        gram = v.gather(lambda u, e: weft.outer(u.x, u.x), weft.sum)
+        v.x = weft.solve(gram + weft.eye(v.x.size), v.x, assume="spd")
+
+    for size, apart in ((8, False), (9, True)):
+        state = g.state(x=np.ones((5, size)))
+        text = str(weft.explain(refit, g, state))
+        assert ("__noinline__ void close(" in text) == apart

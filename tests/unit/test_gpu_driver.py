@@ -43,12 +43,20 @@ class Waiting:
     def __init__(self):
         self.asked = []
         self.driver = object.__new__(GpuDriver)
-        event = SimpleNamespace(record=lambda: self.asked.append("event"), done=True)
+        self.statuses = []  # of the event; then it is done
+        event = SimpleNamespace(record=lambda: self.asked.append("event"), ptr=7)
         stream = SimpleNamespace(synchronize=lambda: self.asked.append("synchronize"))
-        cuda = SimpleNamespace(Event=lambda **_: event, get_current_stream=lambda: stream)
+        runtime = SimpleNamespace(eventQuery=self.query, CUDARuntimeError=RuntimeError)
+        cuda = SimpleNamespace(
+            Event=lambda **_: event, get_current_stream=lambda: stream, runtime=runtime
+        )
         self.driver.xp = SimpleNamespace(cuda=cuda)
         self.driver._own = threading.local()
         self.stop = np.zeros(1, np.uint32)
+
+    def query(self, event):
+        assert event == 7
+        return self.statuses.pop(0) if self.statuses else 0
 
 
 def test_a_kernel_that_says_that_it_has_ended_is_believed():
@@ -64,6 +72,16 @@ def test_a_kernel_that_says_nothing_is_waited_for(monkeypatch):
     waiting = Waiting()
     waiting.driver.wait(waiting.stop, None, np.zeros(1, np.uint64))
     assert waiting.asked == ["event"]
+
+
+def test_a_kernel_that_died_is_not_waited_for():
+    waiting, illegal_address = Waiting(), 700
+    waiting.statuses = [gpu.NOT_READY, gpu.NOT_READY, illegal_address]
+    with pytest.raises(
+        weft.errors.DeviceError, match=r"gave up a kernel \(700\).*Start the process again"
+    ):
+        waiting.driver.wait(waiting.stop)
+    assert waiting.asked == ["event"] and waiting.statuses == []
 
 
 def test_whoever_stops_waiting_asks_the_kernel_to_stop():

@@ -242,11 +242,6 @@ class Format:
         return len(self.kinds) > 1 or any(kind.virtual or kind.copies > 1 for kind in self.kinds)
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether some slots of a row may hold no arc."""
-        return any(name == "valid" for kind in self.kinds for name, _ in kind.loops)
-
-    @property
     def joins(self) -> bool:
         """Whether one group may walk through all rows of a vertex."""
         return len(self.kinds) == 1 and self.kinds[0].joins

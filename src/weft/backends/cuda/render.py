@@ -104,8 +104,6 @@ def render(
     kernel.counts_edges = has_arcs and (options.counted or steers(kernel, edge_sweeps))
     searches = any(sweep.mode == "once" for sweep in edge_sweeps)
     kernel.deep = options.deep and has_arcs and searches and not options.ordered
-    # On an H200 such searches over rows with gaps, which are taken slot by slot, did not end.
-    kernel.deep &= not options.push.format.has_gaps
     others = any(planned[role] for role in ROLES if role != "steps")
     kernel.counts_later = may_count_later(kernel, sweeps, not others)
     if kernel.counts_later:

@@ -24,6 +24,7 @@ from weft.errors import DeviceError
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
 LOOKS = 16  # at a kernel's last word, between two looks at the clock
 TO_DEVICE = 1  # cudaMemcpyHostToDevice
+NOT_READY = 600  # cudaErrorNotReady
 NAP_S = 0.00005
 UNASKED_SHARED_BYTES = 48 * 1024
 RESERVED_SHARED_BYTES = 1024  # of each block, for the system
@@ -340,15 +341,28 @@ class GpuDriver:
             if event is None:
                 event = self._own.event = self.xp.cuda.Event(disable_timing=True)
             event.record()
-            while not event.done:
+            query = self.xp.cuda.runtime.eventQuery
+            while status := query(event.ptr):
+                if status != NOT_READY:
+                    raise self._died(status)
                 if limit is not None:
                     limit.check()
                 if time.perf_counter() - began > SPIN_S:
                     time.sleep(NAP_S)
+        except DeviceError:  # nothing runs any more
+            raise
         except BaseException:
             stop[0] = 1
             self.xp.cuda.get_current_stream().synchronize()
             raise
+
+    def _died(self, status: int) -> DeviceError:
+        cause = self.xp.cuda.runtime.CUDARuntimeError(status)
+        return DeviceError(
+            f"the GPU gave up a kernel ({cause}), and with it all that this process has on the "
+            f"GPU. Start the process again; Config(fuse='none') or another format or schedule may "
+            f"get by. This is a fault of weft: please report it with the program and the graph."
+        )
 
     def free_bytes(self) -> int:
         """Return the memory that is free on the device or in CuPy's pool."""

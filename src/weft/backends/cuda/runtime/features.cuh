@@ -18,9 +18,6 @@
 
 namespace weft {
 
-// Loops over registers are unrolled as a whole, or not at all.
-WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 128 ? count : 1; }
-
 // How many columns a lane has side by side: as many as an access can take, where all lanes have some.
 // Who asked to be blind to features takes them one by one.
 WEFT_DEVICE constexpr u32 packed(u32 columns, u32 lanes) {
@@ -30,6 +27,33 @@ WEFT_DEVICE constexpr u32 packed(u32 columns, u32 lanes) {
     const u32 each = columns > 1 ? lanes : 1;
     return columns % 4 == 0 && columns > 2 * each ? 4 : columns % 2 == 0 && columns > each ? 2 : 1;
 }
+
+// An array that is copied as a whole. Large ones say how: the compiler would name every element, tens
+// of thousands of times in a kernel that hands them on.
+template <class T, u32 size, bool large = (unrolled(size) < size)>
+struct Items {
+    T held[size];
+    WEFT_DEVICE T& operator[](i64 k) { return held[k]; }
+    WEFT_DEVICE const T& operator[](i64 k) const { return held[k]; }
+};
+template <class T, u32 size>
+struct Items<T, size, true> {
+    T held[size];
+    Items() = default;
+    WEFT_DEVICE Items(const Items& other) { copy(other); }
+    WEFT_DEVICE Items& operator=(const Items& other) {
+        copy(other);
+        return *this;
+    }
+    WEFT_DEVICE T& operator[](i64 k) { return held[k]; }
+    WEFT_DEVICE const T& operator[](i64 k) const { return held[k]; }
+
+ private:
+    WEFT_DEVICE void copy(const Items& other) {
+        WEFT_UNROLL(1)
+        for (u32 k = 0; k < size; ++k) held[k] = other.held[k];
+    }
+};
 
 template <class T, u32 num_rows, u32 num_columns, u32 num_lanes>
 struct Vec {
@@ -42,7 +66,7 @@ struct Vec {
     static constexpr u32 size = rows * width;                                            // of a lane
     static constexpr u32 total = rows * columns;
     static constexpr bool ragged = spread && columns % turn != 0;
-    T items[size];
+    Items<T, size> items;
 
     WEFT_DEVICE T& operator[](i64 k) { return items[k]; }
     WEFT_DEVICE const T& operator[](i64 k) const { return items[k]; }
@@ -176,6 +200,7 @@ WEFT_DEVICE T feature_of(const Vec<T, 1, columns, lanes>& x, i64 place WEFT_HERE
 template <class T, u32 rows, u32 columns, u32 lanes>
 WEFT_DEVICE Vec<T, 1, columns, lanes> row_of(const Vec<T, rows, columns, lanes>& matrix, i64 row) {
     return each<Vec<T, 1, columns, lanes>>([&](u32 j) {
+        if constexpr (unrolled(matrix.size) == 1) return matrix(static_cast<u32>(row), j);
         T value = matrix(0, j);
         WEFT_UNROLL(unrolled(rows))
         for (u32 i = 1; i < rows; ++i) value = i == row ? matrix(i, j) : value;
@@ -186,6 +211,7 @@ WEFT_DEVICE Vec<T, 1, columns, lanes> row_of(const Vec<T, rows, columns, lanes>&
 template <class V, u32 n>
 WEFT_DEVICE V of_all(const typename V::Element (&all)[n]) {
     return each<V>([&](u32 j) {
+        if constexpr (V::lanes == 1) return all[j];
         typename V::Element value = all[0];
         WEFT_UNROLL(unrolled(n))
         for (u32 i = 1; i < n; ++i) value = i == V::column(j) ? all[i] : value;
@@ -258,10 +284,10 @@ template <class T, u32 rows, u32 columns, u32 lanes>
 WEFT_DEVICE Vec<T, rows, columns, lanes> outer(const Vec<T, 1, rows, lanes>& a,
                                                const Vec<T, 1, columns, lanes>& b WEFT_HERE) {
     Vec<T, rows, columns, lanes> result;
-    WEFT_UNROLL(unrolled(rows))
+    WEFT_UNROLL(unrolled(result.size))
     for (u32 i = 0; i < rows; ++i) {
         const T factor = a.get(0, i WEFT_PASS);
-        WEFT_UNROLL(unrolled(result.width))
+        WEFT_UNROLL(unrolled(result.size))
         for (u32 j = 0; j < result.width; ++j) result(i, j) = mul(factor, b[j]);
     }
     return result;
@@ -270,12 +296,14 @@ template <class T, u32 rows, u32 inner, u32 columns, u32 lanes>
 WEFT_DEVICE Vec<T, rows, columns, lanes> matmul(const Vec<T, rows, inner, lanes>& a,
                                                 const Vec<T, inner, columns, lanes>& b WEFT_HERE) {
     Vec<T, rows, columns, lanes> result = fill<Vec<T, rows, columns, lanes>>(T(0));
-    WEFT_UNROLL(unrolled(rows))
+    constexpr u32 most = a.size > b.size ? a.size : b.size;
+    constexpr u32 whole = unrolled(most > result.size ? most : result.size);
+    WEFT_UNROLL(whole)
     for (u32 i = 0; i < rows; ++i) {
-        WEFT_UNROLL(unrolled(inner))
+        WEFT_UNROLL(whole)
         for (u32 k = 0; k < inner; ++k) {
             const T factor = a.get(i, k WEFT_PASS);
-            WEFT_UNROLL(unrolled(result.width))
+            WEFT_UNROLL(whole)
             for (u32 j = 0; j < result.width; ++j) {
                 result(i, j) = add(result(i, j), mul(factor, b(k, j)));
             }
@@ -290,10 +318,10 @@ WEFT_DEVICE Vec<T, 1, columns, lanes> by_columns(const Vec<T, 1, rows, lanes>& x
                                                  const Vec<T, rows, columns, lanes>& a, T start,
                                                  Combine combine WEFT_HERE) {
     Vec<T, 1, columns, lanes> result = fill<Vec<T, 1, columns, lanes>>(start);
-    WEFT_UNROLL(unrolled(rows))
+    WEFT_UNROLL(unrolled(a.size))
     for (u32 i = 0; i < rows; ++i) {
         const T factor = x.get(0, i WEFT_PASS);
-        WEFT_UNROLL(unrolled(result.width))
+        WEFT_UNROLL(unrolled(a.size))
         for (u32 j = 0; j < result.width; ++j) result[j] = combine(result[j], mul(factor, a(i, j)));
     }
     return result;
@@ -306,7 +334,7 @@ WEFT_DEVICE Vec<T, 1, rows, lanes> by_rows(const Vec<T, rows, columns, lanes>& a
     using Y = Vec<T, 1, rows, lanes>;
     const auto part = [&](u32 row) {
         T total = start;
-        WEFT_UNROLL(unrolled(A::width))
+        WEFT_UNROLL(unrolled(A::size))
         for (u32 j = 0; j < A::width; ++j) {
             if (A::has(j)) total = combine(total, mul(a(row, j), x[j]));
         }
@@ -314,7 +342,7 @@ WEFT_DEVICE Vec<T, 1, rows, lanes> by_rows(const Vec<T, rows, columns, lanes>& a
     };
     if constexpr (!A::spread) {
         T parts[rows];
-        WEFT_UNROLL(unrolled(rows))
+        WEFT_UNROLL(unrolled(A::size))
         for (u32 i = 0; i < rows; ++i) parts[i] = part(i);
         return of_all<Y>(parts);
     } else if constexpr (!Y::spread) {
@@ -355,7 +383,9 @@ WEFT_DEVICE Vec<T, columns, rows, lanes> transpose(
     using A = Vec<T, rows, columns, lanes>;
     using B = Vec<T, columns, rows, lanes>;
     B result;
-    if constexpr (!A::spread) {
+    if constexpr (lanes == 1) {
+        return each<B>([&](u32 k) { return a(k % B::width, k / B::width); });
+    } else if constexpr (!A::spread) {
         return each<B>([&](u32 k) {
             return row_of(a, B::column(k % B::width))[k / B::width];
         });

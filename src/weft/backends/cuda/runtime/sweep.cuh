@@ -177,7 +177,11 @@ WEFT_DEVICE i64 num_groups(const Place& place) {
     return static_cast<i64>(place.blocks) * Group<lanes>::per_block();
 }
 
-// A value of any trivially copyable type from another lane, word by word.
+// Loops over registers are unrolled as a whole, or not at all; a nest of loops, over a matrix, as one.
+// So what is larger lies in memory of its own anyway, and is found there by an address.
+WEFT_DEVICE constexpr u32 unrolled(u32 count) { return count <= 128 ? count : 1; }
+
+// A value of any type that may be copied word by word, from another lane.
 template <class T>
 WEFT_DEVICE T shuffle_any(u32 mask, const T& value, u32 lane, u32 width = warp_size WEFT_HERE) {
     constexpr u32 words = (sizeof(T) + 3) / 4;
@@ -189,6 +193,7 @@ WEFT_DEVICE T shuffle_any(u32 mask, const T& value, u32 lane, u32 width = warp_s
     Bits from, to;
     for (u32 i = 0; i < words; ++i) from.word[i] = 0;
     from.value = value;
+    WEFT_UNROLL(unrolled(words))
     for (u32 i = 0; i < words; ++i) {
         to.word[i] = shuffle(mask, from.word[i], lane, width WEFT_PASS);
     }

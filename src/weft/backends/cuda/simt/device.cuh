@@ -102,9 +102,7 @@ struct AtomicWord {
     using type = T;
 };
 template <>
-struct AtomicWord<i64> {
-    using type = u64;
-};
+struct AtomicWord<i64> { using type = u64; };
 template <class T>
 WEFT_DEVICE typename AtomicWord<T>::type* atomic_word(T* word) {
     return reinterpret_cast<typename AtomicWord<T>::type*>(word);
@@ -154,7 +152,8 @@ WEFT_DEVICE T atomic_cas(T* word, Value<T> expected, Value<T> value) {
 template <u32 bytes>
 struct Memory;
 
-// A relaxed load may move across plain accesses; what orders or writes clobbers memory.
+// A relaxed load may move across plain accesses; what orders or writes clobbers memory. Loads are
+// volatile all the same: else a compiler may do them where nobody asked, from wherever p points.
 #define WEFT_MEMORY(bytes, word, held, form, constraint)                                          \
     template <>                                                                                   \
     struct Memory<bytes> {                                                                        \
@@ -166,7 +165,8 @@ struct Memory;
         }                                                                                         \
         static WEFT_DEVICE Word load_around(const Word* p) {                                      \
             held x;                                                                               \
-            asm("ld.global.nc.L2::256B." form " %0, [%1];" : "=" constraint(x) : "l"(p));         \
+            asm volatile("ld.global.nc.L2::256B." form " %0, [%1];"                               \
+                         : "=" constraint(x) : "l"(p));                                           \
             return static_cast<Word>(x);                                                          \
         }                                                                                         \
         static WEFT_DEVICE Word load_acquire(const Word* p) {                                     \
