@@ -12,6 +12,7 @@ from simt.test_configs import PROGRAMS, G
 from weft.backends.cuda.execute import compile_program
 from weft.config import BySide
 from weft.engine.run import Registries
+from weft.engine.watching import Watch, watching
 
 LONGEST = ("features", {"schedule": "twc"})
 # One program each, and what makes its code different from that of the others.
@@ -84,6 +85,27 @@ def test_assembly_that_reads_memory_is_volatile():
     loads = [(kind, text) for kind, text in found if "[" in text]
     assert len(loads) > 6 and len(found) > len(loads)
     assert [text for kind, text in loads if not kind] == []
+
+
+@weft.vertex
+def products(v):
+    """Every product and every way to take features apart, of vectors and matrices."""
+    a = v.gather(lambda u, e: weft.outer(u.x, v.x), weft.sum) + weft.eye(v.x.size)
+    b = (a @ a).T + weft.inverse(a)
+    v.x = (v.x @ b) + (b @ v.x) + weft.solve(a, v.x) + b[v.id % v.x.size]
+    v.y = weft.dot(v.x, v.x) + v.x[v.id % v.x.size] + weft.logsumexp(v.x)
+
+
+@pytest.mark.parametrize(("size", "lanes"), [(3, None), (3, 1), (12, 1), (17, None)])
+def test_products_compile(compile_cubin, size, lanes):
+    g = weft.generators.cycle(5).to("emulated")
+    state = g.state(x=np.arange(5.0 * size).reshape(5, size), y=np.zeros(5))
+    with watching(Watch(keeping=True)) as watch:
+        g.iterate(products, state, max_iter=1, config=weft.Config(lanes=lanes))
+    (request,) = watch.requests.values()
+    rendered = compile_program(request)[0].rendered
+    code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
+    assert code.startswith(b"\x7fELF")
 
 
 def test_large_systems_are_solved_by_code_that_stands_once():

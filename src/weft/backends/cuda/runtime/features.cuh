@@ -199,8 +199,9 @@ WEFT_DEVICE T feature_of(const Vec<T, 1, columns, lanes>& x, i64 place WEFT_HERE
 }
 template <class T, u32 rows, u32 columns, u32 lanes>
 WEFT_DEVICE Vec<T, 1, columns, lanes> row_of(const Vec<T, rows, columns, lanes>& matrix, i64 row) {
+    constexpr u32 size = Vec<T, rows, columns, lanes>::size;
     return each<Vec<T, 1, columns, lanes>>([&](u32 j) {
-        if constexpr (unrolled(matrix.size) == 1) return matrix(static_cast<u32>(row), j);
+        if constexpr (unrolled(size) < size) return matrix(static_cast<u32>(row), j);
         T value = matrix(0, j);
         WEFT_UNROLL(unrolled(rows))
         for (u32 i = 1; i < rows; ++i) value = i == row ? matrix(i, j) : value;
@@ -296,7 +297,8 @@ template <class T, u32 rows, u32 inner, u32 columns, u32 lanes>
 WEFT_DEVICE Vec<T, rows, columns, lanes> matmul(const Vec<T, rows, inner, lanes>& a,
                                                 const Vec<T, inner, columns, lanes>& b WEFT_HERE) {
     Vec<T, rows, columns, lanes> result = fill<Vec<T, rows, columns, lanes>>(T(0));
-    constexpr u32 most = a.size > b.size ? a.size : b.size;
+    constexpr u32 of_a = Vec<T, rows, inner, lanes>::size, of_b = Vec<T, inner, columns, lanes>::size;
+    constexpr u32 most = of_a > of_b ? of_a : of_b;
     constexpr u32 whole = unrolled(most > result.size ? most : result.size);
     WEFT_UNROLL(whole)
     for (u32 i = 0; i < rows; ++i) {
@@ -318,10 +320,11 @@ WEFT_DEVICE Vec<T, 1, columns, lanes> by_columns(const Vec<T, 1, rows, lanes>& x
                                                  const Vec<T, rows, columns, lanes>& a, T start,
                                                  Combine combine WEFT_HERE) {
     Vec<T, 1, columns, lanes> result = fill<Vec<T, 1, columns, lanes>>(start);
-    WEFT_UNROLL(unrolled(a.size))
+    constexpr u32 whole = unrolled(Vec<T, rows, columns, lanes>::size);
+    WEFT_UNROLL(whole)
     for (u32 i = 0; i < rows; ++i) {
         const T factor = x.get(0, i WEFT_PASS);
-        WEFT_UNROLL(unrolled(a.size))
+        WEFT_UNROLL(whole)
         for (u32 j = 0; j < result.width; ++j) result[j] = combine(result[j], mul(factor, a(i, j)));
     }
     return result;
