@@ -214,7 +214,27 @@ def test_lanes_show_in_the_source():
     for lanes in (None, 4, 1):
         told = weft.explain(refit, G.to(DEVICE), state, config=weft.Config(lanes=lanes))
         found[lanes] = re.findall(r"static constexpr u32 feature_lanes = (\d+);", told.source)
-    assert found == {None: ["16"], 4: ["4"], 1: []}
+    assert found == {None: ["8"], 4: ["4"], 1: []}
+
+
+@weft.vertex
+def keep(v):
+    v.gram = v.gather(lambda u, e: weft.outer(u.x, u.x), weft.sum)
+
+
+@weft.vertex
+def pass_on(v):
+    v.y = v.gather(lambda u, e: u.x @ weft.outer(v.y, u.x), weft.sum)
+
+
+def test_a_lane_has_128_bytes_of_a_matrix_that_is_kept_and_256_of_one_that_is_not():
+    for k, dtype, kept, passing in ((8, "float32", "2", None), (16, "float64", "16", "8")):
+        x = np.zeros((N, k), dtype)
+        state = G.state(x=x, y=x, gram=np.zeros((N, k, k), dtype))
+        for function, lanes in ((keep, kept), (pass_on, passing)):
+            told = weft.explain(function, G.to(DEVICE), state)
+            found = re.findall(r"static constexpr u32 feature_lanes = (\d+);", told.source)
+            assert found == ([lanes] if lanes else [])
 
 
 @weft.vertex

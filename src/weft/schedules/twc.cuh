@@ -49,17 +49,63 @@ struct TwcSchedule {
         }
     };
 
+    static constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
+
+    // Rows that nothing is gathered of cost no more in pieces. As long as there are so few for each
+    // block, all blocks share those for a block too: one that has a long row would have the others
+    // wait for it. More rows take each warp longer to look through than the waiting.
+    static constexpr i64 few_rows = 4;
+    template <class Visitor>
+    static constexpr bool spreads =
+        lanes > 0 && !Visitor::collects && !Visitor::exits && !Visitor::marks;
+
+    // Units (warps, or blocks where they are the groups) that share rows: every `stride`-th one from
+    // the `first` on. This one is the `unit`-th of them.
+    struct Team {
+        i64 first;
+        i64 stride;
+        u32 units;
+        u32 unit;
+    };
+    static WEFT_DEVICE Team everybody(const Place& place) {
+        return {0, 1, static_cast<u32>(num_groups<unit_lanes>(place)),
+                static_cast<u32>(first_group<unit_lanes>(place))};
+    }
+
     template <class Classes, class Visitor>
     static WEFT_DEVICE void take(const Place& place, const Memory& memory, const Format& format,
                                  const Classes& rows, Visitor& visitor) {
-        const i64 for_group = rows.count(FOR_GROUP);
-        const i64 for_warp = rows.count(FOR_WARP);
-        const i64 for_block = rows.count(FOR_BLOCK);
-        const bool few = spreads<Visitor> && for_block <= few_rows * place.blocks;
-        for (u32 c = FOR_GRID; c >= (few ? FOR_BLOCK : FOR_GRID); --c) {
-            take_by_grid(place, memory, format, rows, c, visitor);
+        if constexpr (spreads<Visitor>) {
+            // One loop for all that are shared: a visitor that is inlined again and again takes
+            // seconds to compile.
+            WEFT_UNROLL(1)
+            for (u32 c = FOR_GRID; c > FOR_GROUP; --c) {
+                const Team all = everybody(place);
+                const Team block = {place.block, place.blocks, block_size() / warp_size, warp_id()};
+                const bool few = c == FOR_BLOCK && rows.count(c) <= few_rows * place.blocks;
+                take_shared(place, memory, format, rows, c,
+                            c == FOR_GRID || few ? all
+                            : c == FOR_BLOCK     ? block
+                                                 : Team{all.unit, all.units, 1, 0},
+                            visitor);
+            }
+        } else {
+            take_shared(place, memory, format, rows, FOR_GRID, everybody(place), visitor);
+            take_whole(place, format, rows, visitor);
         }
-        if (for_block > 0 && !few) {
+        const i64 for_group = rows.count(FOR_GROUP), groups = num_groups<lanes>(place);
+        for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
+            const i64 row = rows.row(FOR_GROUP, i);
+            walk_alone(format, row, format.begin(row), format.end(row), visitor);
+        }
+    }
+
+    // A block or a warp takes a row as a whole, and closes it.
+    template <class Classes, class Visitor>
+    static WEFT_DEVICE void take_whole(const Place& place, const Format& format,
+                                       const Classes& rows, Visitor& visitor) {
+        const i64 for_block = rows.count(FOR_BLOCK), for_warp = rows.count(FOR_WARP);
+        if (for_block > 0) {
             u32 turn = 0;
             clear_flag<lanes>(place.shared);
             for (i64 i = place.block; i < for_block; i += place.blocks) {
@@ -68,18 +114,12 @@ struct TwcSchedule {
                                      place.shared, ++turn);
             }
         }
-        constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
         const i64 units = num_groups<unit_lanes>(place);
         for (i64 i = first_group<unit_lanes>(place); i < for_warp; i += units) {
             const i64 row = rows.row(FOR_WARP, i);
             const i64 begin = format.begin(row), end = format.end(row);
             if constexpr (lanes == 0) walk_alone(format, row, begin, end, visitor);
             else walk_by_team<lanes>(format, row, begin, end, visitor, warp_size);
-        }
-        const i64 groups = num_groups<lanes>(place);
-        for (i64 i = first_group<lanes>(place); i < for_group; i += groups) {
-            const i64 row = rows.row(FOR_GROUP, i);
-            walk_alone(format, row, format.begin(row), format.end(row), visitor);
         }
     }
 
@@ -134,49 +174,41 @@ struct TwcSchedule {
         }
     }
 
-    // Rows that nothing is gathered of cost no more in pieces. As long as there are so few for each
-    // block, all blocks share those for a block too: one that has a long row would have the others
-    // wait for it. More rows take each warp longer to look through than the waiting.
-    static constexpr i64 few_rows = 4;
-    template <class Visitor>
-    static constexpr bool spreads = !Visitor::collects && !Visitor::exits && !Visitor::marks;
-
-    // All warps (or blocks, where they are the groups) share each row, piece by piece in turn. The
-    // lanes of a warp look at one row each, so that it waits for memory once to find its pieces of
-    // as many rows.
+    // All units of a team share each of its rows, piece by piece in turn. The lanes of a warp look at
+    // one row each, so that it waits for memory once to find its pieces of as many rows.
     template <class Classes, class Visitor>
-    static WEFT_DEVICE void take_by_grid(const Place& place, const Memory& memory,
-                                         const Format& format, const Classes& rows, u32 of_class,
-                                         Visitor& visitor) {
+    static WEFT_DEVICE void take_shared(const Place& place, const Memory& memory,
+                                        const Format& format, const Classes& rows, u32 of_class,
+                                        const Team& team, Visitor& visitor) {
         const i64 count = rows.count(of_class);
-        const u32 units = static_cast<u32>(num_groups<unit_lanes>(place));
-        const u32 unit = static_cast<u32>(first_group<unit_lanes>(place));
         constexpr u32 at_once = lanes == 0 ? 1 : warp_size;
         u32 used = 0;  // where the pieces of the next row begin, among the units
-        for (i64 window = 0; window < count; window += at_once) {
-            const i64 i = window + (lanes == 0 ? 0 : lane_id());
+        for (i64 window = team.first; window < count; window += at_once * team.stride) {
+            const i64 i = window + (lanes == 0 ? 0 : lane_id() * team.stride);
             const i64 row = i < count ? rows.row(of_class, i) : -1;
             const i64 degree = row < 0 ? 0 : format.end(row) - format.begin(row);
             const u32 pieces = static_cast<u32>((degree + piece<Visitor> - 1) / piece<Visitor>);
             if constexpr (lanes == 0) {
-                const u32 first = unit >= used ? unit - used : unit + units - used;
-                used = (used + pieces) % units;
-                if (first < pieces) take_pieces(place, memory, format, row, first, i, visitor);
+                const u32 first = team.unit >= used ? team.unit - used
+                                                    : team.unit + team.units - used;
+                used = (used + pieces) % team.units;
+                if (first < pieces) take_pieces(memory, format, row, first, i, team, visitor);
             } else {
                 const u32 upto = static_cast<u32>(scan_warp(pieces));
-                const u32 begins = (used + upto - pieces) % units;
-                const u32 first = unit >= begins ? unit - begins : unit + units - begins;
-                used = (used + shuffle(full_mask, upto, warp_size - 1)) % units;
+                const u32 begins = (used + upto - pieces) % team.units;
+                const u32 first = team.unit >= begins ? team.unit - begins
+                                                      : team.unit + team.units - begins;
+                used = (used + shuffle(full_mask, upto, warp_size - 1)) % team.units;
                 for (u32 own = ballot(full_mask, first < pieces); own != 0; own &= own - 1) {
                     const u32 source = ffs(own) - 1;
-                    take_pieces(place, memory, format, shuffle(full_mask, row, source),
-                                shuffle(full_mask, first, source), window + source, visitor);
+                    take_pieces(memory, format, shuffle(full_mask, row, source),
+                                shuffle(full_mask, first, source), shuffle(full_mask, i, source),
+                                team, visitor);
                 }
             }
         }
     }
 
-    static constexpr u32 unit_lanes = lanes == 0 ? 0 : warp_size;
     // Slots that a unit takes at a time. What a warp has gathered meets that of others in memory,
     // which is worth it for many.
     template <class Visitor>
@@ -185,14 +217,14 @@ struct TwcSchedule {
 
     // A unit takes its pieces of a row, of which it has the `first`-th and others after it.
     template <class Visitor>
-    static WEFT_DEVICE void take_pieces(const Place& place, const Memory& memory,
-                                        const Format& format, i64 row, u32 first, i64 number,
+    static WEFT_DEVICE void take_pieces(const Memory& memory, const Format& format, i64 row,
+                                        u32 first, i64 number, const Team& team,
                                         Visitor& visitor) {
         const i64 begin = format.begin(row), end = format.end(row);
         const typename Visitor::Row held = visitor.load(row);
         typename Visitor::Partial partial = visitor.empty(held);
         const ByteFlag flag = {Visitor::exits ? memory.stops + number : nullptr};
-        const i64 stride = num_groups<unit_lanes>(place) * piece<Visitor>;
+        const i64 stride = static_cast<i64>(team.units) * piece<Visitor>;
         for (i64 from = begin + static_cast<i64>(first) * piece<Visitor>; from < end;
              from += stride) {
             const i64 to = from + piece<Visitor> < end ? from + piece<Visitor> : end;

@@ -20,33 +20,51 @@ from weft.ir.plan import Sweep
 
 # Messages that are chosen under a lock, or kept in memory of the row: by one thread.
 _BY_ONE = ("argmin", "argmax", "mode")
-SMALL = 16  # items of a matrix that a lane may keep alone
+# Bytes of a matrix that a lane has at most: of one that is used and forgotten, and of one that is
+# kept, as what a row gathers or a system that is solved.
+PASSING, KEPT = 256, 128
+_KEEPING = ("solve", "inverse", "matmul")
 
 Kind = tuple[Any, Shape]  # dtype and shape of a value
 
 
-def lanes_for(kinds: Iterable[Kind], options: Options) -> int:
-    """Return the width of a group that values of some kinds are spread over."""
-    wanted = max((_wanted(kind, options.lane_bytes) for kind in kinds if kind[1]), default=1)
+def lanes_for(kinds: Iterable[Kind], options: Options, most: int = KEPT) -> int:
+    """Return the width of a group that values of some kinds are spread over.
+
+    A lane has `most` bytes of a matrix, unless somebody asked for lanes.
+    """
+    wanted = max((_wanted(kind, options.lane_bytes, most) for kind in kinds if kind[1]), default=1)
     lanes = 1
     while lanes < min(wanted, options.feature_lanes):
         lanes *= 2
     return lanes
 
 
-def _wanted(kind: Kind, lane_bytes: int) -> int:
+def _wanted(kind: Kind, lane_bytes: int, most: int) -> int:
     """Return how many lanes a value has work for."""
     dtype, shape = kind
-    if len(shape) > 1 and math.prod(shape) > SMALL:  # registers are what it lacks
-        return shape[-1]
-    return min(shape[-1], -(-shape[-1] * dtype.itemsize // lane_bytes))
+    lanes = -(-shape[-1] * dtype.itemsize // lane_bytes)
+    if len(shape) > 1:  # registers are what it lacks
+        lanes = max(lanes, -(-math.prod(shape) * dtype.itemsize // most))
+    return min(shape[-1], lanes)
 
 
 def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
     """Return how many lanes share the features of an item of a sweep; 1 where they cannot."""
     if _refused(kernel, sweep):
         return 1
-    return lanes_for(_kinds(kernel, sweep), kernel.options)
+    most = KEPT if _keeps_matrices(kernel, sweep) else PASSING
+    return lanes_for(_kinds(kernel, sweep), kernel.options, most)
+
+
+def _keeps_matrices(kernel: Kernel, sweep: Sweep) -> bool:
+    """Whether matrices are in registers for longer than the arc, or vertex, that they are of."""
+    values = [v for step in sweep.steps for block in _blocks(step) for v in block.walk()]
+    shapes = [kernel.types[name][1] for step in sweep.steps for name in step.into]
+    for value in values:
+        if value.op == "gather":
+            shapes += [value.shape, *(shape for _, shape in value.results)]
+    return any(v.op in _KEEPING for v in values) or any(len(shape) > 1 for shape in shapes)
 
 
 def widest_items(kernel: Kernel, sweeps: list[Sweep]) -> int:
