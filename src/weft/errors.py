@@ -63,7 +63,7 @@ class ConvergenceError(WeftError, RuntimeError):
 
 
 class DeviceError(WeftError, RuntimeError):
-    """A device is missing or cannot do what was asked."""
+    """A device is missing, cannot do what was asked, or gave up what it was doing."""
 
 
 class DeviceMemoryError(WeftError, MemoryError):
