@@ -45,11 +45,8 @@ class Waiting:
         self.driver = object.__new__(GpuDriver)
         self.statuses = []  # of the event; then it is done
         event = SimpleNamespace(record=lambda: self.asked.append("event"), ptr=7)
-        stream = SimpleNamespace(synchronize=lambda: self.asked.append("synchronize"))
         runtime = SimpleNamespace(eventQuery=self.query, CUDARuntimeError=RuntimeError)
-        cuda = SimpleNamespace(
-            Event=lambda **_: event, get_current_stream=lambda: stream, runtime=runtime
-        )
+        cuda = SimpleNamespace(Event=lambda **_: event, runtime=runtime)
         self.driver.xp = SimpleNamespace(cuda=cuda)
         self.driver._own = threading.local()
         self.stop = np.zeros(1, np.uint32)
@@ -86,13 +83,29 @@ def test_a_kernel_that_died_is_not_waited_for():
 
 def test_whoever_stops_waiting_asks_the_kernel_to_stop():
     waiting = Waiting()
+    waiting.statuses = [gpu.NOT_READY, gpu.NOT_READY]
 
     def check():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         waiting.driver.wait(waiting.stop, SimpleNamespace(check=check), np.zeros(1, np.uint64))
-    assert waiting.stop[0] == 1 and waiting.asked == ["synchronize"]
+    assert waiting.stop[0] == 1 and waiting.asked == ["event"]
+    assert waiting.statuses == []  # it was waited for
+
+
+def test_a_kernel_that_does_not_stop_is_left_alone_at_last(monkeypatch):
+    waiting, presses = Waiting(), iter([KeyboardInterrupt("first"), KeyboardInterrupt("second")])
+    waiting.statuses = [gpu.NOT_READY] * 9
+
+    def press(_):
+        raise next(presses)
+
+    monkeypatch.setattr(gpu, "SPIN_S", 0)
+    monkeypatch.setattr(gpu.time, "sleep", press)
+    with pytest.raises(KeyboardInterrupt, match="second"):
+        waiting.driver.wait(waiting.stop)
+    assert waiting.stop[0] == 1 and len(waiting.statuses) == 7
 
 
 @pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])

@@ -326,6 +326,7 @@ class GpuDriver:
 
         An event is told some microseconds after a kernel's last word. One that says so itself is
         believed; one that does not, be it long or broken, is waited for by an event all the same.
+        Whoever stops waiting waits until the kernel has stopped too; who does so again does not.
         """
         began = time.perf_counter()
         try:
@@ -337,24 +338,27 @@ class GpuDriver:
                             return
                     if limit is not None:
                         limit.check()
-            event = getattr(self._own, "event", None)
-            if event is None:
-                event = self._own.event = self.xp.cuda.Event(disable_timing=True)
-            event.record()
-            query = self.xp.cuda.runtime.eventQuery
-            while status := query(event.ptr):
-                if status != NOT_READY:
-                    raise self._died(status)
-                if limit is not None:
-                    limit.check()
-                if time.perf_counter() - began > SPIN_S:
-                    time.sleep(NAP_S)
+            self._wait_for_event(began, limit)
         except DeviceError:  # nothing runs any more
             raise
         except BaseException:
             stop[0] = 1
-            self.xp.cuda.get_current_stream().synchronize()
+            self._wait_for_event(began, None)
             raise
+
+    def _wait_for_event(self, began: float, limit: TimeLimit | None) -> None:
+        event = getattr(self._own, "event", None)
+        if event is None:
+            event = self._own.event = self.xp.cuda.Event(disable_timing=True)
+        event.record()
+        query = self.xp.cuda.runtime.eventQuery
+        while status := query(event.ptr):
+            if status != NOT_READY:
+                raise self._died(status)
+            if limit is not None:
+                limit.check()
+            if time.perf_counter() - began > SPIN_S:
+                time.sleep(NAP_S)
 
     def _died(self, status: int) -> DeviceError:
         cause = self.xp.cuda.runtime.CUDARuntimeError(status)
