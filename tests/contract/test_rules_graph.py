@@ -67,6 +67,25 @@ def test_rule_27_edge_state_has_one_value_per_arc_and_an_opposite(chain):
         run(g, exchange, {"sum": np.zeros(3, int)}, edges={"mark": [1, 2]})
 
 
+@weft.vertex
+def look_back(v):
+    v.there = v.gather(lambda u, e: e.mark, weft.sum, direction="out")
+    v.back = v.gather(lambda u, e: e.reverse.mark, weft.sum, direction="out")
+
+
+@pytest.mark.parametrize("functions", [[exchange, look_back], [weft.fold(exchange, look_back)]])
+def test_rule_27_arcs_are_seen_as_the_edge_functions_before_left_them(chain, functions):
+    src, _ = chain.topology.endpoints()
+    mark, reverse = np.arange(1, 10), np.array([1, 0, 4, 5, 2, 3, 7, 6, 8])
+    fields = {name: np.zeros(5, int) for name in ("sum", "there", "back")}
+    edges = {"mark": mark}
+    result = agreed(chain, functions, fields, edges=edges, mode="run", configs=DIRECTIONS)
+    left = 10 * mark[reverse] + src
+    assert result.mark.tolist() == left.tolist()
+    assert result.there.tolist() == np.bincount(src, left, 5).tolist()
+    assert result.back.tolist() == np.bincount(src, left[reverse], 5).tolist()
+
+
 @weft.edge(into="n", reduce=weft.sum)
 def one_each(u, v, e):
     return 1

@@ -99,6 +99,10 @@ class Memory:
     def begin_sweep(self) -> None:
         """Keep the state as it is for those that read it until the sweep ends."""
         self.begin = {name: array.copy() for name, array in self.now.items()}
+        self.begin_arcs()
+
+    def begin_arcs(self) -> None:
+        """Keep the state of the arcs as it is for those that read it from the opposite ones."""
         self.edge_begin = {name: array.copy() for name, array in self.edge_now.items()}
 
     def start_scalars(self, steps: Iterable[Step]) -> None:

@@ -82,6 +82,7 @@ class Sweeper:
                 functions = [step for step in sweep if step.kind == kind]
                 if kind == "vertex":
                     self.memory.begin = fold_began
+                    self.memory.begin_arcs()  # all arcs are as the edge functions left them
                 if functions:
                     self.memory.start_scalars(functions)
                     for step in functions:
