@@ -7,6 +7,7 @@ decisions that need no rewriting (write-once, in place, early exit) are made in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 from weft.ir.facts import facts_of, is_pure, uses
@@ -182,13 +183,15 @@ def join_steps(program: Program) -> bool:
     """Run consecutive vertex functions in one sweep where no barrier between them can be seen.
 
     A function that reads nothing of other vertices that those before it wrote, and no scalar that
-    they reduced, may follow them at each vertex at once.
+    they reduced, may follow them at each vertex at once. Not so the first of a fold: the others see
+    what was written before the fold began.
     """
     fired = False
     for steps in (getattr(program, role) for role in ROLES):
         group: list[Step] = []
-        for step in steps:
-            step.joined = bool(group) and _may_join(group, step)
+        for step, after in zip_longest(steps, steps[1:]):
+            leads = after is not None and after.folded
+            step.joined = bool(group) and not leads and _may_join(group, step)
             fired |= step.joined
             group = [*group, step] if step.joined else [step]
     return fired
