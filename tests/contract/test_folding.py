@@ -43,8 +43,7 @@ def send(u, v, e):
 PROGRAMS = {
     "list": [collect, halve, odd_alone, look_round],
     "fold of edges": [weft.fold(send, odd_alone, look_round), halve],
-    # What comes before a fold is over when the fold begins, though its first function alone could be
-    # joined.
+    # What comes before a fold is over when it begins, though its first function could be joined.
     "fold after another": [collect, weft.fold(halve, look_round), odd_alone],
 }
 
