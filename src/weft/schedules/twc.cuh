@@ -83,14 +83,14 @@ struct TwcSchedule {
                 const Team all = everybody(place);
                 const Team block = {place.block, place.blocks, block_size() / warp_size, warp_id()};
                 const bool few = c == FOR_BLOCK && rows.count(c) <= few_rows * place.blocks;
-                take_shared(place, memory, format, rows, c,
+                take_shared(memory, format, rows, c,
                             c == FOR_GRID || few ? all
                             : c == FOR_BLOCK     ? block
                                                  : Team{all.unit, all.units, 1, 0},
                             visitor);
             }
         } else {
-            take_shared(place, memory, format, rows, FOR_GRID, everybody(place), visitor);
+            take_shared(memory, format, rows, FOR_GRID, everybody(place), visitor);
             take_whole(place, format, rows, visitor);
         }
         const i64 for_group = rows.count(FOR_GROUP), groups = num_groups<lanes>(place);
@@ -177,9 +177,9 @@ struct TwcSchedule {
     // All units of a team share each of its rows, piece by piece in turn. The lanes of a warp look at
     // one row each, so that it waits for memory once to find its pieces of as many rows.
     template <class Classes, class Visitor>
-    static WEFT_DEVICE void take_shared(const Place& place, const Memory& memory,
-                                        const Format& format, const Classes& rows, u32 of_class,
-                                        const Team& team, Visitor& visitor) {
+    static WEFT_DEVICE void take_shared(const Memory& memory, const Format& format,
+                                        const Classes& rows, u32 of_class, const Team& team,
+                                        Visitor& visitor) {
         const i64 count = rows.count(of_class);
         constexpr u32 at_once = lanes == 0 ? 1 : warp_size;
         u32 used = 0;  // where the pieces of the next row begin, among the units
