@@ -220,6 +220,29 @@ def arrive(u, v, e):
     return u.x
 
 
+@weft.vertex
+def overflow(v):
+    v.more, v.less = weft.where(v.x + 1 > v.x, 1, 0), weft.where(v.x - 1 < v.x, 1, 0)
+    v.turned, v.size = weft.where(-v.x > 0, 1, 0), weft.where(abs(v.x) < 0, 1, 0)
+    v.square = abs(v.x * v.x)
+    v.halved = weft.where(2 * v.x // 2 == v.x, 1, 0)
+    v.length = abs(weft.dot(v.pair, v.pair))
+
+
+def test_rule_32_what_wrapped_is_compared_as_it_is(g):
+    low, high, root = -(2**63), 2**63 - 1, 3_037_000_500  # whose square is beyond the greatest
+    x = np.array([high, low, root, -3, 0, 5])
+    names = ("more", "less", "turned", "size", "square", "halved", "length")
+    fields = {name: np.zeros(6, int) for name in names} | {"x": x, "pair": np.stack([x, x], 1)}
+    result = agreed(g, overflow, fields)
+    assert result.more.tolist() == [0, 1, 1, 1, 1, 1] and result.less.tolist() == [1, 0, 1, 1, 1, 1]
+    assert result.turned.tolist() == [0, 0, 0, 1, 0, 0]
+    assert result.size.tolist() == [0, 1, 0, 0, 0, 0]
+    assert result.square.tolist() == [1, 0, 2**64 - root**2, 9, 0, 25]
+    assert result.halved.tolist() == [0, 0, 1, 1, 1, 1]
+    assert result.length.tolist() == [2, 0, abs(2 * root**2 - 2**64), 18, 0, 50]
+
+
 def test_rule_32_float32_row_sums_run_in_chunks():
     n = 200_000
     g = weft.Graph.from_edges(np.arange(1, n), np.zeros(n - 1, int), num_vertices=n)

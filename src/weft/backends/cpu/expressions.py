@@ -17,6 +17,7 @@ _MATH = {
 }  # fmt: skip
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "eq": "==", "ne": "!=", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}  # fmt: skip
+_WRAPPING = {"add": "plus", "sub": "minus", "mul": "times"}  # of int64: `+` is not told to wrap
 _CALLS = {"floordiv": "floordiv", "mod": "mod", "pow": "power", "shl": "shl", "shr": "shr"}
 
 
@@ -57,6 +58,8 @@ def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtyp
         return _bitcast(args[0], source, target)
     if op == "select":
         return f"({args[1]} if {args[0]} else {args[2]})"
+    if op in _WRAPPING and target.name == "int64":
+        return f"{_WRAPPING[op]}({args[0]}, {args[1]})"
     if op in _INFIX:
         text = f"({args[0]} {_INFIX[op]} {args[1]})"
         return (
@@ -73,12 +76,16 @@ def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtyp
         return f"{'f' if target.kind == 'f' else ''}{name}({args[0]}, {args[1]})"
     if op == "neg":
         zero = literal(0, target)
+        if target.name == "int64":
+            return f"minus({zero}, {args[0]})"
         text = f"(-{args[0]})" if target.kind == "f" else f"({zero} - {args[0]})"
         return f"to_{target.name}{text}" if narrow else text
     if op == "abs":
         if target.kind == "u":
             return args[0]
-        return f"to_{target.name}(abs({args[0]}))" if narrow else f"abs({args[0]})"
+        if target.kind == "f":
+            return f"abs({args[0]})"
+        return f"to_{target.name}(magnitude({args[0]}))" if narrow else f"magnitude({args[0]})"
     if op == "invert":
         if target.kind == "b":
             return f"(not {args[0]})"

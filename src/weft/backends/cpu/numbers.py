@@ -1,4 +1,4 @@
-"""The number rules of weft for nopython code: division, powers, shifts, extrema.
+"""The number rules of weft for nopython code: wrapping, division, powers, shifts, extrema.
 
 Operands of one call have one type, which is that of the result (an integer literal takes the
 other operand's); nothing is promoted. Nothing raises. Like the atomics these are intrinsics:
@@ -26,6 +26,47 @@ def _common(name, a, b):
     if left != right or not isinstance(left, types.Integer | types.Float):
         raise TypingError(f"{name} expects two numbers of one type, got {a} and {b}: cast first")
     return left
+
+
+def _wrapping(operation, count):
+    """Make an operation on integers of 64 bits that wraps.
+
+    Numba tells LLVM that signed numbers do not overflow, which then takes ``x + 1 > x`` for true.
+    """
+
+    def codegen(context, builder, sig, args):
+        return operation(builder, *args)
+
+    return types.int64(*[types.int64] * count), codegen
+
+
+@intrinsic
+def plus(typingctx, a, b):
+    """Return a + b of int64."""
+    return _wrapping(ir.IRBuilder.add, 2)
+
+
+@intrinsic
+def minus(typingctx, a, b):
+    """Return a - b of int64."""
+    return _wrapping(ir.IRBuilder.sub, 2)
+
+
+@intrinsic
+def times(typingctx, a, b):
+    """Return a * b of int64."""
+    return _wrapping(ir.IRBuilder.mul, 2)
+
+
+@intrinsic
+def magnitude(typingctx, a):
+    """Return the absolute value of an int64; that of the least is itself."""
+
+    def absolute(builder, x):
+        zero = ir.Constant(x.type, 0)
+        return builder.select(builder.icmp_signed("<", x, zero), builder.sub(zero, x), x)
+
+    return _wrapping(absolute, 1)
 
 
 def _float_divmod(builder, a, b):
