@@ -365,7 +365,8 @@ class GpuDriver:
         return DeviceError(
             f"the GPU gave up a kernel ({cause}), and with it all that this process has on the "
             f"GPU. Start the process again; Config(fuse='none') or another format or schedule may "
-            f"get by. This is a fault of weft: please report it with the program and the graph."
+            f"get by. Unless a kernel of another library did it, this is a fault of weft: please "
+            f"report it with the program and the graph."
         )
 
     def free_bytes(self) -> int:
