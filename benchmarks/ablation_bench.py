@@ -151,7 +151,7 @@ class Watch:
         parts = []
         for name, kernel in self.kernels.items():
             used = kernel.resources()
-            if used is not None and name != "turn":
+            if used is not None and name != "run_turn":
                 parts.append(f"{name} {used.registers} ({used.spilled_bytes})")
         return ", ".join(parts)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 # What programs are launched by; other kernels prepare them, as writing first values does.
 OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_wide", "run_anew", "run_few",
-               "run_one", "turn")  # fmt: skip
+               "run_one", "run_turn")  # fmt: skip
 
 # On an H200 that waited for a compiler, the first dozens of searches of 0.3 ms take 0.35 to 0.45.
 WARM_SECONDS = 0.1

@@ -61,7 +61,7 @@ NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
 DRIVEN = ("LP", "MMR", "MML", "BP")  # whose sums can be kept up by differences
 TOLERANCE, MOST = 1e-4, 200
 # Belief propagation needs two states, and what solves ends at 64.
-WIDTHS_OF = {"ALS": (16, 32, 8, 2), "BP": (16, 128, 32, 8, 64, 2)}
+WIDTHS_OF = {"ALS": (16, 32, 8, 64, 2), "BP": (16, 128, 32, 8, 64, 2)}
 TELLING = 2  # widths that all tasks are measured with before others come
 # Scale of the graphs on which programs are found ahead: rows are of the same kind as in large ones.
 SMALLEST, SMALL = 12, {"social": 16}
@@ -97,6 +97,7 @@ class Bench:
     left: Callable[[], float]
     clock: Clock
     with_torch: bool
+    with_blind: bool
     report: Report
     driver: Any = None  # for hand-written kernels
     graphs: dict[Any, Any] = field(default_factory=dict)
@@ -163,7 +164,7 @@ def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
             calls["by hand"] = _made(lambda: ByHand(task, bench.driver))
         return calls
     blind = weft.Config(lanes=1)
-    if task.k > 1:
+    if task.k > 1 and bench.with_blind:
         calls["weft blind"] = lambda i: task.weft(i, blind)
     calls["SciPy" if task.xp is np else "CuPy"] = _made(lambda: task.rival("arrays"))
     if bench.with_torch and (group.section == "k = 4" or task.k in (16, 128)):
@@ -375,6 +376,7 @@ def main() -> int:
     parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
     parser.add_argument("--sections", nargs="*", default=None, help="of those above")
     parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--no-blind", action="store_true", help="it takes seconds where k is large")
     parser.add_argument("--json", metavar="FILE", help="where to write all rows")
     parser.add_argument("--plot", metavar="FILE", help="where to draw them (needs matplotlib)")
     args = parser.parse_args()
@@ -384,7 +386,9 @@ def main() -> int:
         return float(args.budget - (time.perf_counter() - began))
 
     report = Report(args.device)
-    bench = Bench(args.device, args.scale, left, Clock(args.device), _has_torch(args), report)
+    bench = Bench(
+        args.device, args.scale, left, Clock(args.device), _has_torch(args), not args.no_blind, report
+    )  # fmt: skip
     if args.device != "cpu":
         from weft.backends.cuda.drivers import driver_of
 

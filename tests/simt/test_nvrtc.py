@@ -106,17 +106,3 @@ def test_products_compile(compile_cubin, size, lanes):
     rendered = compile_program(request)[0].rendered
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
     assert code.startswith(b"\x7fELF")
-
-
-def test_large_systems_are_solved_by_code_that_stands_once():
-    g = weft.generators.cycle(5).to("emulated")
-
-    @weft.vertex
-    def refit(v):
-        gram = v.gather(lambda u, e: weft.outer(u.x, u.x), weft.sum)
-        v.x = weft.solve(gram + weft.eye(v.x.size), v.x, assume="spd")
-
-    for size, apart in ((8, False), (9, True)):
-        state = g.state(x=np.ones((5, size)))
-        text = str(weft.explain(refit, g, state))
-        assert ("__noinline__ void close(" in text) == apart

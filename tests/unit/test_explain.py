@@ -242,7 +242,7 @@ def test_kernels_follow_fuse(g, monkeypatch):
     assert (one.name, one.cluster, turn.name, turn.grid, turn.phases) == (
         "run_one",
         1,
-        "turn",
+        "run_turn",
         1,
         (),
     )

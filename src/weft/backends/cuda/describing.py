@@ -20,7 +20,7 @@ WARP = 32
 REGISTER_UNIT = 256  # registers are handed to a warp in units of this many
 SCHEDULERS = 4  # of a multiprocessor, each with its part of the registers
 SHARED_UNIT = 128
-TURN = "turn"
+TURN = "run_turn"
 LAUNCHES = {
     "all": "1 a run: run_all to the end",
     "direction": "run_push and run_pull by turns, {pairs} pairs before the host looks",

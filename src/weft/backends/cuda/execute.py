@@ -344,11 +344,11 @@ class _Run:
                 if self.saved("status") != RUNNING:
                     break
         else:
-            self._start_one("turn", arguments, given, 1)
+            self._start_one("run_turn", arguments, given, 1)
             self._wait()
             while self.saved("status") == RUNNING:
                 self._start_one("run_one", arguments, given, self.launching.grid)
-                self._start_one("turn", arguments, given, 1)
+                self._start_one("run_turn", arguments, given, 1)
                 self._wait()
 
     def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:

@@ -47,7 +47,6 @@ from weft.ir.plan import Sweep
 MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
 # Registers for vectors that are loaded with the row, but used at its end: where rows are short.
 MOST_AT_END = 8
-LARGE_SYSTEM = 9  # unknowns from which on the code that solves it is long
 WORD = 4  # bytes of a message that is worth bringing nearer, and of which many are under way
 
 
@@ -114,10 +113,6 @@ def _needed(gather: Value, before: list[Value]) -> list[Value] | None:
     return [v for v in before if id(v) in wanted]
 
 
-def _is_long(value: Value) -> bool:
-    return value.op in ("solve", "inverse") and value.shape[0] >= LARGE_SYSTEM
-
-
 def gather_phases(
     kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value, totals: list[str], finish: str
 ) -> str:
@@ -160,8 +155,6 @@ def gather_phases(
             close.line("return;")
     if rows != "split":
         functions(kernel, close, sweep, {id(gather): parts}, ending)
-        # Schedules close rows in several places, and a compiler takes seconds for each.
-        visitor.apart = any(_is_long(v) for s in sweep.steps for v in s.body.walk())
     visitor.close = close.lines
     touched = rows == "mixed"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)

@@ -32,7 +32,7 @@ from weft.ir.plan import Sweep
 
 # The kernels of a program, by the way in which its phases are fused.
 KERNELS = {
-    "all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "turn"),
+    "all": ("run_all",), "direction": ("run_push", "run_pull"), "none": ("run_one", "run_turn"),
     "width": ("run_wide", "run_anew", "run_few"),
 }  # fmt: skip
 # The phases of which a kernel holds, beside those of all: others are not compiled into it.
@@ -426,7 +426,7 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     calls = {name: f"drive<Program, {_mask(kernel, turn)}>(a);" for name, turn in TURN_OF.items()}
     calls["run_all"] = "drive<Program, ~0ull>(a);"
     calls["run_one"] = "run_alone<Program>(a);"
-    calls["turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
+    calls["run_turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
     mains = "\n".join(
         f'extern "C" __global__ void {bounds} {name}({listed}) {{\n'
         f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"

@@ -50,7 +50,6 @@ class Visitor:
     windows: int = 1  # of slots that are under way together, where rows are shared evenly
     merge: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
-    apart: bool = False  # rows are closed by a function that is called, not put wherever one ends
     vertex: str = "v"  # what the row is called
     far: str = "u"
     far_type: str = "i64"  # that a message keeps it in
@@ -190,8 +189,7 @@ class Visitor:
             f"{self._taking(at, indent([*held, *placed, *self.settle]))}"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
-            f"    {'__device__ __noinline__' if self.apart else 'WEFT_DEVICE'} void close("
-            f"const Row& row, i64 {row_at}, Partial partial, bool whole) {{\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {row_at}, Partial partial, bool whole) {{\n"
             f"{indent([*closed, *whole, *self.close])}    }}\n"
             f"}};\n"
         )

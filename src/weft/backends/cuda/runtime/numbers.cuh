@@ -136,6 +136,9 @@ WEFT_REAL(hypot)
 WEFT_REAL(atan2)
 WEFT_REAL(copysign)
 #undef WEFT_REAL
+// a b + c, rounded once.
+WEFT_DEVICE float fma(float a, float b, float c) { return WEFT_LIBM(fmaf)(a, b, c); }
+WEFT_DEVICE double fma(double a, double b, double c) { return WEFT_LIBM(fma)(a, b, c); }
 }  // namespace real
 
 // Casts by value.
