@@ -387,7 +387,8 @@ def main() -> int:
 
     report = Report(args.device)
     bench = Bench(
-        args.device, args.scale, left, Clock(args.device), _has_torch(args), not args.no_blind, report
+        args.device, args.scale, left, Clock(args.device), _has_torch(args), not args.no_blind,
+        report,
     )  # fmt: skip
     if args.device != "cpu":
         from weft.backends.cuda.drivers import driver_of

@@ -190,7 +190,7 @@ class Watched:
         if tool != "none":
             # Bindings ask the driver for entries that it may not have: that is no fault.
             quiet = ["--report-api-errors", "no"] if tool == "memcheck" else []
-            # Sorting and scanning by CuPy takes most of the time, and shares memory of its own only.
+            # Sorting and scanning by CuPy would take most of the time.
             ours = ["--kernel-name", f"kns={OURS}"] if tool == "racecheck" else []
             own = ["compute-sanitizer", "--tool", tool, *quiet, *ours, "--print-limit", "20", *own]
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])

@@ -189,7 +189,8 @@ class Visitor:
             f"{self._taking(at, indent([*held, *placed, *self.settle]))}"
             f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
             f"{indent(self.merge)}    }}\n"
-            f"    WEFT_DEVICE void close(const Row& row, i64 {row_at}, Partial partial, bool whole) {{\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {row_at}, Partial partial, "
+            f"bool whole) {{\n"
             f"{indent([*closed, *whole, *self.close])}    }}\n"
             f"}};\n"
         )
