@@ -26,6 +26,7 @@ KINDS: Final = ("cpu", "cuda", "emulated")
 
 OLDEST_DRIVER: Final = 12000  # CUDA 12.0, as cuDriverGetVersion numbers it
 OLDEST_CAPABILITY: Final = (7, 5)  # Turing
+ACCESS: Final = 16  # bytes that one access of a kernel moves at most
 DRIVER_PAGE: Final = "https://www.nvidia.com/drivers"
 
 
@@ -206,6 +207,14 @@ def lies_on(array: Any, device: Device) -> bool:
     if is_device_array(array):
         return device.kind == "cuda" and int(array.device.id) == device.index
     return device.kind != "cuda"
+
+
+def aligned(array: Any) -> Any:
+    """Return an array that nobody writes, whose vectors lie where one access can take them."""
+    if array.ndim == 1:
+        return array
+    start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return array.copy() if start % ACCESS else array
 
 
 def move(array: Any, device: Device) -> Any:

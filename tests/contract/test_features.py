@@ -40,7 +40,8 @@ def compare(
     """Run functions on copies of the fields and compare with the interpreter."""
 
     def make():
-        state = g.state(**{name: np.array(a) for name, a in fields.items()})
+        copied = {n: np.array(a) if isinstance(a, np.ndarray) else a for n, a in fields.items()}
+        state = g.state(**copied)
         held = g.edge_state(**{n: np.array(a) for n, a in edges.items()}) if edges else None
         return state, held
 

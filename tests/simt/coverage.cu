@@ -85,6 +85,7 @@ struct Counter {
     using Target = i64;
     static constexpr bool asks = true;
     static constexpr bool computes = false;
+    static constexpr bool joins = false;
     static constexpr bool marks = false;
     static constexpr bool counts = false;
     static constexpr bool expects = false;

@@ -14,7 +14,7 @@ from weft.backends.cuda import choices
 
 MODULES = (
     "change_driven", "corpus", "features", "folding", "formats", "group", "operand_reuse",
-    "own_features", "rules_engine", "rules_graph", "rules_messages", "rules_running",
+    "own_features", "products", "rules_engine", "rules_graph", "rules_messages", "rules_running",
     "second_buffers",
 )  # fmt: skip
 # Of threads, of caches, of a processor's schedules, of tracing; or run by algorithms on a CPU.

@@ -106,3 +106,17 @@ def test_products_compile(compile_cubin, size, lanes):
     rendered = compile_program(request)[0].rendered
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
     assert code.startswith(b"\x7fELF")
+
+
+def test_several_arcs_are_multiplied_by_a_matrix_that_stays_in_memory():
+    @weft.edge(into="y", reduce=weft.sum, on="all")
+    def send(u, v, e, mixing):
+        return mixing @ u.x
+
+    g = weft.generators.cycle(5).to("emulated")
+    for size, joins in ((2, "false"), (9, "true")):
+        x = np.ones((5, size))
+        state = g.state(x=x, y=0 * x, mixing=weft.parameter(np.eye(size)))
+        text = str(weft.explain(send, g, state, config=weft.Config(direction="pull")))
+        assert f"bool joins = {joins};" in text
+        assert ("multiply<" in text) == (joins == "true")

@@ -54,6 +54,7 @@ WEFT_DEVICE void take_arcs(const Format& format, i64 vertex, Visitor& visitor,
                 messages[k] = visitor.message_of(held, rows[k], slots[k], targets[k]);
             }
         }
+        if constexpr (Visitor::joins) visitor.template join<batch>(messages);
         WEFT_UNROLL(batch)
         for (u32 k = 0; k < batch; ++k) {
             if (there[k]) visitor.deliver(partial, held, rows[k], slots[k], messages[k]);

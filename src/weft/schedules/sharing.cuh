@@ -244,6 +244,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
             } else {
                 fetch_batch(format, visitor, held, row, slot, left, step, targets, messages);
             }
+            if constexpr (Visitor::joins) visitor.template join<batch>(messages);
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
                 if (k * step < left) {
@@ -272,6 +273,7 @@ WEFT_DEVICE void take_batches(const Format& format, Visitor& visitor,
                     messages[k] = visitor.message_of(held, row, slot + k * step, targets[k]);
                 }
             }
+            if constexpr (Visitor::joins) visitor.template join<batch>(messages);
             WEFT_UNROLL(batch)
             for (u32 k = 0; k < batch; ++k) {
                 if (there[k]) visitor.deliver(partial, held, row, slot + k * step, messages[k]);

@@ -16,6 +16,7 @@ from weft.backends.cuda.workspace import Workspace
 from weft.backends.layouts import Ordered, ordered
 from weft.config import NARROW, SIDES, of_side
 from weft.device_adjacency import offsets_of
+from weft.devices import aligned
 from weft.filling import fill
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
@@ -24,7 +25,6 @@ from weft.topology import Direction, Topology
 # Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0])
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
-ACCESS = 16  # bytes that one access of a kernel moves at most
 
 
 # Bindings to buffers that nothing is written to before a run, and to arrays of the topology: they
@@ -41,14 +41,6 @@ def flat(array: Any) -> Any:
     if array.ndim != 1:
         array = array.reshape(-1)
     return array.view(np.uint8) if array.dtype == bool else array
-
-
-def aligned(array: Any) -> Any:
-    """Return an array that nobody writes, whose vectors lie where one access can take them."""
-    if array.ndim == 1:
-        return array
-    start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
-    return array.copy() if start % ACCESS else array
 
 
 def element(dtype: Any) -> np.dtype[Any]:
@@ -221,8 +213,13 @@ class Binder:
         for buffer, fields, wide in self.pairs:
             unpack(buffer, fields, wide)
 
-    def _parameter(self, name: str) -> Any:
-        return flat(self.request.parameters[name])
+    def _parameter(self, name: str, how: str = "") -> Any:
+        matrix = self.request.parameters[name]
+        if how != "turned":
+            return flat(matrix)
+        buffer = self.workspace.get(("turned", name), matrix.size, matrix.dtype)
+        buffer[: matrix.size].reshape(matrix.shape[::-1])[:] = matrix.T
+        return buffer
 
     # -- edges
 

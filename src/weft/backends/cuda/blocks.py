@@ -32,7 +32,7 @@ from weft.ir.ops import (
     payload_identity,
 )
 
-_LEAVES = ("const", "constant", "param")
+LEAVES = ("const", "constant", "param")
 _INLINE = 72  # characters of the longest expression that is not given a name
 _AT_REDUCE = {"sum": "at_add", "min": "at_min", "max": "at_max", "or": "at_or", "and": "at_and"}
 
@@ -93,6 +93,7 @@ class BlockRenderer:
         self.counts: dict[int, int] = {}
         self.whole: set[int] = set()  # values of which more is used than single features
         self.turned: set[int] = set()  # transposed matrices that only multiply vectors
+        self.outside: set[int] = set()  # matrices that stay in memory
         self.stores: dict[str, tuple[Value, Operand]] = {}
         self.edge_stores: dict[str, tuple[Value, Operand]] = {}
         self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
@@ -103,6 +104,7 @@ class BlockRenderer:
         nested = BlockRenderer(self.out, self.args, self.scope.at(site))
         nested.known = dict(self.known)
         nested.parts = self.parts
+        nested.outside = self.outside
         return nested
 
     # -- operands
@@ -147,6 +149,10 @@ class BlockRenderer:
         self.whole |= used_whole(block)
         self.turned |= _only_turned(block)
 
+    def in_memory(self, value: Value) -> bool:
+        """Whether a matrix stays in memory, where it is multiplied from."""
+        return id(value) in self.outside
+
     def only_turned(self, value: Value) -> bool:
         """Whether a matrix is never needed as it is, only the one that it was transposed from."""
         return id(value) in self.turned
@@ -175,14 +181,14 @@ class BlockRenderer:
 
     def _value(self, value: Value) -> None:
         op = value.op
-        if op in _LEAVES:
+        if op in LEAVES:
             return
         if op == "load":
             self._load(value)
         elif op in ELEMENTWISE:
             self._elementwise(value)
         elif op in FEATURE:
-            if not self.only_turned(value):
+            if not self.only_turned(value) and not self.in_memory(value):
                 self._feature(value)
         elif op == "project":
             self.known[id(value)] = self.parts[id(value.args[0])][value.attr]
@@ -226,6 +232,8 @@ class BlockRenderer:
         self.known[id(value)] = text if once else self.variable(text, type_of(value))
 
     def _load(self, value: Value) -> None:
+        if self.in_memory(value):
+            return
         site, live = self.scope.site, self.scope.live
         if site is None:
             self._bind(value, self.scope.load(value))
@@ -248,7 +256,7 @@ class BlockRenderer:
         args = [self.element(arg, "k", value.shape) for arg in value.args]
         if value.shape:  # what is the same for all features is computed once
             args = [
-                text if arg.shape or arg.op in _LEAVES else self.variable(text, arg.dtype)
+                text if arg.shape or arg.op in LEAVES else self.variable(text, arg.dtype)
                 for arg, text in zip(value.args, args, strict=True)
             ]
         text = elementwise(value.op, args, source, value.dtype)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from weft.backends.cuda.blocks import BlockRenderer, type_of
 from weft.backends.cuda.expressions import bare, combine, literal
+from weft.backends.cuda.products import product_of
 from weft.backends.cuda.text import c_type
 from weft.ir.ops import Reduction, Value, identity_of
 
@@ -34,6 +35,10 @@ def _matvec(renderer: BlockRenderer, value: Value) -> str:
     if value.op == "matvec_max":
         suffix, start = "_max", literal(identity_of(Reduction("max"), value.dtype), value.dtype)
     matrix, vector = value.args
+    if renderer.in_memory(matrix):
+        product = product_of(renderer.args, value)
+        operands = [renderer.operand(vector), product.matrix, product.start]
+        return f"product<{product.arguments}>({', '.join(operands)})"
     if renderer.only_turned(matrix):  # no need to move it between lanes
         operands = [renderer.operand(vector), renderer.operand(matrix.args[0]), start]
         return f"vecmat{suffix}({', '.join(filter(None, operands))})"

@@ -36,15 +36,15 @@ from weft.backends.cuda.parts import (
     unless_unsplit,
     wants_map,
 )
+from weft.backends.cuda.products import in_memory
 from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Emitter, c_type, items_of, size_of
+from weft.backends.cuda.text import Emitter, c_type, size_of
 from weft.backends.cuda.updates import deliver, empty, touch_first
-from weft.backends.cuda.visitors import Visitor
+from weft.backends.cuda.visitors import MOST_AHEAD, Visitor, registers_of
 from weft.ir.facts import is_pure
 from weft.ir.ops import ELEMENTWISE, INT64, Block, Step, Value, identity_of, payload_identity
 from weft.ir.plan import Sweep
 
-MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; four are under way
 # Registers for vectors that are loaded with the row, but used at its end: where rows are short.
 MOST_AT_END = 8
 WORD = 4  # bytes of a message that is worth bringing nearer, and of which many are under way
@@ -230,7 +230,7 @@ def _row_at_end(
         if not (field or attr in (("out_degree", "v"), ("in_degree", "v"))):
             continue
         if value.shape:
-            room -= _registers([value], kernel.spread_lanes)
+            room -= registers_of([value], kernel.spread_lanes)
             if room < 0 or _rows(kernel) != "whole":
                 continue
         name = f"x{len(visitor.row)}"
@@ -287,7 +287,7 @@ def _take_lines(
         if kernel.options.deterministic and reduction.name == "any" and not exits:
             accumulators[-1].count_edges()  # others are still to be combined after its first
     block = gather.blocks[0]
-    ahead = _ahead(block, kernel.spread_lanes)
+    ahead = _ahead(block, kernel.spread_lanes, in_memory(step))
     visitor.computes = any(v.shape or v.op != "load" for v in ahead)
     if not visitor.computes and sum(v.dtype.itemsize for v in ahead) <= WORD:
         visitor.far_type = "Vertex"  # see "The order of loads" in docs/design/cuda-engine.md
@@ -326,19 +326,13 @@ def _take_lines(
     return accumulators
 
 
-def _ahead(block: Block, lanes: int) -> Sequence[Value]:
+def _ahead(block: Block, lanes: int, outside: set[int]) -> Sequence[Value]:
     """Return what of a message is made ahead of the arcs before it: all, its loads, or nothing."""
     if not all(is_pure(value, set()) for value in block.walk()):
         return []
-
-    loads = [value for value in block.body if value.op == "load"]
-    least = min((block.results, loads), key=lambda values: _registers(values, lanes))
-    return least if _registers(least, lanes) <= MOST_AHEAD else []
-
-
-def _registers(values: Sequence[Value], lanes: int) -> int:
-    """Return how many registers of a lane some values take."""
-    return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
+    loads = [value for value in block.body if value.op == "load" and id(value) not in outside]
+    least = min((block.results, loads), key=lambda values: registers_of(values, lanes))
+    return least if registers_of(least, lanes) <= MOST_AHEAD else []
 
 
 def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: Value) -> list[str]:
@@ -348,7 +342,8 @@ def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: 
     """
     block = gather.blocks[0]
     known = all(v.op in ELEMENTWISE or v.op in ("load", "const", "constant") for v in block.walk())
-    known = known and visitor.lanes == 1 and _ahead(block, kernel.spread_lanes) is block.results
+    ahead = _ahead(block, kernel.spread_lanes, set())
+    known = known and visitor.lanes == 1 and ahead is block.results
     text = [*visitor.fetch, *(message[2] for message in visitor.message)]
     if not visitor.message or not known or any(re.search(r"\b(v|row)\b", line) for line in text):
         return []

@@ -8,8 +8,8 @@ from pathlib import Path
 from weft.backends.cuda.kernel import Options
 
 RUNTIME = (
-    "control", "sweep", "machine", "numbers", "groups", "features", "linear", "memory", "random",
-    "rows_of", "marker", "inputs", "updates", "segments", "loop",
+    "control", "sweep", "machine", "numbers", "groups", "features", "linear", "products",
+    "memory", "random", "rows_of", "marker", "inputs", "updates", "segments", "loop",
 )  # fmt: skip
 FRONTIERS = ("bins", "blocks", "rows", "output", "compact", "waiting")
 

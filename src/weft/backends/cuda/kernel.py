@@ -16,6 +16,7 @@ from typing import Any
 
 from weft.backends.cuda.blocks import BlockRenderer, Scope
 from weft.backends.cuda.expressions import literal
+from weft.backends.cuda.products import in_memory
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier
 from weft.backends.sweeping import Traits, scalar_reductions
@@ -304,7 +305,9 @@ class Kernel:
             lanes=self.lanes,
             spread=self.spread,
         )
-        return BlockRenderer(out, self.args, scope)
+        renderer = BlockRenderer(out, self.args, scope)
+        renderer.outside = in_memory(step) if step is not None else set()
+        return renderer
 
     def block_value(self, out: Emitter, block: Block, site: Site, step: Step | None = None) -> str:
         """Render a block with one scalar result where it stands."""

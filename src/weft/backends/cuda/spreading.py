@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from weft.backends.cuda.kernel import Kernel, Options
+from weft.backends.cuda.products import in_memory
 from weft.backends.cuda.sorting import sorts_messages
 from weft.backends.cuda.text import items_of
 from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
@@ -23,6 +25,9 @@ _BY_ONE = ("argmin", "argmax", "mode")
 # Bytes of a matrix that a lane has at most: of one that is used and forgotten, and of one that is
 # kept, as what a row gathers or a system that is solved.
 PASSING, KEPT = 256, 128
+# Where vectors are multiplied several at a time, a lane has one access of bytes of each: as long as
+# that makes neither too few lanes nor too many, which each shuffle for all.
+PACK, FINER = 16, (4, 8)
 _KEEPING = ("solve", "inverse", "matmul")
 
 Kind = tuple[Any, Shape]  # dtype and shape of a value
@@ -54,7 +59,13 @@ def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
     if _refused(kernel, sweep):
         return 1
     most = KEPT if _keeps_matrices(kernel, sweep) else PASSING
-    return lanes_for(_kinds(kernel, sweep), kernel.options, most)
+    kinds = _kinds(kernel, sweep)
+    lanes = lanes_for(kinds, kernel.options, most)
+    if any(in_memory(step) for step in sweep.steps):
+        # Several vectors at a time are in registers.
+        finer = lanes_for(kinds, replace(kernel.options, lane_bytes=PACK), most)
+        lanes = max(lanes, finer) if FINER[0] <= finer <= FINER[1] else lanes
+    return lanes
 
 
 def _keeps_matrices(kernel: Kernel, sweep: Sweep) -> bool:
@@ -82,9 +93,10 @@ def _kinds(kernel: Kernel, sweep: Sweep) -> list[Kind]:
     """Return the kinds of all that a sweep computes and writes."""
     kinds = [kernel.types[name] for step in sweep.steps for name in step.into]
     for step in sweep.steps:
-        for block in _blocks(step):
-            kinds += [(value.dtype, value.shape) for value in block.walk()]
-            kinds += [kind for value in block.walk() for kind in value.results]
+        outside = in_memory(step)
+        for value in (value for block in _blocks(step) for value in block.walk()):
+            if id(value) not in outside:
+                kinds += [(value.dtype, value.shape), *value.results]
     return kinds
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.backends.cuda.adjacent import row_of_pair
-from weft.backends.cuda.blocks import BlockRenderer, used_whole
+from weft.backends.cuda.blocks import LEAVES, BlockRenderer, used_whole
 from weft.backends.cuda.kernel import Kernel
 from weft.backends.cuda.pairs import key_word, overlay_pairs
+from weft.backends.cuda.products import Product, in_memory, joint_products, product_of
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import Emitter, bytes_of_type, c_type, items_of, stored_type
 from weft.backends.cuda.updates import (
@@ -28,6 +30,7 @@ from weft.ir.plan import Sweep, claim_field
 
 BATCH = 4  # messages under way together, see sharing.cuh
 PAIRS = 2  # where they are swapped with what they find: more would not fit into registers
+MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; a batch is under way
 MOST_IN_ROW = 8  # items of a vector or matrix that a lane keeps for all arcs of a row
 
 
@@ -45,6 +48,8 @@ class Visitor:
     fetch: list[str] = field(default_factory=list)  # loads alone: may be made ahead
     message: list[tuple[str, str, str]] = field(default_factory=list)  # what they are kept in
     computes: bool = False  # the message is made of what is loaded
+    # Products that several messages are part of together: type, name, vector, and what of.
+    joint: list[tuple[str, str, str, Product]] = field(default_factory=list)
     take: list[str] = field(default_factory=list)
     settle: list[str] = field(default_factory=list)  # what comes once all swaps are under way
     windows: int = 1  # of slots that are under way together, where rows are shared evenly
@@ -123,7 +128,8 @@ class Visitor:
         members = "".join(f"    {member};\n" for member in self.members)
         start = ", ".join(text for _, _, text in self.partial)
         vertex = self.vertex
-        fetched = ", ".join([f"Target({self.far})", *(text for _, _, text in self.message)])
+        joint = [(kind, name, f"{kind}{{}}") for kind, name, _, _ in self.joint]
+        fetched = ", ".join([f"Target({self.far})", *(text for _, _, text in self.message + joint)])
         # A row of a format is a vertex, or it has one; then arcs have a place beside their slot.
         at = row_at = vertex
         asked: list[str] = []
@@ -176,11 +182,12 @@ class Visitor:
             f"    static constexpr bool computes = {str(self.computes).lower()};\n"
             f"    static constexpr u32 windows = {self.windows};\n"
             f"    using Target = {self.far_type};\n"
-            f"    struct Message {{ Target {self.far}; {struct(self.message, False)} }};\n"
+            f"    struct Message {{ Target {self.far}; {struct(self.message + joint, False)} }};\n"
             f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s, "
             f"i64 {self.far}) {{\n"
             f"{indent([*held, *placed, *self.fetch])}"
             f"        return Message{{{fetched}}};\n    }}\n"
+            f"{self._joining()}"
             f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {at}, i64 s,\n"
             f"                             Message& message) {{\n"
             f"        const i64 {self.far} = message.{self.far};\n"
@@ -195,6 +202,28 @@ class Visitor:
             f"}};\n"
         )
 
+    def _joining(self) -> str:
+        """Return what the messages of several arcs are part of together."""
+        text = f"    static constexpr bool joins = {str(bool(self.joint)).lower()};\n"
+        if not self.joint:
+            return text
+        lines = []
+        for kind, name, vector, product in self.joint:
+            lines += [
+                "{",
+                f"    decltype(Message::{vector}) x[count];",
+                f"    {kind} y[count];",
+                "    WEFT_UNROLL(count)",
+                f"    for (u32 k = 0; k < count; ++k) x[k] = messages[k].{vector};",
+                f"    multiply<{product.arguments}>(x, {product.matrix}, {product.start}, y);",
+                "    WEFT_UNROLL(count)",
+                f"    for (u32 k = 0; k < count; ++k) messages[k].{name} = y[k];",
+                "}",
+            ]
+        body = "".join(f"        {line}\n" for line in lines)
+        head = "    template <u32 count>\n    WEFT_DEVICE void join(Message* messages) {\n"
+        return f"{text}{head}{body}    }}\n"
+
     def _taking(self, at: str, lines: str) -> str:
         """Return how one arc is taken: in one part, or with what comes once its swap is known."""
         settles = bool(self.settle)
@@ -203,6 +232,7 @@ class Visitor:
             f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {at}, i64 s) {{\n"
             f"        const i64 {self.far} = format.target(s, {at});\n"
             f"        Message message = message_of(row, {at}, s, {self.far});\n"
+            f"{'        join<1>(&message);' if self.joint else ''}\n"
         )
         if not settles:
             return f"{text}        return deliver(partial, row, {at}, s, message);\n    }}\n"
@@ -241,7 +271,7 @@ def hoist_row(
     kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
 ) -> dict[int, str]:
     """Compute what a row's arcs share when the row is loaded; return how arcs name it."""
-    whole = used_whole(step.body)
+    whole = used_whole(step.body) - in_memory(step)
     most = MOST_IN_ROW if kernel.spread else 0
 
     def fits(value: Value) -> bool:
@@ -460,6 +490,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     out.line(f"{kernel.alone}++looked;")
     out.line("if (!frontier.holds(u)) return false;")
     renderers = _renderers(kernel, out, sweep, site)
+    if kernel.spread and step.everywhere and not sweep.early_exit and len(sweep.steps) == 1:
+        known |= features_ahead(kernel, visitor, step, renderers[0].scope.site, known)
     renderers[0].known.update(known)
 
     def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
@@ -470,6 +502,50 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     visitor.take = out.lines
     start_rows(kernel, visitor, pulled, rows)
     return visitor
+
+
+def features_ahead(
+    kernel: Kernel, visitor: Visitor, step: Step, site: Site, known: dict[int, str]
+) -> dict[int, str]:
+    """Load the features of an arc ahead of the arcs before it, with what products are made of.
+
+    Returns how they are named when it is the arc's turn.
+    """
+    products, made = joint_products(step, known)
+    inside = {id(value) for value in made}
+    loads = [v for v in step.body.body if v.op == "load" and id(v) not in in_memory(step)]
+    if any(site.is_racy(v) or not is_pure(v, set()) for v in loads):
+        return {}
+    later = [v for v in step.body.walk() if id(v) not in inside]
+    used = {id(arg) for value in later for arg in value.args}
+    used |= {id(result) for result in step.body.results}
+    kept = [v for v in made if id(v) in used and v.op not in LEAVES]
+    loads = [v for v in loads if id(v) not in inside and id(v) not in known]
+    if registers_of([*kept, *loads], kernel.spread_lanes) > MOST_AHEAD:
+        loads = []
+    kept += loads
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step)
+    renderer.known.update(known)
+    renderer.prepare(step.body)
+    renderer.run([*made, *loads])
+    visitor.fetch, visitor.computes = out.lines, bool(products)
+    kept = [v for v in kept if id(v) in renderer.known]
+    texts = [renderer.operand(value) for value in kept]
+    names = visitor.carry(texts, [(value.dtype, value.shape) for value in kept])
+    ahead = {id(value): "" for value in made if id(value) in renderer.known}
+    ahead |= {id(value): name for value, name in zip(kept, names, strict=True)}
+    for number, product in enumerate(products):
+        kind, name = c_type(product.dtype, product.shape), f"y{number}"
+        source = ahead[id(product.args[1])].removeprefix("message.")
+        visitor.joint.append((kind, name, source, product_of(kernel.args, product)))
+        ahead[id(product)] = f"message.{name}"
+    return ahead
+
+
+def registers_of(values: Sequence[Value], lanes: int) -> int:
+    """Return how many registers of a lane some values take."""
+    return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
 
 
 def start_rows(kernel: Kernel, visitor: Visitor, pulled: Pulled, rows: str) -> None:

@@ -147,6 +147,27 @@ WEFT_DEVICE bool differs(const Vec<T, rows, columns, lanes>& a,
     else return found;
 }
 
+// All columns from the first on, or from the last: visit(column, its place in a lane, that lane). How
+// far it is unrolled: over the places of a lane, as packs, so that each is known to the compiler, and
+// over lanes.
+template <class A, u32 turns, u32 lanes, bool backwards = false, class Visit>
+WEFT_DEVICE void for_columns(Visit visit) {
+    constexpr u32 packs = A::width / A::pack, sharing = A::spread ? A::lanes : 1;
+    WEFT_UNROLL(turns)
+    for (u32 i = 0; i < packs; ++i) {
+        WEFT_UNROLL(lanes)
+        for (u32 j = 0; j < sharing; ++j) {
+            WEFT_UNROLL(A::pack)
+            for (u32 k = 0; k < A::pack; ++k) {
+                const u32 lane = backwards ? sharing - 1 - j : j;
+                const u32 place = backwards ? A::width - 1 - (i * A::pack + k) : i * A::pack + k;
+                const u32 column = A::column_of(place, lane);
+                if (!A::ragged || column < A::columns) visit(column, place, lane);
+            }
+        }
+    }
+}
+
 // Features of a vertex or arc in an array of them; truth values are bytes there.
 template <class V, u32 count, class Load>
 WEFT_DEVICE V read_features(i64 place, Load load) {

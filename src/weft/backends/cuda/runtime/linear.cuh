@@ -22,25 +22,6 @@ struct Rounds {
     static constexpr u32 lanes = small ? A::lanes : 1;
 };
 
-// All columns from the first on, or from the last: visit(column, its place in a lane, that lane).
-template <class A, bool backwards = false, class Visit>
-WEFT_DEVICE void for_columns(Visit visit) {
-    constexpr u32 turns = A::width / A::pack, lanes = A::spread ? A::lanes : 1;
-    WEFT_UNROLL(Rounds<A>::turns)
-    for (u32 i = 0; i < turns; ++i) {
-        WEFT_UNROLL(Rounds<A>::lanes)
-        for (u32 j = 0; j < lanes; ++j) {
-            WEFT_UNROLL(A::pack)
-            for (u32 k = 0; k < A::pack; ++k) {
-                const u32 lane = backwards ? lanes - 1 - j : j;
-                const u32 place = backwards ? A::width - 1 - (i * A::pack + k) : i * A::pack + k;
-                const u32 column = A::column_of(place, lane);
-                if (!A::ragged || column < A::columns) visit(column, place, lane);
-            }
-        }
-    }
-}
-
 // Without a branch: a compiler that merges branches would choose between addresses.
 template <class T>
 WEFT_DEVICE void exchange_if(bool wanted, T& a, T& b) {
@@ -60,7 +41,7 @@ WEFT_DEVICE Vec<T, n, columns, lanes> eliminate(Vec<T, n, n, lanes> a, Vec<T, n,
     using X = Vec<T, n, columns, lanes>;
     [[maybe_unused]] constexpr u32 whole = Rounds<A>::rows;
     bool failed = false;
-    for_columns<A>([&](u32 column, u32 place, u32 lane) {
+    for_columns<A, Rounds<A>::turns, Rounds<A>::lanes>([&](u32 column, u32 place, u32 lane) {
         u32 pivot = 0;  // of the lane's own column
         T best = absolute(a(0, place));
         WEFT_UNROLL(whole)
@@ -126,7 +107,7 @@ WEFT_DEVICE Vec<T, 1, n, lanes> solve_spd(Vec<T, n, n, lanes> a, Vec<T, 1, n, la
     A lower;
     T inverses[A::width] = {};  // of the pivots of this lane's columns
     bool failed = false;
-    for_columns<A>([&](u32 column, u32 place, u32 lane) {
+    for_columns<A, Rounds<A>::turns, Rounds<A>::lanes>([&](u32 column, u32 place, u32 lane) {
         const T pivot = from_lane<lanes>(a(0, place), lane WEFT_PASS);
         failed |= !(pivot > 0);
         const T inverse = T(1) / pivot;
@@ -153,7 +134,7 @@ WEFT_DEVICE Vec<T, 1, n, lanes> solve_spd(Vec<T, n, n, lanes> a, Vec<T, 1, n, la
             }
         }
     });
-    for_columns<A, true>([&](u32 column, u32 place, u32 lane) {
+    for_columns<A, Rounds<A>::turns, Rounds<A>::lanes, true>([&](u32 column, u32 place, u32 lane) {
         const T solved = from_lane<lanes>(mul(x[place], inverses[place]), lane WEFT_PASS);
         WEFT_UNROLL(whole)
         for (u32 j = 0; j < A::width; ++j) {

@@ -80,6 +80,8 @@
 //   static constexpr bool batches;               whether take comes in two parts as well:
 //   static constexpr bool computes;              whether message_of does more than load
 //   Message message_of(const Row&, i64 row, i64 slot, i64 target);   loads, without any effect
+//   static constexpr bool joins;                 whether messages are finished together:
+//   void join<count>(Message*);                  before any of them is delivered
 //   bool deliver(Partial&, const Row&, i64 row, i64 slot, Message&);
 //   static constexpr u32 windows;                slots of a lane to have under way together where rows
 //   using Target;                                are shared evenly, and what a far end is kept in then
