@@ -8,11 +8,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from weft.backends.cuda.blocks import BlockRenderer, Operand, cast_loaded, filled, is_place, stored
+from weft.backends.cuda.blocks import (
+    BlockRenderer,
+    Operand,
+    cast_loaded,
+    each,
+    filled,
+    is_place,
+    stored,
+)
 from weft.backends.cuda.expressions import bare, literal
 from weft.backends.cuda.site import Site
 from weft.backends.cuda.text import c_type, items_of
-from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of
 
 MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
 FEW_CHUNKED = 4  # where it makes hardly any difference
@@ -39,6 +47,19 @@ class Accumulator:
         fresh = renderer.out.fresh
         self._names = [f"p{first + k}" if prefix else fresh("acc") for k in range(len(self.kinds))]
         self._edge = ""  # the variable that holds the edge that was chosen
+        # A long row of float32 keeps its precision: what is one number in each lane is added as
+        # float64, which costs no test per arc, more of them in chunks, which costs no conversions.
+        # Rows that are not `long`, or that many take together, are such chunks themselves: more
+        # than a few features do without.
+        dtype, shape = self.kinds[0]
+        long_sum = reduction.name == "sum" and dtype == FLOAT32
+        items = items_of(shape, renderer.feature_lanes)
+        self._wide = long_sum and items == 1
+        few = items <= (MOST_CHUNKED if long else FEW_CHUNKED)
+        self._chunks = f"{self._names[0]}_chunks" if long_sum and few and not self._wide else ""
+        self._total = ""  # of a row that has ended, where it was added as float64
+        if self._wide:
+            self.kinds[0] = FLOAT64, shape
         self._starts = []
         for position, (dtype, shape) in enumerate(self.kinds):
             payload = reduction.name in ("argmin", "argmax") and position > 0
@@ -46,15 +67,6 @@ class Accumulator:
             if neutral:
                 identity = literal(neutral_of(reduction, dtype), dtype)
             self._starts.append(filled(identity, dtype, shape))
-        # A long row of float32 keeps its precision: numbers are added as float64, which costs no
-        # test per arc, features in chunks, which costs no conversions. Rows that are not `long`, or
-        # that many take together, are such chunks themselves: more than a few features do without.
-        dtype, shape = self.kinds[0]
-        long_sum = reduction.name == "sum" and dtype == FLOAT32
-        self._wide = long_sum and not shape
-        few = items_of(shape, renderer.feature_lanes) <= (MOST_CHUNKED if long else FEW_CHUNKED)
-        self._chunks = f"{self._names[0]}_chunks" if long_sum and shape and few else ""
-        self._ended = False
         # Whether `any` has a message: only who merges partial results has to know.
         self._got = f"{self._names[0]}_got" if prefix and reduction.name == "any" else ""
         if not prefix:
@@ -67,7 +79,7 @@ class Accumulator:
     def members(self) -> list[tuple[str, str, str]]:
         """Return C++ type, name and initial value of every variable."""
         result = [
-            ("double" if self._wide else c_type(dtype, shape), name, start)
+            (c_type(dtype, shape), name, start)
             for (dtype, shape), name, start in zip(
                 self.kinds, self._names, self._starts, strict=True
             )
@@ -84,7 +96,7 @@ class Accumulator:
     def parts(self) -> list[Operand]:
         """The variables of the messages; when the row has ended, what they hold."""
         places = [self.prefix + name for name in self._names]
-        return [f"float({places[0]})"] if self._wide and self._ended else places
+        return [self._total] if self._total else places
 
     @property
     def edge(self) -> str:
@@ -111,10 +123,15 @@ class Accumulator:
                 self._set(self.parts[0], self._starts[0])
 
     def end_row(self) -> None:
-        """Add the chunks of a float32 sum."""
-        self._ended = True
+        """Add the chunks of a float32 sum, or make it one again."""
         if self._chunks:
             self._combine(self.parts[0], self.prefix + self._chunks)
+        if self._wide:
+            (part,), (_, shape) = self.parts, self.kinds[0]
+            self._total = f"float({part})"
+            if shape:
+                total = each(f"float({part}[k])", FLOAT32, shape)
+                self._total = self.renderer.variable(total, c_type(FLOAT32, shape))
 
     def take(self, messages: Sequence[Operand], edge: Edge | None = None) -> None:
         """Combine one arc's messages into the running result; `edge` names the arc's edge id."""
