@@ -57,6 +57,22 @@ def test_numbers_and_float32():
     np.testing.assert_allclose(found, want, **tolerance("float32"))
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_features_are_read_where_they_lie(device):
+    g = social()
+    n, room = g.num_vertices, features(g, 5, "float32").reshape(-1)
+    lying = {
+        "beside": room[1 : 1 + 4 * n].reshape(n, 4), "by columns": room[: 4 * n].reshape(4, n).T,
+        "wider": room.reshape(n, 5)[:, :4],
+    }  # fmt: skip
+    for name, x in lying.items():
+        x.flags.writeable = False
+        found = propagate(g.to(device), x, "sum", weight="weight")
+        want = dense.propagation_matrix(g, "sum", "weight") @ x.astype(float)
+        np.testing.assert_allclose(found, want, **tolerance("float32"), err_msg=name)
+        assert not np.shares_memory(found, x)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [*dense.WIDTHS, 1024])
 def test_all_widths(k, dtype):

@@ -23,8 +23,8 @@ import numpy as np
 
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
-from weft.devices import move
-from weft.engine.state import full
+from weft.devices import aligned, move
+from weft.engine.state import State, full
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir import monoids
@@ -133,7 +133,7 @@ def _propagated(
 ) -> Array:  # fmt: skip
     """Apply the operator or its transpose to an array on the graph's device."""
     x = move(x, g.topology.device)
-    fields: dict[str, Any] = {"x": x, "y": full(0, x.dtype, x.shape[1:])}
+    fields: dict[str, Array] = {}
     if aggregation == "gcn":
         fields["before"] = fields["after"] = (1 + _arriving(g, weight, config)) ** -0.5
     elif aggregation == "mean":
@@ -141,18 +141,18 @@ def _propagated(
         fields["after"] = (total > 0) / (total + (total == 0))
     if transposed and aggregation == "mean":
         fields["before"] = fields.pop("after")
-    fields = {name: _in(x.dtype, field) for name, field in fields.items()}
-    state = g.state(**fields)
+    fields = {name: field.astype(x.dtype, copy=False) for name, field in fields.items()}
+    xp = g.topology.xp
+    with g.topology.device.current():
+        # x is only read, and y is written as a whole: a copy and zeros would cost as much again.
+        fields |= {"x": aligned(xp.ascontiguousarray(x)), "y": xp.empty(x.shape, x.dtype)}
+    state = State(fields, {})
     step = spreading(
         "out" if transposed else "in", weight, "before" in fields, "after" in fields,
         aggregation == "gcn", x.dtype,
     )  # fmt: skip
     g.run(step, state, config=config)
     return state.y
-
-
-def _in(dtype: Any, field: Any) -> Any:
-    return field.astype(dtype, copy=False) if hasattr(field, "astype") else field
 
 
 def _arriving(g: Graph, weight: str | None, config: Config | None) -> Array:
