@@ -1,9 +1,9 @@
 """Small cases under NVIDIA's compute-sanitizer: ``python tests/cuda/sanitize.py``.
 
 Runs algorithms, formats and learning × settings of `fuse` under memcheck, racecheck and synccheck,
-a few cases to a process. Each case has a time limit; a process that passes it is ended, and the
-cases after it go on in another one. Arrays are allocated one by one, so that memcheck sees the end
-of each.
+a few cases to a process, after a round without a tool, in which all kernels are compiled. Each case
+has a time limit; a process that passes it is ended, and the cases after it go on in another one.
+Arrays are allocated one by one, so that memcheck sees the end of each.
 
 ``--tool none --device emulated`` runs the cases without the sanitizer, to try the script itself.
 """
@@ -78,7 +78,7 @@ def formats() -> dict:
 
 
 def learning() -> dict:
-    """Lane groups of 4 and of 33 features, driven by changes, and matrices that are solved."""
+    """Lane groups, runs driven by changes, matrices that stay in memory and that are solved."""
     import numpy as np
 
     import weft
@@ -106,8 +106,8 @@ def learning() -> dict:
         return weft.learning.multimodal(g, x, [0.3, 0.3, 0.2], 1e-3, weight="by", config=c)
 
     def beliefs(g, c):
-        x = drawn(g, g.num_vertices, 3)
-        psi = np.full((3, 3), 0.5) + 0.5 * np.eye(3)
+        x = drawn(g, g.num_vertices, 9)
+        psi = np.full((9, 9), 0.5) + 0.5 * np.eye(9)
         found = weft.learning.belief_propagation(
             g, x, psi, tol=0, max_iter=2, log_domain=True, config=c
         )
@@ -121,8 +121,8 @@ def learning() -> dict:
             src[between], dst[between], weight[between], num_vertices=g.num_vertices,
             directed=False, device=g.device,
         )  # fmt: skip
-        x = drawn(g, g.num_vertices, 4)
-        return weft.learning.als(rated, 4, 0.3, 2, 0.0, users=users, start=x, config=c).factors
+        x = drawn(g, g.num_vertices, 9)
+        return weft.learning.als(rated, 9, 0.3, 2, 0.0, users=users, start=x, config=c).factors
 
     return {
         "labels 4": labels(4),
@@ -191,7 +191,7 @@ class Watched:
             # Bindings ask the driver for entries that it may not have: that is no fault.
             quiet = ["--report-api-errors", "no"] if tool == "memcheck" else []
             # Sorting and scanning by CuPy would take most of the time.
-            ours = ["--kernel-name", f"kns={OURS}"] if tool == "racecheck" else []
+            ours = ["--kernel-name", f"kns={OURS}"] if tool != "memcheck" else []
             own = ["compute-sanitizer", "--tool", tool, *quiet, *ours, "--print-limit", "20", *own]
         path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen(
@@ -271,6 +271,7 @@ def main() -> int:
         return 0
     sys.path.insert(0, str(ROOT / "src"))
     tools = options.tool.split(",")
+    rounds = [["none"], tools] if tools != ["none"] else [tools]
     if tools != ["none"] and shutil.which("compute-sanitizer") is None:
         raise SystemExit("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit.")
     names = options.cases.split(",") if options.cases else list(cases())
@@ -285,16 +286,17 @@ def main() -> int:
         print(f"[{took:5.0f} s] {tool}, fuse={fuse}: {found}", flush=True)
         return found
 
-    settings = [(tool, fuse) for tool in tools for fuse in fuses]
     pieces = [names[i : i + PER_PROCESS] for i in range(0, len(names), PER_PROCESS)]
-    parts = [(*setting, piece) for piece in pieces for setting in settings]
-    table: dict[tuple[str, str], dict] = {setting: {} for setting in settings}
+    table: dict[tuple[str, str], dict] = {}
     with (
         options.log.open("w", encoding="utf-8") as log,
         ThreadPoolExecutor(options.jobs) as pool,
     ):
-        for (tool, fuse, _), found in zip(parts, pool.map(one, parts), strict=True):
-            table[tool, fuse] |= found
+        for together in rounds:
+            settings = [(tool, fuse) for tool in together for fuse in fuses]
+            parts = [(*setting, piece) for piece in pieces for setting in settings]
+            for (tool, fuse, _), found in zip(parts, pool.map(one, parts), strict=True):
+                table.setdefault((tool, fuse), {}).update(found)
     width = max(map(len, names))
     print(" " * width, *(f"{tool[:5]}/{fuse}".rjust(16) for tool, fuse in table))
     for name in names:
