@@ -379,7 +379,13 @@ def main() -> int:
     parser.add_argument("--no-blind", action="store_true", help="it takes seconds where k is large")
     parser.add_argument("--json", metavar="FILE", help="where to write all rows")
     parser.add_argument("--plot", metavar="FILE", help="where to draw them (needs matplotlib)")
+    parser.add_argument("--draw", nargs="+", metavar="FILE", help="rows to draw, measuring nothing")
     args = parser.parse_args()
+    if args.draw:
+        if not args.plot:
+            parser.error("--draw needs --plot, the file to draw to")
+        reporting.plot(reporting.read(args.draw), args.plot)
+        return 0
     began = time.perf_counter()
 
     def left() -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+ORDER = ("LP", "SUM", "MMR", "MML", "BP", "ALS")
 PEAK = 4.2e12  # bytes per second of the GPU's memory
 THESIS = {"push, changes": 51.2, "push over tigr": 17.0, "pull over all": 6.8}
 HEAD = (f"{'graph':9} {'task':4} {'k':>4} {'variant':18} {'ms':>9} {'of one':9} {'GB/s':>6} "
@@ -107,27 +110,66 @@ def summary(report: Report) -> str:
     return "\n".join(lines)
 
 
+def read(paths: list[str]) -> Report:
+    """Return what earlier runs wrote; of one measurement made twice, the later."""
+    found: dict[Any, Row] = {}
+    device = ""
+    for path in paths:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        device = held["device"]
+        rows = [Row(**row) for row in held["rows"]]
+        found |= {(row.case, row.variant): row for row in rows if row.ms}
+    return Report(device, list(found.values()))
+
+
 def plot(report: Report, path: str) -> None:
-    """Draw times by width, and ratios at k = 4."""
+    """Draw times by width, and at k = 4 how many times as long as weft others take."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    tasks = list(dict.fromkeys(row.task for row in report.rows))
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8), squeeze=False)
+    plt.rcParams |= {"svg.hashsalt": "weft", "svg.fonttype": "none"}  # same rows, same file
+    figure, axes = plt.subplots(3, 3, figsize=(13, 11), squeeze=False)
+    tasks = [task for task in ORDER if any(row.task == task for row in report.rows)]
     for axis, task in zip(axes.flat, tasks, strict=False):
         _by_width(axis, report, task)
+    _ratios(axes[2, 0], report, "CuPy over weft, an iteration, k = 4", "k = 4", "CuPy", "weft")
+    _ratios(
+        axes[2, 1], report, "all over changes alone, a run, k = 4", "k = 4", "weft", "weft changes"
+    )
+    _ratios(axes[2, 2], report, "in steps over folded, k = 4", "folding", "weft in steps", "weft")
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 def _by_width(axis: Any, report: Report, task: str) -> None:
     rows = [r for r in report.rows if r.section == "widths" and r.task == task and r.ms]
-    for variant in dict.fromkeys(row.variant for row in rows):
+    for number, variant in enumerate(("weft", "weft blind", "CuPy", "PyTorch", "SciPy")):
         points = sorted((row.k, row.ms) for row in rows if row.variant == variant)
-        axis.plot(*zip(*points, strict=True), marker="o", label=variant)
-    axis.set(title=task, xlabel="features", ylabel="ms of an iteration", xscale="log",
-             yscale="log")  # fmt: skip
+        if points:
+            axis.plot(*zip(*points, strict=True), marker="o", label=variant, color=f"C{number}")
+    widths = sorted({row.k for row in rows})
+    axis.set(title=f"{task}, by width", xlabel="features", ylabel="ms of an iteration")
+    axis.set(xscale="log", yscale="log", xticks=widths, xticklabels=widths)
+    axis.minorticks_off()
+    if rows:
+        axis.legend()
+
+
+def _ratios(axis: Any, report: Report, title: str, section: str, slow: str, base: str) -> None:
+    """Draw bars for each task, one for each graph."""
+    unit = "run" if base == "weft changes" else "iteration"
+    rows = [r for r in report.rows if (r.section, r.variant, r.unit) == (section, slow, unit)]
+    rows = [row for row in rows if report.ratio(row, base)]
+    tasks = [task for task in ORDER if any(row.task == task for row in rows)]
+    graphs = list(dict.fromkeys(row.graph for row in rows))
+    for number, graph in enumerate(graphs):
+        heights = {row.task: report.ratio(row, base) for row in rows if row.graph == graph}
+        places = [k + (number + 0.5) / len(graphs) * 0.8 - 0.4 for k in range(len(tasks))]
+        bars = [heights.get(task) or 0.0 for task in tasks]
+        axis.bar(places, bars, 0.8 / len(graphs), label=graph)
+    axis.axhline(1.0, color="black", linewidth=0.8)
+    axis.set(title=title, ylabel="times", xticks=range(len(tasks)), xticklabels=tasks)
     if rows:
         axis.legend()

@@ -1,5 +1,6 @@
 """The rivals of the learning benchmark compute the formulas, and its report adds up."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from benchmarks import learning, learning_hand, learning_report, learning_tasks
 import dense
 import weft
 from weft.backends.cuda.drivers import driver_of
+
+ROWS = Path(learning.__file__).with_suffix(".json")
 
 
 @pytest.fixture
@@ -88,3 +91,22 @@ def test_plan():
     assert len(set(groups)) == len(groups)
     assert {group.section for group in groups} == {"k = 4", "widths", "folding", "modes"}
     assert max(group.k for group in groups if group.task == "ALS") == 16
+
+
+def test_rows_of_earlier_runs_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    drawn = []
+    for name in ("one.svg", "other.svg"):
+        report = learning_report.read([str(ROWS)])
+        learning_report.plot(report, str(tmp_path / name))
+        drawn.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert drawn[0] == drawn[1] and "CuPy over weft" in drawn[0] and "weft blind" in drawn[0]
+
+
+def test_the_later_of_two_measurements_counts(tmp_path):
+    row = {"section": "widths", "graph": "kron", "task": "LP", "k": 8, "variant": "weft"}
+    for name, ms in (("old", 2.0), ("new", 1.0)):
+        held = {"device": "cuda", "skipped": [], "rows": [{**row, "ms": ms}]}
+        (tmp_path / name).write_text(json.dumps(held), encoding="utf-8")
+    (kept,) = learning_report.read([str(tmp_path / "old"), str(tmp_path / "new")]).rows
+    assert kept.ms == 1.0
