@@ -21,8 +21,8 @@ features of each arc, features of each vertex twice. Belief propagation runs on 
 product of messages would leave float32.
 
 Prints as it goes; stops asking for more when ``--budget`` seconds have passed. ``--json`` and
-``--plot`` write files; ``--draw`` plots rows that earlier runs wrote. Without a GPU, ``--device cpu --scale 8`` runs the same logic with SciPy as
-the rival.
+``--plot`` write files; ``--draw`` plots rows that earlier runs wrote. Without a GPU,
+``--device cpu --scale 8`` runs the same logic with SciPy as the rival.
 """
 
 from __future__ import annotations
