@@ -141,6 +141,7 @@ def plot(report: Report, path: str) -> None:
     _ratios(axes[2, 2], report, "in steps over folded, k = 4", "folding", "weft in steps", "weft")
     figure.tight_layout()
     figure.savefig(path, dpi=120, metadata={"Date": None} if path.endswith(".svg") else None)
+    plt.close(figure)
 
 
 def _by_width(axis: Any, report: Report, task: str) -> None:

@@ -512,8 +512,8 @@ def features_ahead(
     Returns how they are named when it is the arc's turn.
     """
     products, made = joint_products(step, known)
-    inside = {id(value) for value in made}
-    loads = [v for v in step.body.body if v.op == "load" and id(v) not in in_memory(step)]
+    inside, outside = {id(value) for value in made}, in_memory(step)
+    loads = [v for v in step.body.body if v.op == "load" and id(v) not in outside]
     if any(site.is_racy(v) or not is_pure(v, set()) for v in loads):
         return {}
     later = [v for v in step.body.walk() if id(v) not in inside]
