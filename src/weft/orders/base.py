@@ -1,7 +1,8 @@
 """The list of orders, and those that are a sort of the degrees.
 
 An order is an array with every vertex once: the first one is held first. It is made on the device
-of the topology; "rcm" is computed on the host, from a copy of the arcs there.
+of the topology; "rcm", and "community" for few arcs, are computed on the host, from a copy of the
+arcs there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _SCIPY_ARCS: Final = 2**31
 _DRIFT: Final = 0.1  # share of the edges that may change before a slow order is computed anew
 _SLOW: Final = ("community", "rcm")
 _KEPT_ARCS: Final = 1 << 20  # below this an order is computed in less time than it is looked up
+_DEVICE_ARCS: Final = 1 << 20  # below this launching sorts takes longer than moving on the host
 
 
 class _Arrangements:
@@ -248,10 +250,15 @@ def _reverse_cuthill_mckee(topology: Topology) -> Array:
 
 def _communities(topology: Topology) -> Array:
     """Vertices of a community side by side, and those of its communities, and so on."""
-    name = "community" if topology.device.on_host else "device_community"
-    community_order = import_module(f"weft.orders.{name}").community_order
     rows = topology.adjacency(topology.primary_direction)
-    return community_order(rows.offsets, rows.targets, topology.directed)
+    if topology.device.on_host or topology.num_arcs < _DEVICE_ARCS:
+        maker = import_module("weft.orders.community")
+        order = maker.community_order(
+            to_host(rows.offsets), to_host(rows.targets), topology.directed
+        )
+        return move(order, topology.device)
+    maker = import_module("weft.orders.device_community")
+    return maker.community_order(rows.offsets, rows.targets, topology.directed)
 
 
 _MAKERS: Final[dict[str, Callable[[Topology], Array]]] = {

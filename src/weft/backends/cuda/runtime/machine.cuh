@@ -211,7 +211,6 @@ WEFT_DEVICE void drive(const typename Program::Args& a) {
     bool ran = false;
     bool loaded = true;  // others may be reading the loop still
     bool begins = held->loop.phase < 0 && held->loop.status == RUNNING;
-    sync_block();  // everybody has looked
     while (begins || is_turn(held->loop, phases)) {
         ran = true;
         const bool narrow = all_narrow || (!begins && held->loop.narrow != 0);
@@ -223,13 +222,15 @@ WEFT_DEVICE void drive(const typename Program::Args& a) {
         if (block_id() < blocks) {
             if (narrow) sync_cluster();
             do {
-                if (!begins) {
+                if (begins) {  // nothing is run before the first decision: each block for itself
+                    begins = false;
+                    sync_block();  // everybody has looked at the loop; compilers look early, too
+                } else {
                     run_phase<Program, phases>(a, held, counters, blocks, shared);
                     if (narrow) sync_cluster();
                     else sync_grid(a.barrier);
                     loaded = false;
                 }
-                begins = false;  // before the first decision nothing is run: each block for itself
                 step_forward<Program>(a, held, counters, blocks);
             } while (narrow && (all_narrow || held->loop.narrow != 0) &&
                      is_turn(held->loop, phases));
