@@ -80,7 +80,7 @@ def label_propagation_features(
     labels: Any,
     alpha: float = 0.9,
     tol: float = 1e-6,
-    max_iter: int = 200,
+    max_iter: int = 1000,
     *,
     seeds: Any = None,
     weight: str = "weight",
@@ -102,7 +102,8 @@ def label_propagation_features(
     tol
         Stop when no value moves by more than this.
     max_iter
-        The largest number of iterations.
+        The largest number of iterations. Labels spread as heat does: over a wide, sparse graph that
+        takes thousands.
     seeds
         The vertices that keep what they start with: a mask, or vertex numbers. None by default.
     weight
