@@ -125,6 +125,21 @@ class Running:
     ) -> Frontier:
         """Run one superstep of a function, a fold or a list; return the vertices that changed.
 
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them. Those
+            of a list run one after another, each on the frontier that the one before it put out:
+            the vertices that it changed. With ``on="all"`` a function runs everywhere.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            Where to run it; at all vertices if not given.
+        edge_state
+            Made by `edge_state`, for functions that use fields of edges.
+        direction, config
+            As for `iterate`.
+
         Examples
         --------
         >>> import weft
@@ -166,11 +181,14 @@ class Running:
         Parameters
         ----------
         functions
-            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them.
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them, each of
+            which gets the frontier that the one before it put out, as in `run`.
         state
             Made by `state`; its arrays are changed in place.
         frontier
             The first frontier; all vertices if not given.
+        edge_state
+            Made by `edge_state`, for functions that use fields of edges.
         until
             A condition on scalars of the state, tested after each superstep.
         max_iter
@@ -193,6 +211,13 @@ class Running:
             further than that.
         direction
             "push", "pull" or "auto"; short for ``Config(direction=...)``.
+        config
+            How to run it.
+
+        Returns
+        -------
+        Run
+            Supersteps done, whether they came to rest, the last frontier, the scalars.
 
         Examples
         --------
