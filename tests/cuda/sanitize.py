@@ -3,8 +3,8 @@
 Runs algorithms, formats and learning × settings of `fuse` under memcheck, racecheck and synccheck,
 a few cases to a process, after a round without a tool, in which all kernels are compiled. Each case
 has a time limit; a process that passes it is ended, and the cases after it go on in another one.
-Arrays are allocated one by one, so that memcheck sees the end of each. Kernels run in a few blocks,
-since hundreds that wait for each other are what takes the time of a tool.
+Arrays are allocated one by one, so that memcheck sees the end of each. Kernels run in a few blocks:
+with hundreds that wait for each other, some take minutes under a tool.
 
 ``--tool none --device emulated`` runs the cases without the sanitizer, to try the script itself.
 """
