@@ -14,7 +14,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint types docs bench clean distclean
 
 demo: $(VENV)/.with-viz
-	$(BIN)/python -m weft.demo $(ARGS)
+	$(BIN)/python -m weft.cli.demo $(ARGS)
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)

@@ -28,7 +28,7 @@ from benchmarks import gpu_checks, gpu_graphs, gpu_report
 from benchmarks.defaults_list import CONFIGURATIONS
 from benchmarks.gpu_graphs import Workload
 from benchmarks.racing import as_ready, compilers
-from weft.reductions import equal_arrays
+from weft.arrays.reduce import equal_arrays
 
 BUDGET_SECONDS = 200.0
 GRAPHS = ("kron18", "road1500")

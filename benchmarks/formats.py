@@ -126,7 +126,7 @@ def describe(row: Row, topology: Any) -> None:
 
 def csr_build_ms(topology: Any) -> float:
     """Return the time to build csr from the same arcs in random order."""
-    from weft.topology import Topology
+    from weft.topology.topology import Topology
 
     xp = topology.xp
     with topology.device.current():

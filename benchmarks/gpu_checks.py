@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.reductions import all_true, any_true, count_true
+from weft.arrays.reduce import all_true, any_true, count_true
 
 DAMPING = 0.85
 ITERATIONS = 20

@@ -4,8 +4,8 @@
 
 The graph is small (rmat10: 1 024 vertices), so the time of a call is the time on the way to the
 kernel and back. `weft.bfs` and the README's own BFS search the same graph from the same vertex;
-`g.run` does one superstep. Contestants alternate in batches. Functions and modules are those of weft
-that one warm call enters, counted with `sys.setprofile`.
+`g.run` does one superstep. Contestants alternate in batches. Functions and modules are those of
+weft that one warm call enters, counted with `sys.setprofile`.
 """
 
 from __future__ import annotations
@@ -112,13 +112,16 @@ def main() -> None:
     g = weft.generators.rmat(options.scale, weights=(1, 64), seed=1).to(options.device)
     calls = contestants(g)
     times = measure(calls, options.calls)
-    print(f"rmat{options.scale} on {options.device}: {g.num_vertices} vertices, {g.num_edges} edges")
-    print(f"{'call':30} {'median µs':>10} {'least µs':>9} {'modules':>8} {'functions':>10} {'calls':>6}")
+    print(
+        f"rmat{options.scale} on {options.device}: {g.num_vertices} vertices, {g.num_edges} edges"
+    )
+    heads = ("median µs", "least µs", "modules", "functions", "calls")
+    print(f"{'call':30} " + " ".join(f"{head:>10}" for head in heads))
     for name, found in times.items():
         modules, functions, entries = entered(calls[name])
         print(
-            f"{name:30} {statistics.median(found):10.1f} {min(found):9.1f} {modules:8} "
-            f"{functions:10} {entries:6}"
+            f"{name:30} {statistics.median(found):10.1f} {min(found):10.1f} {modules:10} "
+            f"{functions:10} {entries:10}"
         )
 
 

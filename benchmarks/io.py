@@ -135,7 +135,7 @@ def measure(folder: Path, name: str, scale: int, runs: int) -> None:
 
 
 def measure_opening(folder: Path, num_edges: int) -> None:
-    from weft.topology import Adjacency, Topology
+    from weft.topology.topology import Adjacency, Topology
 
     n = num_edges // 16
     offsets = np.arange(n + 1, dtype=np.int64) * 16

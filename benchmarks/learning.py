@@ -298,7 +298,7 @@ def _held_mb(call: Call, task: Task, bench: Bench) -> float | None:
     """Return what a run adds to the memory that is held, at most: state, scratch, temporaries."""
     if bench.clock.cupy is None:
         return None
-    from weft.backends.cuda import workspace
+    from weft.backends.cuda.host import workspace
 
     topology = task.g.topology
     while workspace.held_bytes(topology):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import module_of
+from weft.arrays.device import module_of
 
 Rival = Callable[[int], Any]
 

@@ -17,7 +17,7 @@ def compilers(device: Any) -> Iterator[Any]:
     if device.kind == "cpu":
         yield None
         return
-    from weft.backends.cuda.ahead import Ahead
+    from weft.backends.cuda.host.compile_ahead import Ahead
 
     ahead = Ahead(device.kind, device.index)
     try:

@@ -15,7 +15,7 @@ import numpy as np
 
 import weft
 from oracle import Interpreted, run_interpreted, run_on
-from weft.backends.cuda import execute as cuda
+from weft.backends.cuda.host import run as cuda
 from weft.engine.run import Registries
 
 # One kernel serves any number of threads.

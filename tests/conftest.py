@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import emulation
-from weft.backends.cuda.simt import build
+from weft.backends.cuda.emulator import build
 from weft.errors import DeviceError
 
 # What was tuned on this machine must not choose what is tested.

@@ -18,12 +18,16 @@ from types import SimpleNamespace
 import numpy as np
 
 import fake_cupy
-from weft import devices, filling
-from weft.backends.cuda import carrying, choices, execute, fills
+from weft.arrays import device as devices
+from weft.arrays import fill as filling
 from weft.backends.cuda.drivers.base import Limits
 from weft.backends.cuda.drivers.emulated import BLOCKS_AT_ONCE, EmulatedDriver
 from weft.backends.cuda.drivers.gpu import GpuDriver
-from weft.backends.cuda.simt.build import Case, Launch
+from weft.backends.cuda.emulator.build import Case, Launch
+from weft.backends.cuda.host import initial_fields as fills
+from weft.backends.cuda.host import options as choices
+from weft.backends.cuda.host import reorder_fields as carrying
+from weft.backends.cuda.host import run as execute
 
 VALUES = {"i64": np.int64, "u32": np.uint32, "i32": np.int32, "double": np.float64}
 

@@ -234,7 +234,7 @@ for _name in ("min", "max", "argmin", "argmax", "mean", "ravel", "reshape"):
 
 def _compiled(name):
     def method(self, *args, **kwargs):
-        raise AssertionError(f"CuPy would compile {name} for seconds; see weft.reductions")
+        raise AssertionError(f"CuPy would compile {name} for seconds; see weft.arrays.reduce")
 
     return method
 
@@ -423,8 +423,8 @@ def run_on_host(request):
     """Stand in for the CUDA engine: copy a request to the host, run it there, copy back."""
     from dataclasses import replace
 
-    from weft.backends.cpu.execute import execute
-    from weft.devices import CPU, move, to_host
+    from weft.arrays.device import CPU, move, to_host
+    from weft.backends.cpu.host.run import execute
 
     device = request.topology.device
     moved = {}
@@ -460,14 +460,15 @@ def run_on_host(request):
 @contextmanager
 def installed(monkeypatch):
     """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine."""
-    from weft import devices, filling
-    from weft.backends.cuda import fills
+    from weft.arrays import device as devices
+    from weft.arrays import fill as filling
+    from weft.backends.cuda.host import initial_fields as fills
 
-    engine = types.ModuleType("weft.backends.cuda.execute")
+    engine = types.ModuleType("weft.backends.cuda.host.run")
     engine.execute = run_on_host
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cupy", CUPY)
-        patch.setitem(sys.modules, "weft.backends.cuda.execute", engine)
+        patch.setitem(sys.modules, "weft.backends.cuda.host.run", engine)
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(filling, "set_words", _set_words)

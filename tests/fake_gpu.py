@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import fake_cupy
-from weft.backends.cuda import carrying
-from weft.backends.cuda import execute as engine
-from weft.backends.cuda.control import AT, LOOP
 from weft.backends.cuda.drivers.base import Limits, Packed, merged, open_places
+from weft.backends.cuda.host import reorder_fields as carrying
+from weft.backends.cuda.host import run as engine
+from weft.backends.cuda.host.control import AT, LOOP
 
 BLOCKS = 1056  # of a grid: 8 on each of 132 multiprocessors
 
@@ -80,6 +80,6 @@ def installed(monkeypatch, *, results=True):
             target[:] = source[places]
 
     with fake_cupy.installed(monkeypatch) as cupy:
-        monkeypatch.setattr(sys.modules["weft.backends.cuda.execute"], "execute", execute)
+        monkeypatch.setattr(sys.modules["weft.backends.cuda.host.run"], "execute", execute)
         monkeypatch.setattr(carrying, "carry", carry)
         yield SimpleNamespace(cupy=cupy, driver=driver)

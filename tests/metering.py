@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import weft
-from weft import device_adjacency
 from weft.errors import DeviceMemoryError
+from weft.topology import adjacency_gpu as device_adjacency
 
 ALGORITHMS = {
     "bfs": lambda g: weft.bfs(g, 0),

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.interpret import interpret
+from weft.ir.check.verify import verify
 from weft.ir.ops import Program, Signature, program_blocks
+from weft.ir.reference.interpret import interpret
 from weft.ir.request import Deferred, Outcome, Request
-from weft.ir.verify import verify
-from weft.program import trace_program
+from weft.ir.trace.steps import trace_program
 
 
 @dataclass

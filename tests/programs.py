@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from expressions import Tree, expressions, field
 from oracle import PlainState
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
-from weft.ir.proxies import send
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.proxies import send
 from weft.program import edge, fold, vertex
 
 FIELDS = {"a": "int32", "b": "int64", "c": "int64", "flag": "bool", "f": "float64"}

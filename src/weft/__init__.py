@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from weft.engine.run import Run
     from weft.engine.state import State, full, parameter, scalar
     from weft.errors import WeftError
-    from weft.estimating import estimate_memory
-    from weft.explaining import explain
     from weft.graph import Graph
     from weft.group import collaborative, scratch
+    from weft.inspect.explain import explain
+    from weft.inspect.memory import estimate_memory
     from weft.io import read, write
-    from weft.ir.functions import (
+    from weft.ir.trace.functions import (
         acos,
         any_changed,
         asin,
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         where,
         while_loop,
     )  # fmt: skip
-    from weft.ir.monoids import (
+    from weft.ir.trace.monoids import (
         and_,
         any,
         argmax,
@@ -105,22 +105,22 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.proxies import common, send
+    from weft.ir.trace.proxies import common, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.tuning import TuningReport, tune
 
 # Where each public name lives; modules are imported when a name of theirs is first used.
 _HOMES = {
-    "weft.ir.functions": (
+    "weft.ir.trace.functions": (
         "acos any_changed asin atan atan2 bitcast cast cbrt ceil clz cos cosh degree dot exp "
         "exp2 expm1 eye floor for_range hadamard_inverse hypot inverse isfinite isinf isnan log "
         "log10 log1p log2 logsumexp matmul matvec maximum minimum neighbor neighbor_edge "
         "normalize num_vertices outer popcount random random_bits reduce round sign sin sinh "
         "solve sqrt stack superstep tan tanh transpose trunc where while_loop"
     ),
-    "weft.ir.monoids": "and_ any argmax argmin max min mode monoid or_ prod sum",
-    "weft.ir.proxies": "common send",
+    "weft.ir.trace.monoids": "and_ any argmax argmin max min mode monoid or_ prod sum",
+    "weft.ir.trace.proxies": "common send",
     "weft.ir.types": "vertex_id",
     "weft.program": "edge fold vertex",
     "weft.group": "collaborative scratch",
@@ -131,8 +131,8 @@ _HOMES = {
     "weft.engine.frontier": "Frontier",
     "weft.engine.run": "Run",
     "weft.engine.profile": "profile",
-    "weft.estimating": "estimate_memory",
-    "weft.explaining": "explain",
+    "weft.inspect.memory": "estimate_memory",
+    "weft.inspect.explain": "explain",
     "weft.tuning": "TuningReport tune",
     "weft.errors": "WeftError",
     "weft.algorithms.bfs": "bfs",

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from weft.ir import builder as tracing
-from weft.ir.builder import fail
-from weft.ir.expr import Expr, node
-from weft.ir.monoids import Monoid, check_monoid
 from weft.ir.ops import BOOL, FLOAT64, INT64, Value
+from weft.ir.trace import builder as tracing
+from weft.ir.trace.builder import fail
+from weft.ir.trace.expr import Expr, node
+from weft.ir.trace.monoids import Monoid, check_monoid
 from weft.ir.types import check_dtype
 
 _widths: ContextVar[tuple[int, ...]] = ContextVar("widths of the groups", default=())

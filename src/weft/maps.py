@@ -21,13 +21,14 @@ from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
-from weft.ir import builder as tracing
-from weft.ir import functions as fn
-from weft.ir import monoids
-from weft.ir.builder import Builder, fail
-from weft.ir.expr import Expr, node
-from weft.ir.proxies import Edge, Vertex
-from weft.program import EdgeFunction, VertexFunction, call_function, fold
+from weft.ir.trace import builder as tracing
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.builder import Builder, fail
+from weft.ir.trace.expr import Expr, node
+from weft.ir.trace.proxies import Edge, Vertex
+from weft.ir.trace.steps import EdgeFunction, VertexFunction, call_function
+from weft.program import fold
 
 Function = Callable[..., Any]
 MARK = "map_active"  # the hidden field of the vertices for which an edge function returned true

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weft.stored import stored
+from weft.storage.graph_cache import stored
 
 
 def test_cache_is_listed_measured_and_cleared(weft, tmp_path, monkeypatch):

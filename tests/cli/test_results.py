@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import weft
-from weft.charts import Bars, draw_bars, draw_steps, histogram, ticks
 from weft.cli.results import jsonable, result_of, summary, top, write_result
 from weft.cli.signatures import described, first_sentence, parameters, plain
 from weft.cli.vertices import personalization_of, sources_of, vertex_of
+from weft.report.charts import Bars, draw_bars, draw_steps, histogram, ticks
 
 NAMED = weft.Graph.from_edges(["Ada", "Bob", "Ada"], ["Bob", "Eve", "Cy"], num_vertices=4)
 NUMBERED = weft.Graph.from_edges([100, 7], [7, 5_000_000_000])

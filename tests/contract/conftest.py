@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backends.cpu import execute
+from weft.backends.cpu.host import run as execute
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from oracle import run_interpreted
 from weft.engine.change_driven import hidden_state
 from weft.engine.run import make_request
 from weft.errors import ConfigError
-from weft.ir.delta import rewrite
-from weft.ir.interpret import interpret
+from weft.ir.passes.delta import rewrite
+from weft.ir.reference.interpret import interpret
 
 K = 3
 GRAPHS = edge_lists(directed=True, weights="int", min_vertices=1)

@@ -6,7 +6,7 @@ import pytest
 import weft
 from agreement import placed
 from contract.test_features import N, compare, graph, whole
-from weft.backends.cpu import execute
+from weft.backends.cpu.host import run as execute
 
 
 def test_own_vectors_are_exchanged():

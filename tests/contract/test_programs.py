@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracle import assert_same, run_interpreted, run_on
 from programs import Case, cases, edge_specs, fixpoints, graphs, vertex_specs
-from weft.backends.cpu.execute import execute
+from weft.backends.cpu.host.run import execute
 from weft.errors import ConfigError
 
 SCHEDULES = ("vertex", "edge", "merge")

@@ -5,8 +5,8 @@ import pytest
 
 import weft
 from agreement import DIRECTIONS, THREADS, agreed, run
+from weft.arrays import random as counter_based
 from weft.errors import ConfigError, FaultError, TraceError
-from weft.ir import random as counter_based
 
 MOST = np.iinfo(np.int64).max
 Y = np.array([1, 2, 3, 4, 5, 6])

@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from agreement import DIRECTIONS, THREADS, agreed, run
-from weft.backends.cpu import execute
+from weft.backends.cpu.host import run as execute
 
 MOST = np.iinfo(np.int64).max
 Y = np.array([1, 2, 3, 4, 5, 6])

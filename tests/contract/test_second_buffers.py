@@ -85,7 +85,9 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_with_second_buffers(name):
     functions = PROGRAMS[name]
-    directions = ["auto"] if isinstance(functions, weft.program.Fold) else ["auto", "push", "pull"]
+    directions = (
+        ["auto"] if isinstance(functions, weft.ir.trace.steps.Fold) else ["auto", "push", "pull"]
+    )
 
     def make(g):
         return g.state(x=np.arange(N), total=np.ones(N, int))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.devices import cuda_problem, to_host
+from weft.arrays.device import cuda_problem, to_host
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import weft
-from weft.adjacency import Adjacency
-from weft.devices import open_device, to_host
-from weft.topology import Topology
+from weft.arrays.device import open_device, to_host
+from weft.topology.adjacency import Adjacency
+from weft.topology.topology import Topology
 
 pytestmark = pytest.mark.cuda
 

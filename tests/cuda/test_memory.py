@@ -1,6 +1,6 @@
 """Memory of the device: estimates hold, and running out of it is an error that leaves no harm.
 
-`tests/unit/test_device_memory.py` checks the same without a GPU.
+`tests/gpu_host/test_memory.py` checks the same without a GPU.
 """
 
 import pytest
@@ -14,7 +14,7 @@ from metering import (
     check_no_room,
     check_no_room_to_run,
 )
-from weft import device_adjacency
+from weft.topology import adjacency_gpu as device_adjacency
 
 pytestmark = pytest.mark.cuda
 

@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from weft.config import ORDERS
-from weft.orders import order_of
+from weft.topology.orders import order_of
 
 pytestmark = pytest.mark.cuda
 

@@ -7,7 +7,8 @@ import pytest
 
 import weft
 from weft.backends.limits import TimeLimit
-from weft.engine import remembered, watching
+from weft.engine import tuned as remembered
+from weft.engine import watch as watching
 from weft.errors import TimeLimitError
 from weft.tuning import tuner
 from weft.tuning.measuring import Bench

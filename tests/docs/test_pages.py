@@ -132,8 +132,8 @@ def test_the_reference_names_everything_public():
     pages = sorted((DOCS / "reference").glob("*.md"))
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = set(re.findall(r"weft\.(?:graph\.)?(\w+)\b", text))
-    assert "\n::: weft.ir.functions\n" in text and "\n::: weft.errors\n" in text
-    in_functions = set(weft._HOMES["weft.ir.functions"].split()) & defined_functions()
+    assert "\n::: weft.ir.trace.functions\n" in text and "\n::: weft.errors\n" in text
+    in_functions = set(weft._HOMES["weft.ir.trace.functions"].split()) & defined_functions()
     missing = set(weft._HOME) | set(weft._MODULES)
     missing -= named | in_functions | {"vertex_id", "WeftError"}
     assert missing == set()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulation import missing
-from weft.backends.cuda.simt import build
+from weft.backends.cuda.emulator import build
 from weft.errors import DeviceError
 
 HERE = Path(__file__).parent

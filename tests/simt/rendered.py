@@ -14,17 +14,17 @@ import numpy as np
 import weft
 from agreement import assert_bits_equal
 from oracle import make_request
-from weft.backends.cuda import simt
-from weft.backends.cuda.adjacent import Accumulator, render_gather
-from weft.backends.cuda.blocks import BlockRenderer, Scope
-from weft.backends.cuda.simt.build import Case, Launch, compile_program
-from weft.backends.cuda.site import Site
-from weft.backends.cuda.text import Arguments, Emitter, c_type, identifier, stored_type
-from weft.backends.sweeping import Traits
+from weft.backends.cuda import emulator as simt
+from weft.backends.cuda.codegen.adjacent import Accumulator, render_gather
+from weft.backends.cuda.codegen.blocks import BlockRenderer, Scope
+from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.text import Arguments, Emitter, c_type, identifier, stored_type
+from weft.backends.cuda.emulator.build import Case, Launch, compile_program
 from weft.errors import FaultError
-from weft.ir.facts import block_facts
-from weft.ir.interpret import interpret
-from weft.ir.key import Keyer, lift_constants
+from weft.ir.check.facts import block_facts
+from weft.ir.check.key import Keyer, lift_constants
+from weft.ir.reference.interpret import interpret
+from weft.plan.queries import Traits
 
 RUNTIME = Path(simt.__file__).parent.parent / "runtime"
 HEADERS = {path.name: path.read_text(encoding="utf-8") for path in RUNTIME.glob("*.cuh")}

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.backends.cuda.simt import build
-from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
-from weft.backends.cuda.simt.report import parse_report
+from weft.backends.cuda.emulator import build
+from weft.backends.cuda.emulator.build import Case, Launch, Program, compile_program
+from weft.backends.cuda.emulator.report import parse_report
 from weft.errors import ConfigError, DeviceError
 
 ENDINGS = """#include "device.cuh"

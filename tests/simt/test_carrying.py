@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from weft.backends.cuda.carrying import TOGETHER, can_carry, carry, source_and_headers
-from weft.devices import parse_device
+from weft.arrays.device import parse_device
+from weft.backends.cuda.host.reorder_fields import TOGETHER, can_carry, carry, source_and_headers
 
 KINDS = ("bool", "int16", "float32", "int64", "uint8", "complex64")
 

@@ -6,8 +6,8 @@ import pytest
 import weft
 from agreement import emulated, interpreted
 from oracle import assert_same, make_request
-from weft.backends.cuda import choices
-from weft.backends.cuda.execute import compile_program
+from weft.backends.cuda.host import options as choices
+from weft.backends.cuda.host.run import compile_program
 from weft.engine.run import Registries
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler

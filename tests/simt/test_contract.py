@@ -10,7 +10,7 @@ from types import FunctionType
 import pytest
 
 from agreement import on_device
-from weft.backends.cuda import choices
+from weft.backends.cuda.host import options as choices
 
 MODULES = (
     "change_driven", "corpus", "features", "folding", "formats", "group", "operand_reuse",

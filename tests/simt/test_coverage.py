@@ -15,7 +15,7 @@ import pytest
 
 from small_formats import FORMATS as SMALL
 from weft.backends import cuda
-from weft.backends.cuda.simt.build import Case, Launch, compile_program
+from weft.backends.cuda.emulator.build import Case, Launch, compile_program
 from weft.errors import ConfigError
 from weft.formats import choose, format, formats
 from weft.schedules import schedule as schedule_named

@@ -8,11 +8,11 @@ import pytest
 import weft
 from agreement import agreed, on_device
 from graphs import AWKWARD
-from weft.engine import border
+from weft.engine import reorder as border
 from weft.errors import ConfigError
 from weft.formats import choose
 from weft.formats.regular import expand, rows
-from weft.program import trace_program
+from weft.ir.trace.steps import trace_program
 from weft.tuning.compiling import under
 from weft.tuning.measuring import Bench
 
@@ -136,7 +136,7 @@ def built(text: str, name: str = "clustered"):
         "kron": lambda: weft.generators.kron(12, seed=1),
         "road": lambda: weft.generators.road(100),
     }[name]()
-    held = weft.orders.arranged(g.topology, "community")
+    held = weft.topology.orders.arranged(g.topology, "community")
     return choose(text).build(held.out.offsets, held.out.targets, np), held
 
 

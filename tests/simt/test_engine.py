@@ -11,8 +11,8 @@ import weft
 from graphs import AWKWARD
 from networks import multigraph
 from weft import acc
-from weft.backends.cuda import choices
-from weft.backends.cuda.costs import is_deep
+from weft.backends.cuda.host import options as choices
+from weft.backends.cuda.host.defaults import is_deep
 
 # One schedule for all graphs: what is chosen by their degrees would only be compiled more often.
 CONFIG = weft.Config(schedule="warp")
@@ -137,7 +137,7 @@ def count_closed(u, v, e):
 @pytest.mark.parametrize("marker_bytes", [1 << 15, 1 << 10])
 def test_rows_that_a_block_holds_while_it_looks_for_common_neighbours(monkeypatch, marker_bytes):
     # Rows of 64 to 250 targets, parallel arcs among them; the small table holds 128 at most.
-    monkeypatch.setattr("weft.backends.cuda.choices.MOST_MARKER_BYTES", marker_bytes)
+    monkeypatch.setattr("weft.backends.cuda.host.options.MOST_MARKER_BYTES", marker_bytes)
     random = np.random.default_rng(4)
     src, dst = random.integers(0, 250, 3000), random.integers(0, 300, 3000)
     src, dst = np.concatenate([src, np.repeat(7, 260)]), np.concatenate([dst, np.arange(260)])

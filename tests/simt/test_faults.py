@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.backends.cuda.simt.build import Case, Launch
+from weft.backends.cuda.emulator.build import Case, Launch
 
 SOURCE = Path(__file__).with_name("faults.cu")
 BLOCK = 64

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from weft.backends.cuda.fills import TOGETHER, can_fill, fill_fields, source_and_headers
-from weft.devices import parse_device
+from weft.arrays.device import parse_device
+from weft.backends.cuda.host.initial_fields import (
+    TOGETHER,
+    can_fill,
+    fill_fields,
+    source_and_headers,
+)
 
 STARTS = [
     ("int32", -1, 0), ("float64", 0.1, np.inf), ("int64", -(2**40), 2**62 + 5), ("uint32", 7, None),

@@ -10,11 +10,11 @@ from agreement import emulated
 from oracle import make_request
 from simt.test_configs import PROGRAMS, G, check, driver, spread
 from small_formats import FORMATS
-from weft.backends.cuda import choices
-from weft.backends.cuda.execute import compile_program
+from weft.backends.cuda.host import options as choices
+from weft.backends.cuda.host.run import compile_program
 from weft.config import BySide
 from weft.engine.run import Registries
-from weft.engine.watching import Watch, watching
+from weft.engine.watch import Watch, watching
 
 
 def compiled(name, **choices):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backends.cuda.simt import build
-from weft.backends.cuda.simt.build import Case, Launch
+from weft.backends.cuda.emulator import build
+from weft.backends.cuda.emulator.build import Case, Launch
 from weft.errors import ConfigError, DeviceError
 from weft.frontiers.base import (
     COMPACTIONS,

@@ -9,7 +9,7 @@ import fake_cuda
 import weft
 from algorithms.test_bfs import check
 from weft.algorithms.bfs import BFS, discover
-from weft.backends.cuda import binding
+from weft.backends.cuda.host import bind as binding
 
 
 @pytest.fixture

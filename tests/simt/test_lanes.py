@@ -12,7 +12,7 @@ import pytest
 import weft
 from contract.test_features import whole
 from oracle import run_interpreted
-from weft.backends.cuda.binding import aligned
+from weft.backends.cuda.host.bind import aligned
 
 N = 24
 DEVICE = "emulated"

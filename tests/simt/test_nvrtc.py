@@ -9,10 +9,10 @@ import pytest
 import weft
 from oracle import make_request
 from simt.test_configs import PROGRAMS, G
-from weft.backends.cuda.execute import compile_program
+from weft.backends.cuda.host.run import compile_program
 from weft.config import BySide
 from weft.engine.run import Registries
-from weft.engine.watching import Watch, watching
+from weft.engine.watch import Watch, watching
 
 LONGEST = ("features", {"schedule": "twc"})
 # One program each, and what makes its code different from that of the others.

@@ -7,7 +7,7 @@ import weft
 from agreement import emulated, interpreted
 from oracle import make_request
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
-from weft.backends.cuda.execute import compile_program
+from weft.backends.cuda.host.run import compile_program
 from weft.engine.run import Registries
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from weft.backends.cuda.simt import build
-from weft.backends.cuda.simt.build import Case, Launch
+from weft.backends.cuda.emulator import build
+from weft.backends.cuda.emulator.build import Case, Launch
 
 KERNELS = (
     "scan_twice",

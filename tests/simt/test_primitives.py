@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weft.backends.cuda.simt.build import Case, Launch
+from weft.backends.cuda.emulator.build import Case, Launch
 
 SANITIZERS = ("address", "thread")
 SEEDS = (0, 1, 2)

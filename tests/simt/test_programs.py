@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracle import assert_same, run_interpreted, run_on
 from programs import Case, cases, edge_specs, fixpoints, graphs, vertex_specs
-from weft.backends.cuda.execute import execute
+from weft.backends.cuda.host.run import execute
 from weft.engine.run import Registries
 from weft.errors import ConfigError
 from weft.formats import formats

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backends.rules import RULES
-from weft.running import scratch_bytes
+from weft.graph.execution import scratch_bytes
+from weft.plan.directions import RULES
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
 

@@ -6,7 +6,7 @@ import pytest
 import weft
 from agreement import emulated, interpreted
 from oracle import assert_same
-from weft import adjacency
+from weft.topology import adjacency
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
 

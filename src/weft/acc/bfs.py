@@ -12,7 +12,7 @@ from weft.algorithms.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
-from weft.ir.functions import where
+from weft.ir.trace.functions import where
 
 
 @on_its_device

@@ -8,7 +8,7 @@ from weft.acc.model import Program
 from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.graph import Graph
-from weft.ir.proxies import send
+from weft.ir.trace.proxies import send
 
 # All vertices send: an update that was not chosen is offered again, until none is smaller.
 PROGRAM = Program(

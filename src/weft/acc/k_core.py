@@ -13,7 +13,7 @@ from weft.config import Config
 from weft.engine.state import scalar
 from weft.errors import ConfigError
 from weft.graph import Graph
-from weft.ir import monoids
+from weft.ir.trace import monoids
 
 PROGRAM = Program(
     fields={"degree": lambda v: v.out_degree, "k": scalar(0)},

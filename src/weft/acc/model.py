@@ -19,12 +19,13 @@ from weft.config import Config, check_config
 from weft.engine.state import Scalar, State, scalar
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
-from weft.ir import builder as tracing
-from weft.ir import functions as fn
-from weft.ir import monoids
-from weft.ir.monoids import Monoid
-from weft.ir.proxies import Vertex
-from weft.program import EdgeFunction, VertexFunction, call_function, edge, vertex
+from weft.ir.trace import builder as tracing
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.monoids import Monoid
+from weft.ir.trace.proxies import Vertex
+from weft.ir.trace.steps import EdgeFunction, VertexFunction, call_function
+from weft.program import edge, vertex
 
 Function = Callable[..., Any]
 

@@ -13,8 +13,8 @@ from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
-from weft.ir import monoids
-from weft.ir.functions import maximum
+from weft.ir.trace import monoids
+from weft.ir.trace.functions import maximum
 
 
 def prepare(v: Any, damping: Any) -> None:

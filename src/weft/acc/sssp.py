@@ -13,8 +13,8 @@ from weft.config import Config
 from weft.engine.state import full
 from weft.errors import GraphError
 from weft.graph import Graph
-from weft.ir import monoids
-from weft.ir.functions import where
+from weft.ir.trace import monoids
+from weft.ir.trace.functions import where
 
 
 @on_its_device

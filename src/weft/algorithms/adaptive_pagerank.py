@@ -23,8 +23,8 @@ from weft.config import Config
 from weft.engine.run import Run
 from weft.engine.state import full, scalar
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]

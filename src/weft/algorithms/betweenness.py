@@ -18,13 +18,13 @@ import numpy as np
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.algorithms.sources import check_sources
+from weft.arrays.device import device_of, module_of, move
 from weft.config import Config
-from weft.devices import device_of, module_of, move
 from weft.engine.state import full
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
-from weft.ir.proxies import send
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.proxies import send
 from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]

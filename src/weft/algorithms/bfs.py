@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import weft.ir.monoids as monoids
+import weft.ir.trace.monoids as monoids
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.algorithms.warm import continued_tree, insertions
@@ -24,7 +24,7 @@ from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir.types import vertex_id
 from weft.program import edge
-from weft.showing import result_html
+from weft.report.html import result_html
 
 Array = np.ndarray[Any, Any]
 NO_LEVEL, NO_PARENT = full(-1, np.int32), full(-1, vertex_id)

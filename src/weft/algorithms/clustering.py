@@ -20,8 +20,8 @@ from weft.algorithms.triangles import oriented
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
-from weft.ir import monoids
-from weft.ir.proxies import common
+from weft.ir.trace import monoids
+from weft.ir.trace.proxies import common
 from weft.program import edge
 
 Array = np.ndarray[Any, Any]

@@ -22,9 +22,9 @@ from weft.algorithms.warm import Insertions, continued, insertions
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
 from weft.ir.ops import INT64, UINT64
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.ir.types import vertex_id
 from weft.program import edge, vertex
 

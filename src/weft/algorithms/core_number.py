@@ -19,8 +19,8 @@ from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.ir.types import vertex_id
 from weft.program import edge, vertex
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import as_array
+from weft.arrays.reduce import all_true
 from weft.config import Config
-from weft.devices import as_array
 from weft.engine.run import Run
 from weft.engine.state import scalar
 from weft.errors import GraphError
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.program import vertex
-from weft.reductions import all_true
 
 Array = np.ndarray[Any, Any]
 

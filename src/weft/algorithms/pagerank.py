@@ -23,17 +23,17 @@ import numpy as np
 from weft.algorithms.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.many_pageranks import many_ranks
+from weft.arrays.device import as_array, module_of, move
+from weft.arrays.reduce import all_true, count_true
 from weft.config import Config
-from weft.device_adjacency import sums_of_keys
-from weft.devices import as_array, module_of, move
 from weft.engine.run import Run
 from weft.engine.state import full, scalar
 from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.program import vertex
-from weft.reductions import all_true, count_true
+from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
 

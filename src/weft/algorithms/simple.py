@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.reduce import any_true
 from weft.graph import Graph
-from weft.reductions import any_true
-from weft.topology import Topology
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import is_device_array, to_host
+from weft.arrays.device import is_device_array, to_host
 from weft.errors import GraphError
 from weft.graph import Graph
 

@@ -18,19 +18,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import weft.ir.monoids as monoids
+import weft.ir.trace.monoids as monoids
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.sources import check_source
 from weft.algorithms.warm import continued_tree, insertions
+from weft.arrays.reduce import count_true
 from weft.config import Config
 from weft.engine.state import Full, full
 from weft.errors import GraphError
 from weft.graph import Graph
-from weft.ir.functions import cast
+from weft.ir.trace.functions import cast
 from weft.ir.types import vertex_id
 from weft.program import edge
-from weft.reductions import count_true
-from weft.showing import result_html
+from weft.report.html import result_html
 
 Array = np.ndarray[Any, Any]
 NO_PARENT = full(-1, vertex_id)

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from weft.adjacency import Adjacency, fitting_dtype, sort_arcs
 from weft.algorithms.guarding import on_its_device
 from weft.algorithms.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
-from weft.ir.proxies import common
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.proxies import common
 from weft.program import edge
-from weft.topology import Topology
+from weft.topology.adjacency import Adjacency, fitting_dtype, sort_arcs
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.devices import as_array, move
+from weft.arrays.device import as_array, move
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.adjacency import Adjacency, count_keys
-from weft.device_adjacency import offsets_of
-from weft.editing import EdgeChange, carriers
 from weft.errors import ConfigError, DeviceMemoryError
-from weft.topology import Direction, Topology
+from weft.topology.adjacency import Adjacency, count_keys
+from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.edit import EdgeChange, carriers
+from weft.topology.topology import Direction, Topology
 
 MANY: Final = 0.1  # share of the edges
 

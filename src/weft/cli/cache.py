@@ -46,8 +46,8 @@ cache = typer.Typer(
 @cache.command("list")
 def list_entries() -> None:
     """List the orders and formats that are kept, the most recently used first."""
-    from weft.devices import bytes_text
-    from weft.stored import entries
+    from weft.arrays.device import bytes_text
+    from weft.storage.graph_cache import entries
 
     held = entries()
     for entry in held:
@@ -59,8 +59,8 @@ def list_entries() -> None:
 @cache.command("size")
 def size() -> None:
     """Tell where the cache is, and how much of what it holds."""
-    from weft.cachedir import wanted_dir
-    from weft.devices import bytes_text
+    from weft.arrays.device import bytes_text
+    from weft.storage.cache_dir import wanted_dir
 
     typer.echo(str(wanted_dir()))
     for part, what in _PARTS.items():
@@ -72,9 +72,9 @@ def clear(
     code: Annotated[bool, typer.Option("--code", help="Remove compiled code, too.")] = False,
 ) -> None:
     """Remove the orders and formats that are kept."""
-    from weft.cachedir import wanted_dir
-    from weft.devices import bytes_text
-    from weft.stored import clear as clear_stored
+    from weft.arrays.device import bytes_text
+    from weft.storage.cache_dir import wanted_dir
+    from weft.storage.graph_cache import clear as clear_stored
 
     typer.echo(f"Removed {bytes_text(clear_stored())} of orders and formats.", err=True)
     if code:

@@ -11,7 +11,7 @@ def doctor() -> None:
     The exit code is 0 if weft can run on the CPU.
     """
     try:
-        from weft.doctor import examine, report, works
+        from weft.inspect.doctor import examine, report, works
     except ImportError as error:  # not even NumPy is there
         typer.echo(f"[--] {error}\n     -> pip install --force-reinstall weft")
         raise typer.Exit(1) from error

@@ -27,7 +27,7 @@ def format_facts(g: Any) -> dict[str, dict[str, Any]]:
 def _in_order(topology: Any, order: str) -> tuple[Any, float]:
     """Return a topology in an order, and the milliseconds that takes once code is compiled."""
     from weft import generators
-    from weft.orders import arranged
+    from weft.topology.orders import arranged
 
     arranged(generators.path(2).topology, order)
     began = time.perf_counter()
@@ -71,7 +71,7 @@ def _plain(value: Any) -> int | float:
 
 def format_rows(told: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a line for each format, for reading."""
-    from weft.devices import bytes_text
+    from weft.arrays.device import bytes_text
 
     hidden = ("title", "build_ms", "order_ms", "bytes", "bytes_per_arc", "formula", "formula_bytes")
     rows = []

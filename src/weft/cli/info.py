@@ -97,7 +97,7 @@ def facts(g: Any, file: Path, components: bool) -> dict[str, Any]:
 
 def flat(told: dict[str, Any]) -> dict[str, Any]:
     """Return the facts in one level, with sizes in units that suit them."""
-    from weft.devices import bytes_text
+    from weft.arrays.device import bytes_text
 
     lines: dict[str, Any] = {}
     for name, value in told.items():

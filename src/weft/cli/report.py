@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft.charts import Bars, draw_bars, draw_steps, histogram
 from weft.cli.results import group_sizes
 from weft.cli.show import cell, number, time_text
-from weft.pages import page_html
+from weft.report.charts import Bars, draw_bars, draw_steps, histogram
+from weft.report.pages import page_html
 
 if TYPE_CHECKING:
     from weft.cli.run import Report

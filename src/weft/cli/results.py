@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import to_host
+from weft.arrays.device import to_host
 from weft.errors import ConfigError, WeftError
 
 Array = np.ndarray[Any, Any]

@@ -88,8 +88,8 @@ def stored(
     """List or forget what is stored, where that is asked for."""
     if not list_ and forget is None:
         return
-    from weft.cachedir import tunings_path
-    from weft.engine.store import Store
+    from weft.engine.tuning_store import Store
+    from weft.storage.cache_dir import tunings_path
 
     path = tunings_path()
     store = None if path is None else Store(path)

@@ -1,10 +1,10 @@
-"""The state of a program that is driven by changes (see `weft.ir.delta`)."""
+"""The state of a program that is driven by changes (see `weft.ir.passes.delta`)."""
 
 from __future__ import annotations
 
 from weft.engine.state import State
-from weft.ir.delta import Delta
-from weft.topology import Topology
+from weft.ir.passes.delta import Delta
+from weft.topology.topology import Topology
 
 
 def hidden_state(delta: Delta, state: State, topology: Topology) -> State:

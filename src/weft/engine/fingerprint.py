@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import to_host
-from weft.topology import Topology
+from weft.arrays.device import to_host
+from weft.topology.topology import Topology
 
 SAMPLED = 4096  # arcs and rows that the digest looks at
 

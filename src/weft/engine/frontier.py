@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import CPU, Device, device_of, is_device_array, module_of, move, to_host
+from weft.arrays.device import CPU, Device, device_of, is_device_array, module_of, move, to_host
+from weft.arrays.reduce import any_true
 from weft.errors import GraphError
 from weft.ir.request import Deferred
-from weft.reductions import any_true
 
 Array = np.ndarray[Any, Any]
 

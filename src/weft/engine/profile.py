@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from weft.errors import WeftError
-from weft.showing import table_html
+from weft.report.html import table_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.planning import asked_of, known_form
 from weft.config import Config
-from weft.engine import profile, watching
-from weft.engine.border import used_fields, users_fields
-from weft.engine.remembered import changes
+from weft.engine import profile
+from weft.engine import watch as watching
+from weft.engine.reorder import used_fields, users_fields
 from weft.engine.run import make_options, old_names, run_again
 from weft.engine.state import Full, State, make_state
+from weft.engine.tuned import changes
 from weft.ir.ops import Program
 from weft.ir.request import Request
-from weft.topology import Topology
+from weft.plan.prepare import asked_of, known_form
+from weft.topology.topology import Topology
 
 MOST_READY = 64  # of one version of a graph
 

@@ -9,24 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import CPU, KINDS, move, to_host
 from weft.config import NARROW, SIDES, Config, each_choice, of_side
-from weft.devices import CPU, KINDS, move, to_host
-from weft.engine import profile, watching
-from weft.engine.border import Crossing, cross
+from weft.engine import profile
+from weft.engine import watch as watching
 from weft.engine.frontier import Frontier
+from weft.engine.reorder import Crossing, cross
 from weft.engine.state import State
 from weft.errors import ConfigError, FieldError, TraceError, listed
-from weft.ir.facts import program_facts
+from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program, Signature
 from weft.ir.request import Outcome, Request
-from weft.showing import table_html
-from weft.topology import Topology
+from weft.report.html import table_html
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
 DEFAULT_FORMAT = "csr"
 MOST_SIGNATURES = 1024
-_BACKENDS = {kind: f"weft.backends.{'cpu' if kind == 'cpu' else 'cuda'}.execute" for kind in KINDS}
+_BACKENDS = {kind: f"weft.backends.{'cpu' if kind == 'cpu' else 'cuda'}.host.run" for kind in KINDS}
 SCALAR_LANES = 1  # that take one edge together; more where fields have features
 
 
@@ -206,7 +207,7 @@ def _executed(request: Request) -> Outcome:
 
 def _run_empty(request: Request) -> Outcome:
     """Run a program on a graph without vertices: nothing but scalars can change."""
-    from weft.ir.interpret import interpret
+    from weft.ir.reference.interpret import interpret
 
     place = request.topology.device
     host = replace(
@@ -272,7 +273,7 @@ def check_names(config: Config, topology: Topology) -> Any:
 
 
 def _check_cpu_formats(config: Config) -> None:
-    from weft.backends.cpu.parts import refusal
+    from weft.backends.cpu.codegen.parts import refusal
 
     for name in each_choice(config.format):
         reason = "" if name is None else refusal(Registries.format(name))
@@ -283,7 +284,7 @@ def _check_cpu_formats(config: Config) -> None:
 
 
 def _check_cpu_schedule(chosen: Any) -> str:
-    from weft.backends.cpu.schedules import SCHEDULES, refusal
+    from weft.backends.cpu.codegen.schedules import SCHEDULES, refusal
 
     if chosen is None:
         return "vertex"

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import Device, as_array, device_of, is_device_array, move, to_host
-from weft.engine.starting import evaluate_on_device
+from weft.arrays.device import Device, as_array, device_of, is_device_array, move, to_host
+from weft.arrays.fill import fill
+from weft.engine.initial_values import evaluate_on_device
 from weft.engine.values import check_holds
 from weft.errors import FieldError, expected, nearest
-from weft.filling import fill
 from weft.ir import types
-from weft.ir.builder import Builder, fail
-from weft.ir.calls import check_takes
-from weft.ir.evaluate import evaluate_arrays
-from weft.ir.expr import node
 from weft.ir.ops import Signature
-from weft.ir.proxies import Vertex
-from weft.showing import fields_html
-from weft.topology import Topology
+from weft.ir.reference.evaluate import evaluate_arrays
+from weft.ir.trace.builder import Builder, fail
+from weft.ir.trace.calls import check_takes
+from weft.ir.trace.expr import node
+from weft.ir.trace.proxies import Vertex
+from weft.report.html import fields_html
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 Places = tuple[tuple[int, Any], ...]  # items that start from values of their own
@@ -331,7 +331,7 @@ def _made(
 
 def _fill_together(device: Device, starts: list[Any]) -> None:
     """Write first values on a GPU, by as few launches as possible."""
-    name = "weft.backends.cuda.fills"
+    name = "weft.backends.cuda.host.initial_fields"
     (sys.modules.get(name) or import_module(name)).fill_fields(device, starts)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import is_device_array
+from weft.arrays.device import is_device_array
 from weft.errors import FieldError
 
 

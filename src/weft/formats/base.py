@@ -216,8 +216,8 @@ class Format:
         The schedule that suits its rows, whatever the degrees of the graph are, on a GPU; for all
         sides, or by side (see `weft.Config`).
     order
-        The order of the vertices that it is made for, see `weft.orders`; a run over it has that
-        order unless another one is asked for.
+        The order of the vertices that it is made for, see `weft.topology.orders`; runs over it use
+        that order unless another one is asked for.
     """
 
     name: str

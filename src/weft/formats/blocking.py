@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.adjacency import count_keys
 from weft.errors import ConfigError
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, register
 from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
+from weft.topology.adjacency import count_keys
 
 CACHE_BYTES = 16 << 20  # of a tile's values, so that those of both its ends stay in a GPU's L2
 VALUE_BYTES = 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.adjacency import Adjacency
 from weft.formats.base import Array, Format, Kind, Layout, Part, register
+from weft.topology.adjacency import Adjacency
 
 OFFSETS = Array("offsets", "int64", shared=True)
 TARGETS = Array("targets", shared=True)

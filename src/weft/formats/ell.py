@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.adjacency import count_keys
 from weft.errors import ConfigError
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.csr import owners_of
 from weft.formats.listed import LISTED, listed_arcs, listed_part
+from weft.topology.adjacency import count_keys
 
 WIDEST = 254  # a byte counts one more, which says that there is a rest
 SPLIT = 5  # words that are rather read than a vertex split

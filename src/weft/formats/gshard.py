@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.adjacency import fitting_dtype, sort_arcs
 from weft.formats.base import Array, Format, Kind, Layout, Parameter, Part, register
 from weft.formats.csr import owners_of
+from weft.topology.adjacency import fitting_dtype, sort_arcs
 
 
 def build(offsets: Any, targets: Any, xp: Any, incoming: bool, *, window: int) -> Layout:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.formats.base import Chosen, Format, Kind, Layout, Part
-from weft.stored import content_hash, stored
+from weft.storage.graph_cache import content_hash, stored
 
 _FACTS = "facts"
 

@@ -1,8 +1,8 @@
 """Random numbers by counter: the same ones on every device, whatever the size of a chunk.
 
-Word number i of a stream is `mix(key ^ i · STEP)`, as in `weft.ir.random`; the key mixes the seed
-and the number of the stream. Whole arrays of integers are computed at a time, by the functions that
-NumPy and CuPy share.
+Word number i of a stream is `mix(key ^ i · STEP)`, as in `weft.arrays.random`; the key mixes the
+seed and the number of the stream. Whole arrays of integers are computed at a time, by functions
+that NumPy and CuPy share.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.devices import Device
-from weft.ir.random import STEP, mix, random_bits
+from weft.arrays.device import Device
+from weft.arrays.random import STEP, mix, random_bits
 
 # Numbers made at a time: on a host the temporaries stay in the cache, on a GPU they fill it.
 HOST_CHUNK: Final = 1 << 16

@@ -7,12 +7,12 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from weft.adjacency import Array, index_dtype_for
-from weft.devices import CPU
+from weft.arrays.device import CPU
 from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import numbers, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
+from weft.topology.adjacency import Array, index_dtype_for
 
 PointWeights: TypeAlias = Weights | Literal["length"]
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.adjacency import Array, index_dtype_for
-from weft.devices import Device, open_device
-from weft.edgelist import Duplicates, SelfLoops
+from weft.arrays.device import Device, open_device
 from weft.errors import ConfigError
 from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, permutation, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
+from weft.graph.build import Duplicates, SelfLoops
+from weft.topology.adjacency import Array, index_dtype_for
 
 # Streams of random numbers.
 _EDGES, _LABELS = 0, 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.adjacency import Array, index_dtype_for
-from weft.devices import CPU, Device, open_device
+from weft.arrays.device import CPU, Device, open_device
 from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
+from weft.topology.adjacency import Array, index_dtype_for
 
 
 def grid(

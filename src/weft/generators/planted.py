@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array, index_dtype_for
-from weft.devices import Device, open_device
+from weft.arrays.device import Device, open_device
 from weft.errors import ConfigError
 from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, permutation, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
+from weft.topology.adjacency import Array, index_dtype_for
 
 _ENDS: Final = 0  # streams of random numbers
 _LABELS: Final = 1

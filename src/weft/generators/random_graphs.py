@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import ConfigError
 from weft.generators.checks import check_between, check_integer
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
+from weft.topology.adjacency import Array
 
 
 def erdos_renyi(

@@ -7,13 +7,13 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.adjacency import Array
-from weft.devices import CPU, Device, device_of, module_of
-from weft.edgelist import Duplicates, SelfLoops
+from weft.arrays.device import CPU, Device, device_of, module_of
+from weft.arrays.random import mix
 from weft.errors import ConfigError
 from weft.generators.counter import chunks
 from weft.graph import Graph
-from weft.ir.random import mix
+from weft.graph.build import Duplicates, SelfLoops
+from weft.topology.adjacency import Array
 
 Weights: TypeAlias = Literal["int", "float"] | tuple[float, float] | None
 

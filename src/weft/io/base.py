@@ -14,12 +14,12 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array
-from weft.edgelist import Duplicates, SelfLoops, assemble, check_count
 from weft.errors import ConfigError, GraphError, nearest
 from weft.graph import Graph
+from weft.graph.build import Duplicates, SelfLoops, assemble, check_count
 from weft.io.compression import COMPRESSIONS, Source, replacing
-from weft.topology import Keep
+from weft.topology.adjacency import Array
+from weft.topology.topology import Keep
 
 # More ids than this, and more than _SPARSEST per edge, are taken for keys or for damage.
 _PLAUSIBLE_VERTICES: Final = 1 << 24

@@ -17,8 +17,8 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import FileFormatError
+from weft.topology.adjacency import Array
 
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSIONS: Final = tuple(_OPENERS)

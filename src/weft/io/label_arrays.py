@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import GraphError
+from weft.graph.labels import Labels, label_array
 from weft.io.compression import Source
-from weft.labels import Labels, label_array
+from weft.topology.adjacency import Array
 
 
 def label_arrays(labels: Array | None) -> dict[str, Array]:

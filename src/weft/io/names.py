@@ -12,11 +12,11 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.io.compression import Source
 from weft.io.text import Rows, plain, read_weight, shown
+from weft.topology.adjacency import Array
 
 LENGTH_BITS: Final = 16
 _CANONICAL: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")

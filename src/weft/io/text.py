@@ -16,8 +16,8 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.io.compression import Source
+from weft.topology.adjacency import Array
 
 LARGEST_ID: Final = 2**63 - 2
 _CHUNK_ROWS: Final = 1 << 15

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft.ir.ops import Program
-from weft.topology import Topology
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 

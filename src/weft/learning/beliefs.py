@@ -24,13 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.algorithms.guarding import on_its_device
+from weft.arrays.device import as_array, module_of
+from weft.arrays.reduce import all_true, any_true
 from weft.config import Config
-from weft.devices import as_array, module_of
 from weft.engine.state import State, full, parameter, scalar
 from weft.errors import ConfigError, FieldError, GraphError, unknown
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.learning.inputs import (
     check_finite,
     check_fraction,
@@ -40,8 +41,7 @@ from weft.learning.inputs import (
     vertex_features,
 )
 from weft.program import edge, fold, vertex
-from weft.reductions import all_true, any_true
-from weft.topology import Topology
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.guarding import on_its_device
+from weft.arrays.device import aligned, move
 from weft.config import Config
-from weft.devices import aligned, move
 from weft.engine.state import State, full
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
-from weft.ir import monoids
+from weft.graph.interop.dlpack import read_tensor
+from weft.ir.trace import monoids
 from weft.learning.inputs import REAL, check_column, check_weights, vertex_features, weight_of
 from weft.program import vertex
-from weft.tensors import read_tensor
 
 Array = np.ndarray[Any, Any]
 AGGREGATIONS = ("gcn", "sum", "mean")

@@ -25,8 +25,8 @@ from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.errors import ConfigError
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.learning.inputs import check_count, check_real, number_of
 from weft.program import vertex
 

@@ -26,13 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.algorithms.guarding import on_its_device
+from weft.arrays.device import as_array
+from weft.arrays.reduce import any_true
 from weft.config import Config
-from weft.devices import as_array
 from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.learning.inputs import (
     check_column,
     check_count,
@@ -44,7 +45,6 @@ from weft.learning.inputs import (
     weight_of,
 )
 from weft.program import edge, vertex
-from weft.reductions import any_true
 
 Array = np.ndarray[Any, Any]
 

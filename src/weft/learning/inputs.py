@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import as_array, module_of
+from weft.arrays.reduce import all_true
 from weft.config import Config
-from weft.devices import as_array, module_of
 from weft.engine.run import Run
 from weft.errors import ConfigError, ConvergenceError, FieldError, GraphError, unknown
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.reductions import all_true
+from weft.ir.trace import functions as fn
 
 Array = np.ndarray[Any, Any]
 REAL = (np.dtype(np.float32), np.dtype(np.float64))

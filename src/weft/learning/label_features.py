@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.guarding import on_its_device
+from weft.arrays.device import as_array
 from weft.config import Config
-from weft.devices import as_array
 from weft.errors import GraphError
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.learning.inputs import (
     check_column,
     check_end,

@@ -21,8 +21,8 @@ from weft.algorithms.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
-from weft.ir import functions as fn
-from weft.ir import monoids
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.learning.inputs import (
     check_column,
     check_end,

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.devices import is_device_array, module_of
-from weft.reductions import count_true
+from weft.arrays.device import is_device_array, module_of
+from weft.arrays.reduce import count_true
 
 CHOSEN = frozenset({"parent"})  # names of results that are one of several right ones
 TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-6}

@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 from weft.config import Config
-from weft.engine.border import sees_positions
+from weft.engine.reorder import sees_positions
 from weft.engine.run import check_names
+from weft.graph.execution import order_wanted
 from weft.ir.request import Request
-from weft.numbering import Numbering
-from weft.running import order_wanted
-from weft.topology import Topology
+from weft.topology.renumbering import Numbering
+from weft.topology.topology import Topology
 
 
 def under(request: Request, config: Config) -> Request:
@@ -61,7 +61,7 @@ def insists(request: Request) -> bool:
 def compiled(request: Request, config: Config) -> Any:
     """Return what the backend makes of a kept request under a configuration."""
     backend = "cpu" if request.topology.device.kind == "cpu" else "cuda"
-    execute = import_module(f"weft.backends.{backend}.execute")
+    execute = import_module(f"weft.backends.{backend}.host.run")
     return execute.compile_program(under(request, config))[0]
 
 

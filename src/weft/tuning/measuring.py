@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from weft.arrays.device import Device
 from weft.backends.limits import TimeLimit
 from weft.config import Config, each_choice
-from weft.devices import Device
-from weft.engine.watching import Watch, watching
+from weft.engine.watch import Watch, watching
 from weft.errors import ConfigError, DeviceError, DeviceMemoryError, TimeLimitError, WeftError
 from weft.formats import choose
 from weft.ir.request import Request
@@ -114,8 +114,8 @@ class Bench:
         Whether equal inputs give equal results, but for what `Reference` knows. If not, runs that
         only push and only pull show what else is a choice.
     ahead
-        What compiles ahead (`weft.backends.cuda.ahead.Ahead`), if several benches share it and one
-        of their own is not wanted.
+        What compiles ahead (an `Ahead` of `weft.backends.cuda.host.compile_ahead`), if several
+        benches share one.
     """
 
     call: Callable[[Config], Any]
@@ -141,7 +141,7 @@ class Bench:
             self._right = self.call(default)
         self.requests = watch.requests
         if self.ahead is None and self.device.kind != "cpu" and self.requests:
-            from weft.backends.cuda.ahead import Ahead
+            from weft.backends.cuda.host.compile_ahead import Ahead
 
             self.ahead = self._own_ahead = Ahead(self.device.kind, self.device.index)
         trial = self._time(default)

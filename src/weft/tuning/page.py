@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from weft.charts import draw_heat_map, draw_ratios
-from weft.pages import page_html
+from weft.report.charts import draw_heat_map, draw_ratios
+from weft.report.pages import page_html
 from weft.tuning.report import axes_of, chosen
 
 if TYPE_CHECKING:

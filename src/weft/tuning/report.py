@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from weft.config import Config
 from weft.engine.fingerprint import Fingerprint
-from weft.engine.store import config_text
+from weft.engine.tuning_store import config_text
 from weft.errors import WeftError
-from weft.showing import table_html
+from weft.report.html import table_html
 from weft.tuning.measuring import Trial
 from weft.tuning.space import DEFAULT_FORMAT, Axis, Space
 

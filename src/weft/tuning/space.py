@@ -359,7 +359,7 @@ def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
         from weft.schedules import schedules
 
         if traits.device == "cpu":
-            from weft.backends.cpu.schedules import SCHEDULES
+            from weft.backends.cpu.codegen.schedules import SCHEDULES
 
             return SCHEDULES
         return tuple(schedules())
@@ -434,7 +434,7 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
     slow = [order for order, most in limits.items() if traits.arcs > most]
     found += [({"reorder": order}, reason) for order in slow]
     if traits.device == "cpu":
-        from weft.backends.cpu.schedules import refusal
+        from weft.backends.cpu.codegen.schedules import refusal
 
         found += [({"schedule": name}, why) for name in schedules() if (why := refusal(name))]
         return found

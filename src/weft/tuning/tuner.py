@@ -14,17 +14,17 @@ import numpy as np
 
 import weft
 from weft.backends.layouts import ordered
-from weft.backends.planning import directions_of
-from weft.backends.sweeping import side_of
-from weft.cachedir import tunings_path
 from weft.config import Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
-from weft.engine.remembered import device_name, forget_remembered, version
 from weft.engine.state import full
+from weft.engine.tuned import device_name, forget_remembered, version
 from weft.errors import ConfigError, DeviceError, GraphError, unknown
 from weft.formats import choose, formats
 from weft.graph import Graph
 from weft.ir.request import Request
+from weft.plan.prepare import directions_of
+from weft.plan.queries import side_of
+from weft.storage.cache_dir import tunings_path
 from weft.tuning.compiling import compiled, insists
 from weft.tuning.measuring import Bench, Trial
 from weft.tuning.progress import ProgressBar
@@ -303,7 +303,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
     weight = _average(g.edge.storage("weight")) if g.weighted and g.num_edges else None
     threads = 1
     if g.topology.device.kind == "cpu":
-        from weft.backends.cpu.threads import num_threads
+        from weft.backends.cpu.host.threads import num_threads
 
         threads = min(num_threads(), CPU_THREADS)
     found = tuple(side for side in ("push", "pull", "gather") if side in sides)
@@ -366,7 +366,7 @@ def similar_winners(requests: dict[str, Request], graph: Fingerprint, g: Graph) 
     path = tunings_path()
     if path is None or not path.exists():
         return []
-    from weft.engine.store import Store
+    from weft.engine.tuning_store import Store
 
     store, device = Store(path), device_name(g.topology.device)
     found = [t for program in requests for t in store.of_program(program, device)]
@@ -379,7 +379,7 @@ def keep(report: TuningReport, programs: Iterable[str]) -> None:
     path = tunings_path(writing=True)
     if path is None:
         return
-    from weft.engine.store import Store, Tuning
+    from weft.engine.tuning_store import Store, Tuning
 
     try:
         for program in programs:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weft.device_adjacency import offsets_of
 from weft.formats.regular.rows import Piece, cut
-from weft.merging import replace_values, spread_ranges
+from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.merge import replace_values, spread_ranges
 
 
 def recut(

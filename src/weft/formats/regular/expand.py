@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.adjacency import count_keys
-from weft.device_adjacency import offsets_of
 from weft.errors import ConfigError
 from weft.formats.regular.rows import Piece
+from weft.topology.adjacency import count_keys
+from weft.topology.adjacency_gpu import offsets_of
 
 NUMBER_BITS: Final = 28  # of a row's number, in an entry of 32 bits
 WIDE_BITS: Final = 60  # the same in one of 64 bits

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.device_adjacency import offsets_of, row_of_slots
+from weft.topology.adjacency_gpu import offsets_of, row_of_slots
 
 CODES: Final = 6  # a row of code k has 2**k arcs
 WIDEST: Final = CODES - 1

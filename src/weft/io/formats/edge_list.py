@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from typing import IO, Final
 
-from weft.adjacency import Array
 from weft.errors import listed
 from weft.graph import Graph
 from weft.io.base import BUILDING, Format, Listing, Options, build, register, weights
@@ -27,6 +26,7 @@ from weft.io.text import (
     skip_mark,
     write_rows,
 )
+from weft.topology.adjacency import Array
 
 _NAMES: Final = {
     "src": ("src", "source", "from", "fromnodeid", "u", "node1", "node_1", "id_1", "start"),

@@ -12,7 +12,6 @@ from typing import IO, Final
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import listed
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, build, register, weights
@@ -29,6 +28,7 @@ from weft.io.text import (
     skip_mark,
     write_rows,
 )
+from weft.topology.adjacency import Array
 
 _BANNER: Final = "%%MatrixMarket matrix coordinate real general"
 _FIELDS: Final = ("real", "double", "integer", "pattern")

@@ -13,12 +13,12 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array, sort_arcs
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, build, register, weights
 from weft.io.compression import Source
 from weft.io.text import first_line, head_counts, line_at, lines_from, plain, shown
+from weft.topology.adjacency import Array, sort_arcs
 
 _FORMATS: Final = tuple(f"{k:03b}" for k in range(8))
 _HEAD: Final = "Expected 'vertices edges [fmt [ncon]]'"

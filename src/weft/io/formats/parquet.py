@@ -10,12 +10,12 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Array
 from weft.errors import FileFormatError, GraphError, listed
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, build, register
 from weft.io.compression import Source
 from weft.io.text import LARGEST_ID
+from weft.topology.adjacency import Array
 
 _MAGIC: Final = b"PAR1"
 _ENDS: Final = ("src", "dst")

@@ -27,13 +27,13 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.adjacency import Adjacency, Array
 from weft.errors import FieldError
 from weft.graph import Graph
 from weft.io.base import Format, Options, register
 from weft.io.compression import Source
 from weft.io.label_arrays import label_arrays, stored_labels
-from weft.topology import KEEPS, Topology
+from weft.topology.adjacency import Adjacency, Array
+from weft.topology.topology import KEEPS, Topology
 
 MAGIC: Final = b"\x89WEFT\r\n\x1a"
 VERSION: Final = 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.drivers.base import Limits, Packed, Resources, merged, open_places
-from weft.backends.cuda.simt.build import Case, Launch, Program, compile_program
+from weft.backends.cuda.emulator.build import Case, Launch, Program, compile_program
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
 

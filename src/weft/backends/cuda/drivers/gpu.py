@@ -18,8 +18,8 @@ import numpy as np
 
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources, open_places
 from weft.backends.limits import TimeLimit
-from weft.cachedir import cache_dir
 from weft.errors import DeviceError
+from weft.storage.cache_dir import cache_dir
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
 LOOKS = 16  # at a kernel's last word, between two looks at the clock

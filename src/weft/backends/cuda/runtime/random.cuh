@@ -1,4 +1,4 @@
-// Counter-based random numbers, the same bits as weft/ir/random.py.
+// Counter-based random numbers, the same bits as weft/arrays/random.py.
 #ifndef WEFT_RANDOM_CUH
 #define WEFT_RANDOM_CUH
 

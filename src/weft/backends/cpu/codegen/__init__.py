@@ -1,0 +1,1 @@
+"""Generation of Numba source from a planned program."""

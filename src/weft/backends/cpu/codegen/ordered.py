@@ -1,0 +1,267 @@
+"""Ordered relaxation: near work first, the rest waits (delta-stepping with bucket fusion).
+
+A vertex that was improved goes to the near queue if its priority is below the threshold, else to
+the far list; flags keep it from being in either twice (bit 0: in the near queue, bit 1: on the far
+list). Threads go on with their own near vertices without a barrier while these are few. When no
+near work is left the threshold rises by `delta` and the far list is split anew; where that brings
+nothing near, it rises above the least priority that waits. `delta` is steered by load: doubled
+after a bucket with too little work to share, halved after one with a lot. A priority of NaN is
+always near. A threshold of NaN makes everything near.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
+from weft.backends.cpu.codegen.edges import render_functions, render_row
+from weft.backends.cpu.codegen.expressions import cast
+from weft.backends.cpu.codegen.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
+from weft.backends.cpu.codegen.pairs import overlay_pairs
+from weft.backends.cpu.codegen.parts import arcs_of
+from weft.backends.cpu.codegen.site import Site
+from weft.backends.cpu.codegen.updates import improve
+from weft.backends.cpu.runtime.prefetch import (
+    fetch_arcs_ahead,
+    fetch_rows_ahead,
+    touched_places,
+)
+from weft.ir.ops import FLOAT64, Step
+from weft.plan.sweeps import Sweep
+
+FEW, MANY = 1500, 60_000  # vertices processed in a bucket between which delta stays as it is
+
+
+def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
+    """Render the loop of an in-place step with a priority."""
+    out, args = kernel.out, kernel.args
+    for name in ("local", "local_far", "own", "flags", "steering", "spread"):
+        args.use(name)
+    for which in (0, 1):
+        args.use("far", which)
+    out.line("threshold = steering[0]")
+    out.line("delta = steering[1]")
+    out.line("processed = looked_all = 0")
+    out.line("floor = -np.inf")
+    out.line(f"status = {RUNNING}")
+    with out.block("while True:"):
+        with out.block("while size == 0 and far_size > 0:"):
+            _raise_threshold(kernel, sweep)
+        with out.block("if size == 0:"):
+            out.line(f"status = {EMPTY}")
+            out.line("break")
+        out.line("entered = size")
+        _near_phase(kernel, sweep)
+        _record(kernel)
+        out.line("step += 1")
+        with out.block("if stopped != 0:"):
+            out.line(f"status = {STOPPED_BY_USER}")
+            out.line("break")
+        with out.block("if nt == 1 and work > budget:"):
+            out.line("break")
+    with out.block("if tid == 0:"):
+        out.line("steering[0] = threshold")
+        out.line("steering[1] = delta")
+
+
+def _record(kernel: Kernel) -> None:
+    from weft.backends.cpu.codegen.program import record
+
+    record(kernel, 0, "0")
+    kernel.out.line("work += looked_all + entered")
+
+
+def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
+    """Relax the edges of the near queue, then of what each thread itself found near."""
+    out, args = kernel.out, kernel.args
+    offsets = args.use("offsets", "out")
+    kernel.begin_phase()
+    out.line("count = waiting = looked = changed = rounds = 0")
+    out.line("portion = min(share_of(size, 64, nt), LOCAL)")
+    out.line("low = first_item(ctl, base, portion, size, nt, order)")
+    with out.block("while True:"):
+        with out.block("if low < size:"):
+            out.line("fetched = min(portion, size - low)")
+            with out.block("for j in range(fetched):"):
+                out.line("own[local_base + j] = np.uint64(low + j) if dense else queue_a[low + j]")
+            out.line("low = next_item(ctl, base, portion, size, nt)")
+        with out.block("elif count > 0 and rounds < 200:"):
+            out.line("fetched = count")
+            with out.block("for j in range(fetched):"):
+                out.line("own[local_base + j] = local[local_base + j]")
+            out.line("count = 0")
+            out.line("rounds += 1")
+        with out.block("else:"):
+            out.line("break")
+        out.line("changed += fetched")
+        places = touched_places(kernel, sweep, ordered=True)
+        out.line("last_item = local_base + fetched - 1")
+        with out.block("for j in range(local_base, local_base + fetched):"):
+            out.line("u = np.uint64(own[j])")
+            fetch_rows_ahead(kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", places)
+            out.line("sync_and(flags, u, np.uint8(254))")
+            out.line(f"first, end = {offsets}[u], {offsets}[u + ONE]")
+            out.line("looked += np.int64(end - first)")
+            _relax_arcs(kernel, sweep, places)
+    out.line("order = flush_last(local, local_base, count, queue_b, ctl, base + TAIL)")
+    out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
+    out.line("atomic_add(ctl, base + LOOKED, looked)")
+    out.line("atomic_add(ctl, base + CHANGED, changed)")
+    with out.block("if tid == 0:"):
+        out.line("ctl[base + STOPPED] = ctl[STOP] + ctl[FAULT]")
+    kernel.barrier()
+    out.line("size = ctl[base + TAIL] & LENGTH")
+    out.line("far_size += ctl[base + FAR]")
+    out.line("processed += ctl[base + CHANGED]")
+    out.line("looked_all = ctl[base + LOOKED]")
+    out.line("stopped = ctl[base + STOPPED]")
+    out.line("queue_a, queue_b = queue_b, queue_a")
+    out.line("swapped = 1 - swapped")
+    out.line("dense = 0")
+
+
+def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
+    """Relax the out-edges of u, from `first` to `end` if they are those of the adjacency."""
+    out, step = kernel.out, sweep.steps[0]
+    format_ = kernel.options.format("push")
+
+    def relax(site: Site, renderer: BlockRenderer) -> None:
+        def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:
+            improve(kernel, s, r, messages)
+            with out.block("if hit:"):
+                _enqueue(kernel, s, site, messages)
+
+        render_functions(kernel, sweep, site, [renderer], update)
+
+    if format_ is not None:
+        with arcs_of(out, kernel.args, format_, "push", "out", "u", "s", "v") as place:
+            site = kernel.arc_site("push", "out", place)
+            overlay_pairs(kernel, site)
+            relax(site, kernel.renderer(site, step, set()))
+        return
+    site = kernel.site("out", "s")
+    overlay_pairs(kernel, site)
+    renderer = kernel.renderer(site, step, set())
+    render_row(renderer, step, "u", set())
+    with out.block("for s in range(first, end):"):
+        fetch_arcs_ahead(kernel, places)
+        out.line(f"v = np.uint64({kernel.args.use('targets', 'out')}[s])")
+        relax(site, renderer)
+
+
+def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) -> None:
+    """Put an improved vertex into the near queue or on the far list."""
+    out = kernel.out
+    out.line(
+        f"rank = {_priority(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
+    )
+    with out.block("if not rank >= threshold:"):  # noqa: SIM117 - nested in what is rendered
+        with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
+            out.line("count = push(local, local_base, count, v, queue_b, ctl, base + TAIL)")
+    with out.block("elif sync_or(flags, v, np.uint8(2)) & 2 == 0:"):
+        out.line(
+            "waiting = push_far(local_far, local_base, waiting, v, far_a, far_size, ctl, "
+            "base + FAR)"
+        )
+
+
+def _priority(kernel: Kernel, step: Step, site: Site, fresh: dict[str, Operand]) -> str:
+    """Return the priority of v as a float64; just written fields are known."""
+    assert step.priority is not None
+    at = Site(kernel.args, kernel.traits, site.direction, site.slot)
+    at.known.update(site.known)
+    for name, operand in fresh.items():
+        at.known[("field", "v", name)] = operand
+    text = kernel.block_value(step.priority, at, step)
+    return cast(text, step.priority.results[0].dtype, FLOAT64)
+
+
+def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
+    """Split the far list by a higher threshold; the near part becomes the frontier."""
+    out = kernel.out
+    out.line(f"delta *= 2.0 if processed < {FEW} else (0.5 if processed > {MANY} else 1.0)")
+    out.line("raised = threshold + delta")
+    if kernel.program.next_threshold is not None:
+        _ask_threshold(kernel, sweep)
+    out.line("processed = 0")
+    with out.block("if not raised > floor:"):
+        out.line("raised = np.nextafter(floor, np.inf) if floor < np.inf else np.nan")
+    _split_far(kernel, sweep)
+    out.line("threshold = raised")
+    out.line("floor = -np.inf")
+    with out.block("if size == 0 and far_size > 0:"):
+        out.line("# nothing was near: go on from the least priority that waits")
+        with out.block("if delta <= 0.0:"):
+            out.line("mean = total / far_size - least")
+            out.line("delta = mean if 0.0 < mean < np.inf else 0.0")
+            out.line("delta = max(delta, abs(least) * 1e-6 if least < np.inf else 0.0, 1e-300)")
+        out.line("floor = least")
+        out.line("threshold = max(threshold, least)")
+        out.line(f"processed = {FEW}")
+
+
+def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
+    """Let the user's function choose, given the least priority that waits."""
+    out = kernel.out
+    kernel.begin_phase()
+    out.line("least = np.inf")
+    with kernel.shares("far_size", 1024):
+        _far_rank(kernel, sweep)
+        with out.block("if rank >= threshold:"):
+            out.line("least = min(least, rank)")
+    _spread_least(kernel)
+    out.line("threshold_old, threshold_min = threshold, least")
+    out.line("threshold_waiting, threshold_edges = far_size, looked_all")
+    chosen = kernel.program.next_threshold
+    assert chosen is not None
+    out.line(f"raised = {kernel.block_value(chosen, kernel.site())}")
+
+
+def _far_rank(kernel: Kernel, sweep: Sweep) -> None:
+    """Compute the priority of an entry of the far list."""
+    kernel.out.line("v = np.uint64(far_a[i])")
+    site = kernel.site()
+    overlay_pairs(kernel, site)
+    kernel.out.line(f"rank = {_priority(kernel, sweep.steps[0], site, {})}")
+
+
+def _spread_least(kernel: Kernel) -> None:
+    """End a phase; all threads learn the least priority."""
+    out = kernel.out
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE] = least")
+    kernel.barrier()
+    out.line("least = np.inf")
+    with out.block("for t in range(nt):"):
+        out.line("least = min(least, spread[((phase % 3) * nt + t) * STRIDE])")
+
+
+def _split_far(kernel: Kernel, sweep: Sweep) -> None:
+    """Move what is below the raised threshold from the far list to the frontier."""
+    out = kernel.out
+    kernel.begin_phase()
+    out.line("count = waiting = 0")
+    out.line("least = np.inf")
+    out.line("total = 0.0")
+    with kernel.shares("far_size", 1024):
+        _far_rank(kernel, sweep)
+        with out.block("if not rank >= threshold:  # came near since, and was queued then"):
+            out.line("sync_and(flags, v, np.uint8(253))")
+        with out.block("elif not rank >= raised:"):
+            out.line("sync_and(flags, v, np.uint8(253))")
+            with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
+                out.line("count = push(local, local_base, count, v, queue_a, ctl, base + TAIL)")
+        with out.block("else:"):
+            out.line("least = min(least, rank)")
+            out.line("total += rank")
+            out.line(
+                "waiting = push_far(local_far, local_base, waiting, v, far_b, 0, ctl, base + FAR)"
+            )
+    out.line("order = flush_last(local, local_base, count, queue_a, ctl, base + TAIL)")
+    out.line("flush_far(local_far, local_base, waiting, far_b, 0, ctl, base + FAR)")
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE + 1] = total")
+    _spread_least(kernel)
+    out.line("size = ctl[base + TAIL] & LENGTH")
+    out.line("far_size = ctl[base + FAR]")
+    out.line("total = 0.0")
+    with out.block("for t in range(nt):"):
+        out.line("total += spread[((phase % 3) * nt + t) * STRIDE + 1]")
+    out.line("far_a, far_b = far_b, far_a")
+    out.line("far_swapped = 1 - far_swapped")

@@ -1,0 +1,1 @@
+"""The host side of the CPU backend: compiling, binding, threads, running."""

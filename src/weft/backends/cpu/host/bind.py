@@ -1,0 +1,326 @@
+"""Binds the parameters of a kernel to the arrays of a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu.codegen.pairs import pack, unpack
+from weft.backends.cpu.codegen.program import Rendered
+from weft.backends.cpu.host.workspace import Workspace
+from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
+from weft.backends.layouts import Ordered, ordered
+from weft.config import of_side
+from weft.ir.ops import Reduction, neutral_of
+from weft.ir.request import Request
+from weft.topology.topology import Direction
+
+Array = np.ndarray[Any, Any]
+
+
+def unsigned(array: Array) -> Array:
+    """Return integers as unsigned ones: Numba then need not look for negative indices."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def flat(array: Array) -> Array:
+    """Return an array as a kernel sees it: one axis, truth values as bytes."""
+    array = array.reshape(-1)
+    return array.view(np.uint8) if array.dtype == bool else array
+
+
+def _element(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of array elements that hold values of a dtype."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
+class Binder:
+    """Makes the arguments of one run."""
+
+    def __init__(
+        self,
+        request: Request,
+        rendered: Rendered,
+        workspace: Workspace,
+        constants: list[Any],
+        nt: int,
+    ) -> None:
+        self.request = request
+        self.rendered = rendered
+        self.workspace = workspace
+        self.constants = constants
+        self.nt = nt
+        self.topology = request.topology
+        self.n = request.topology.num_vertices
+        self.pairs: list[tuple[Array, int, tuple[Array, Array]]] = []
+        self.trail_size = max(self.n, 1)
+        self.trail_steps = 1024
+
+    def arguments(self) -> list[Any]:
+        """Return the arguments that the code asked for, in order."""
+        return [self._bind(*binding) for binding in self.rendered.bindings.values()]
+
+    def _bind(self, kind: str, *rest: Any) -> Any:
+        return getattr(self, f"_{kind}")(*rest)
+
+    def _constant(self, position: int, dtype: Any) -> Any:
+        return self.constants[position]
+
+    def _field(self, name: str) -> Array:
+        return flat(self.request.fields[name])
+
+    def _origin(self, name: str) -> Array:
+        """Return what a field holds at the first frontier, the same everywhere."""
+        chosen: Any = slice(0, 1) if self.request.frontier is None else self.request.frontier[:1]
+        held = self._field(name)[chosen]
+        return np.array([held[0] if held.size else 0], np.int64)
+
+    def _next(self, name: str) -> Array:
+        field = self._field(name)
+        buffer = self.workspace.get(("next", name), field.size, field.dtype)
+        np.copyto(buffer, field)
+        return buffer
+
+    def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Array:
+        """Return what gathers the messages into a field; a commit leaves it as it found it."""
+        field = self._field(name)
+        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
+        buffer[:] = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
+        return buffer
+
+    def _old(self, name: str) -> Array:
+        return flat(self.request.fields["old." + name])
+
+    def _old_next(self, name: str) -> Array:
+        field = self._old(name)
+        return self.workspace.get(("old_next", name), field.size, field.dtype)
+
+    def _snapshot(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("snapshot", name), field.size, field.dtype)
+
+    def _old_snapshot(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("old_snapshot", name), field.size, field.dtype)
+
+    def _frozen(self, name: str) -> Array:
+        field = self._field(name)
+        return self.workspace.get(("frozen", name), field.size, field.dtype)
+
+    def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Array:
+        kind = _element(dtype)
+        return self.workspace.get(("hidden", name, which), self.n * size, kind)
+
+    def _parameter(self, name: str) -> Array:
+        return flat(self.request.parameters[name])
+
+    def _column(self, name: str, direction: Direction, side: str = "") -> Array:
+        column = self.request.column(name, direction)
+        return flat(self._ordered(side, direction).column(name, column) if side else column)
+
+    def _edge_state(self, name: str) -> Array:
+        return flat(self.request.edge_fields[name])
+
+    def _edge_next(self, name: str) -> Array:
+        field = self._edge_state(name)
+        buffer = self.workspace.get(("edge_next", name), field.size, field.dtype)
+        np.copyto(buffer, field)
+        return buffer
+
+    def _offsets(self, direction: Direction) -> Array:
+        return unsigned(self.topology.adjacency(direction).offsets)
+
+    def _targets(self, direction: Direction) -> Array:
+        return unsigned(self.topology.adjacency(direction).targets)
+
+    def _arcs(self, direction: Direction, side: str = "") -> Array:
+        arcs = self.topology.arcs(direction)
+        if side:
+            arcs = self._ordered(side, direction).numbers("arcs", arcs)
+        assert arcs is not None
+        return unsigned(arcs)
+
+    def _edges(self, direction: Direction, side: str = "") -> Array:
+        edges = self.topology.edges(direction)
+        if side:
+            edges = self._ordered(side, direction).numbers("edges", edges)
+        assert edges is not None
+        return unsigned(edges)
+
+    # -- formats
+
+    def _ordered(self, side: str, direction: Direction) -> Ordered:
+        """Return the format of a side, built for a direction."""
+        registries: Any = self.request.options["registries"]
+        chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+        return ordered(self.topology, chosen, direction)
+
+    def _part(self, side: str, direction: Direction, position: int, name: str) -> Array:
+        layout = self._ordered(side, direction).layout
+        kinds = [kind for kind in layout.format.kinds for _ in range(kind.copies)]
+        (dtype,) = [array.dtype for array in kinds[position].arrays if array.name == name]
+        array = layout.parts[position].arrays[name]
+        return unsigned(array if dtype == "vertex" else array.view(dtype))
+
+    def _part_number(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        part = self._ordered(side, direction).layout.parts[position]
+        return np.uint64({"rows": part.rows, "slots": part.slots, **part.numbers}[name])
+
+    def _part_rows(self, side: str, direction: Direction, name: str) -> Array:
+        return unsigned(self._ordered(side, direction).rows_of_vertices(self.n)[name])
+
+    def _edge_ids(self, direction: Direction) -> Array:
+        edges = self.topology.edges(direction)
+        if edges is None:
+            edges = np.arange(self.topology.num_arcs, dtype=np.int64)
+        return unsigned(edges)
+
+    def _degree(self, direction: str) -> Array:
+        return self.topology.out_degree if direction == "out" else self.topology.in_degree
+
+    def _vertex_ids(self) -> Array:
+        assert self.topology.numbering is not None
+        return unsigned(self.topology.numbering.order)
+
+    def _vertex_places(self) -> Array:
+        assert self.topology.numbering is not None
+        return unsigned(self.topology.numbering.place)
+
+    def _reverse(self) -> Array:
+        return unsigned(self.topology.reverse_arcs())
+
+    def _scalar(self, name: str) -> Array:
+        return flat(self.request.scalars[name])
+
+    def _partial(self, name: str, dtype: Any) -> Array:
+        kind = _element(dtype)
+        return self.workspace.get(("partial", name), 3 * self.nt * STRIDE, kind)
+
+    def _shares(self, name: str, dtype: Any) -> Array:
+        kind = _element(dtype)
+        shares = max(self.n, self.topology.num_arcs // 64) + 1
+        return self.workspace.get(("shares", name), 3 * shares, kind)
+
+    def _stamp(self, function: int = 0) -> Array:
+        return self.workspace.stamps(self.n, 2**30, function)
+
+    def _locks(self) -> Array:
+        locks = self.workspace.get("locks", self.n, np.uint8)
+        locks[:] = 0
+        return locks
+
+    def _local(self) -> Array:
+        return self.workspace.get("local", self.nt * LOCAL, self._index())
+
+    def _local_touched(self) -> Array:
+        return self.workspace.get("local_touched", self.nt * LOCAL, self._index())
+
+    def _touched(self) -> Array:
+        return self.workspace.get("touched", self.n, self._index())
+
+    def _index(self) -> Any:
+        return np.dtype(f"u{self.topology.index_dtype.itemsize}")
+
+    def queue(self, which: int) -> Array:
+        """Return one of the two queues."""
+        return self.workspace.get(("queue", which), self.n, self._index())
+
+    def bits(self, which: int) -> Array:
+        """Return one of the two bitmaps."""
+        return self.workspace.get(("bits", which), (self.n + 63) // 64, np.uint64)
+
+    def _row_ends(self) -> Array:
+        return self.workspace.get("row_ends", self.n, np.int64)
+
+    def _row_sums(self) -> Array:
+        return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
+
+    def _arc_queue(self) -> Array:
+        frontier = self.request.frontier
+        if frontier is None:
+            frontier = np.arange(self.topology.num_arcs, dtype=np.int64)
+        return unsigned(np.ascontiguousarray(frontier, dtype=np.int64))
+
+    def _arc_source(self) -> Array:
+        return unsigned(np.ascontiguousarray(self.topology.endpoints()[0]))
+
+    def _arc_target(self) -> Array:
+        return unsigned(np.ascontiguousarray(self.topology.endpoints()[1]))
+
+    def _marker(self) -> Array:
+        words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
+        marker = self.workspace.get("marker", self.nt * words, np.uint32)
+        marker[:] = 0
+        return marker
+
+    def _longest_row(self) -> int:
+        """Return the most messages that a vertex can gather, one at least."""
+        return max(1, *(int(self._degree(way).max(initial=0)) for way in ("in", "out")))
+
+    def _keys(self, dtype: Any, number: int) -> Array:
+        room = 2 * self._longest_row()  # a gather may go both ways
+        return self.workspace.get(("keys", number), self.nt * room, _element(dtype))
+
+    def _table_size(self) -> int:
+        """Return the entries of a hash table for the messages of any row, twice as many."""
+        return 1 << (4 * self._longest_row() - 1).bit_length()
+
+    def _table(self, dtype: Any) -> Array:
+        return self.workspace.get("table", self.nt * self._table_size(), _element(dtype))
+
+    def _counts(self) -> Array:
+        return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
+
+    def _scratch(self, dtype: Any) -> Array:
+        size = self.rendered.scratch.get(dtype.name, 1)
+        kind = _element(dtype)
+        # Truth values and uint8 are both bytes, but places of their own.
+        return self.workspace.get(("scratch", dtype.name), self.nt * size, kind)
+
+    def _flags(self) -> Array:
+        flags = self.workspace.get("flags", self.n, np.uint8)
+        flags[:] = 0
+        return flags
+
+    def _far(self, which: int) -> Array:
+        return self.workspace.get(("far", which), self.n, self._index())
+
+    def _local_far(self) -> Array:
+        return self.workspace.get("local_far", self.nt * LOCAL, self._index())
+
+    def _own(self) -> Array:
+        return self.workspace.get("own", self.nt * LOCAL, self._index())
+
+    def _spread(self) -> Array:
+        return self.workspace.get("spread", 3 * self.nt * STRIDE, np.float64)
+
+    def _steering(self) -> Array:
+        """Return threshold and delta; without a delta it is measured when first needed."""
+        steering = self.workspace.get("steering", 2, np.float64)
+        steering[:] = -np.inf, self.request.options.get("delta") or 0.0
+        return steering
+
+    def _trail(self) -> Array:
+        if self.request.trail is not None:
+            parts = [np.asarray(part, dtype=np.int64) for part in self.request.trail]
+            return np.concatenate([*parts, np.zeros(0, np.int64)])
+        return self.workspace.get("trail", self.trail_size, np.int64)
+
+    def _trail_ends(self) -> Array:
+        if self.request.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.trail)]
+            return np.cumsum(np.asarray(sizes, dtype=np.int64))
+        return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    def _pair(self, key: str, payload: str, width: int) -> Array:
+        pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)
+        fields = (self.request.fields[key], self.request.fields[payload])
+        pack(pair, width, fields)
+        self.pairs.append((pair, width, fields))
+        return pair
+
+    def unpack(self) -> None:
+        """Write packed pairs back into their fields."""
+        for pair, width, fields in self.pairs:
+            unpack(pair, width, fields)

@@ -1,0 +1,316 @@
+"""Runs requests on the CPU: finds or compiles the kernel, binds it, and drives its loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weft.backends.cpu.codegen.kernel import (
+    EMPTY,
+    RUNNING,
+    SAVED_NAMES,
+    TRAIL_FULL,
+    UNTIL,
+    Options,
+)
+from weft.backends.cpu.codegen.program import Rendered, render
+from weft.backends.cpu.host import workspace as workspaces
+from weft.backends.cpu.host.bind import Binder
+from weft.backends.cpu.host.cache import load_module
+from weft.backends.cpu.host.gang import num_threads, run
+from weft.backends.cpu.runtime.cas128 import has_cas128
+from weft.backends.cpu.runtime.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
+from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
+from weft.backends.limits import TimeLimit
+from weft.config import SIDES, of_side
+from weft.errors import FaultError
+from weft.ir.check.ranges import prove_vertices
+from weft.ir.ops import Program
+from weft.ir.passes import run_passes
+from weft.ir.request import Outcome, Request
+from weft.plan.directions import rule_of
+from weft.plan.prepare import (
+    Preparation,
+    check_directions,
+    directions_of,
+    kept_old,
+    proven_form,
+    push_narrow,
+    wants_state,
+)
+from weft.plan.queries import Traits
+from weft.plan.sweeps import Sweep, plan_program
+
+SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
+SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
+REUSES = False  # a bit of the frontier is as near as a field, or nearer
+RECORDS = 1 << 13  # supersteps that a profile remembers
+
+_SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
+
+
+@dataclass
+class Compiled:
+    """A program made ready: its text, its kernel, and how it was rewritten."""
+
+    rendered: Rendered
+    program: Program
+    sweeps: list[Sweep]
+    fired: list[str]
+    closed: frozenset[str] = frozenset()  # fields that must hold vertices
+    kernel: Any = None
+
+    def load(self) -> Any:
+        """Return the compiled kernel."""
+        if self.kernel is None:
+            self.kernel = load_module(self.rendered.source, "weft").kernel
+        return self.kernel
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def prepare(request: Request) -> Preparation:
+    """Return a request's program, ready to be compiled or found."""
+    topology = request.topology
+    kept = kept_old(request)
+    directions = directions_of(request)
+    shape = (
+        topology.directed, topology.keep, topology.numbering is None, directions,
+        request.options.get("schedule", "vertex"),
+        bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
+        kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
+        tuple((side, format_.name) for side, format_ in formats_of(request).items()),
+    )  # fmt: skip
+
+    def make(program: Program, off: frozenset[str]) -> Compiled:
+        return _make(replace(request, program=program), directions, kept, off)
+
+    return Preparation(request, _compiled, shape, make)
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    return proven_form(request, prepare)
+
+
+def formats_of(request: Request) -> dict[str, Any]:
+    """Return the formats by side whose rows are not those of the adjacency.
+
+    Deterministic runs have none: what depends on the order of arcs takes them as they are there.
+    """
+    get = request.options.get
+    found: dict[str, Any] = {}
+    for side in SIDES:
+        name = of_side(get("format"), side)
+        if name is not None and not get("deterministic"):
+            registries: Any = request.options["registries"]
+            format_ = registries.format(name)
+            if format_.splits:
+                found[side] = format_
+    return found
+
+
+def _make(
+    request: Request, directions: tuple[str, ...], kept: frozenset[str], off: frozenset[str]
+) -> Compiled:
+    program, topology = request.program, request.topology
+    fired = run_passes(program, off)
+    closed = prove_vertices(program, closed="index_proofs" not in off)
+    deterministic = bool(request.options.get("deterministic"))
+    arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
+    arguments["wide_pairs"] = has_cas128()
+    arguments["reuse"] = wants_state(request, REUSES)
+    planned, decided = plan_program(program, **arguments)
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
+    push_narrow(sweeps, program, directions)
+    for sweep in every:
+        check_directions(sweep, directions, request)
+    ordered = (
+        program.mode == "iterate"
+        and sweeps[0].relaxes
+        and sweeps[0].steps[0].priority is not None
+        and "push" in directions
+        and request.options.get("ordering", True)
+        and not request.arcs
+    )
+    schedule = "vertex" if deterministic else request.options.get("schedule", "vertex")
+    options = Options(
+        directions,
+        schedule,
+        deterministic,
+        ordered,
+        kept,
+        request.arcs,
+        rule_of(request.options),
+        formats_of(request),
+    )
+    traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
+    rendered = render(program, planned, traits, options)
+    made = [*fired, *decided, *(["ordering"] if ordered else [])]
+    made += ["index_proofs"] if closed else []
+    return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
+
+
+def execute(request: Request) -> Outcome:
+    """Run a request to its end."""
+    compiled, constants = compile_program(request)
+    topology = request.topology
+    small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
+    nt = 1 if small else int(request.options.get("threads") or num_threads())
+    workspace = workspaces.take(topology)
+    outcome = _Run(request, compiled, constants, workspace, nt).drive()
+    workspaces.give_back(topology, workspace)  # after an error its contents cannot be trusted
+    return outcome
+
+
+class _Run:
+    """One run of a kernel, in slices if it is in the caller's thread."""
+
+    def __init__(
+        self, request: Request, compiled: Compiled, constants: list[Any], workspace: Any, nt: int
+    ) -> None:
+        self.request, self.compiled, self.workspace, self.nt = request, compiled, workspace, nt
+        self.binder = Binder(request, compiled.rendered, workspace, constants, nt)
+        self.ctl = workspace.ctl
+        self.n = request.topology.num_vertices
+
+    def saved(self, name: str) -> int:
+        """Return one of the loop's variables as it was left."""
+        return int(self.ctl[SAVED + _SLOT[name]])
+
+    def save(self, name: str, value: int) -> None:
+        """Set one of the loop's variables."""
+        self.ctl[SAVED + _SLOT[name]] = value
+
+    def drive(self) -> Outcome:
+        """Call the kernel until it is done."""
+        request, binder = self.request, self.binder
+        program = request.program
+        kernel = self.compiled.load()
+        arguments = binder.arguments()
+        queues = [binder.queue(0), binder.queue(1)]
+        bits = [binder.bits(0), binder.bits(1)]
+        ring = self.workspace.get("ring", RECORDS * 6, np.int64)
+        self._start(queues[0])
+        limit = 2**62 if request.max_iter is None else request.max_iter
+        if program.mode == "replay":
+            assert request.trail is not None
+            limit = len(request.trail)
+        report: Any = request.options.get("report")
+        clock = None
+        if report is not None:
+            from weft.backends.cpu.host.clock import Clock
+
+            clock = Clock()
+        self._arguments = arguments
+        patience: TimeLimit | None = request.options.get("limit")
+        while True:
+            fixed = (self.n, request.topology.num_arcs, limit, SLICE, *queues, *bits, ring)
+            run(kernel, self.nt, self.ctl, (*fixed, *self._arguments), patience)
+            self._check_fault()
+            if self.saved("swapped"):
+                queues.reverse()
+                self.save("swapped", 0)
+            if self.saved("far_swapped"):
+                self._swap_far()
+            if self.saved("bit_swapped"):
+                bits.reverse()
+                self.save("bit_swapped", 0)
+            status = self.saved("status")
+            if status == TRAIL_FULL:
+                self._arguments = self._grow_trail()
+            elif status != RUNNING or program.mode == "run":
+                break
+            if patience is not None:
+                patience.check()
+        self.workspace.epoch = self.saved("epoch")
+        binder.unpack()
+        if clock is not None:
+            count = self.saved("records")
+            facts = {"device": "cpu", "threads": self.nt}
+            records = clock.records(ring, count, self.saved("began"))
+            report(records, facts, count - len(records["ns"]))
+        return self._outcome(status, queues[0])
+
+    def _swap_far(self) -> None:
+        names = list(self.compiled.rendered.bindings)
+        a, b = names.index("far_a"), names.index("far_b")
+        arguments = self._arguments
+        arguments[a], arguments[b] = arguments[b], arguments[a]
+        self.save("far_swapped", 0)
+
+    def _start(self, queue: Any) -> None:
+        request, topology = self.request, self.request.topology
+        self.ctl[:] = 0
+        frontier = None if request.arcs else request.frontier
+        degrees = topology.out_degree
+        if frontier is None:
+            self.save("size", self.n)
+            self.save("dense", 1)
+            self.save("edges", topology.num_arcs)
+            self.save("explored", topology.num_arcs)
+        else:
+            queue[: len(frontier)] = frontier
+            self.save("size", len(frontier))
+            edges = int(degrees[frontier].sum())
+            self.save("edges", edges)
+            self.save("explored", edges)
+        if request.arcs:
+            count = topology.num_arcs if request.frontier is None else len(request.frontier)
+            self.save("size", count)
+            self.save("edges", count)
+            self.save("dense", 2)
+        self.save("share", 100)
+        self.save("epoch", self.workspace.epoch)
+
+    def _check_fault(self) -> None:
+        cause = int(self.ctl[FAULT])
+        if cause == 0:
+            return
+        # Programs of one form share a kernel, whatever their functions are called.
+        function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
+        (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
+        what = {
+            INDEX_RANGE: "an index was out of range",
+            LOOP_BOUND: "a weft.while_loop ran into its bound",
+            SINGULAR: "a matrix was singular",
+            NOT_POSITIVE: "a matrix was not positive definite",
+        }[cause]
+        raise FaultError(
+            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "
+            f"the state's contents are unspecified."
+        )
+
+    def _grow_trail(self) -> list[Any]:
+        binder = self.binder
+        held = binder._trail()[: self.saved("trail_size")].copy()
+        ends = binder._trail_ends()[: self.saved("step") + 1].copy()
+        binder.trail_size = 2 * binder.trail_size + self.n
+        binder.trail_steps *= 2
+        binder._trail()[: held.size] = held
+        binder._trail_ends()[: ends.size] = ends
+        binder.pairs.clear()
+        names = list(self.compiled.rendered.bindings.values())
+        kept = {"next", "inbox", "pair", "edge_next", "flags"}
+        fresh = [None if b[0] in kept else binder._bind(*b) for b in names]
+        return [
+            old if new is None else new for new, old in zip(fresh, self._arguments, strict=True)
+        ]
+
+    def _outcome(self, status: int, queue: Any) -> Outcome:
+        steps = self.saved("step")
+        size = self.saved("size")
+        frontier = None
+        if self.saved("dense") == 2:  # arcs that no superstep has taken
+            frontier = self.request.frontier
+        elif not self.saved("dense") or size == 0:
+            frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
+        trail = []
+        if self.request.program.trail:
+            ends = self.binder._trail_ends()[: steps + 1]
+            all_ = self.binder._trail()
+            trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
+        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)

@@ -1,0 +1,1 @@
+"""Compiled functions that generated CPU code calls."""

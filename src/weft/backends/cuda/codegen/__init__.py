@@ -1,0 +1,1 @@
+"""Generation of CUDA C++ from a planned program."""

@@ -1,0 +1,254 @@
+"""Ordered relaxation: near work first, the rest waits (delta-stepping with a steered window).
+
+A vertex that was improved goes to the near queue if its priority is below the threshold, else to
+the far list. When no near work is left the threshold rises by `delta` and the far list is split
+anew; where that brings nothing near, it rises above the least priority that waits. `delta` is
+steered by load: doubled after a window with too little work for the device, halved after one with
+a lot. With buckets, windows are the multiples of a fixed `delta` instead. A priority of NaN is
+never held back.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cuda.codegen.blocks import BlockRenderer
+from weft.backends.cuda.codegen.edges import CLASSES, degree_functor, inputs_of, visitor_phase
+from weft.backends.cuda.codegen.expressions import cast
+from weft.backends.cuda.codegen.machine import Kernel
+from weft.backends.cuda.codegen.pairs import overlay_pairs
+from weft.backends.cuda.codegen.parts import MAP, QUEUE, Stage, sweep_parts, wants_map
+from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.text import Emitter
+from weft.backends.cuda.codegen.updates import improve
+from weft.backends.cuda.codegen.visitors import (
+    Visitor,
+    hoist_row,
+    messages_ahead,
+    moving_fields,
+    racy_fields,
+    render_functions,
+)
+from weft.ir.ops import FLOAT64, Step
+from weft.plan.sweeps import Sweep
+
+EDGES_PER_WAITING = 4  # edges that are looked at in the time that a vertex is split by
+
+
+def _near(kernel: Kernel, dedup: str) -> str:
+    """Return the type of the output that near vertices go to."""
+    pieces = CLASSES if kernel.options.classes else 1
+    return f"Output<Vertex, Kind::queue, Compaction::online, Dedup::{dedup}, {pieces}>"
+
+
+def _taken(kernel: Kernel) -> list[str]:
+    """Return the statements that make the near vertices the frontier."""
+    if kernel.options.classes:
+        return ["classes_taken(t, false);"]
+    return ["keep_counts(t);", "queue_taken(t.loop);"]
+
+
+def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
+    """Add the phases and decisions of an ordered loop."""
+    for which in (0, 1):
+        kernel.args.use("far", which)
+    relax = _relax_phase(kernel, sweep)
+    split = _split_phase(kernel, sweep)
+    kernel.defer(
+        "begin_step",
+        [
+            "if (t.loop.size > 0) {",
+            "    if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }",
+            "    t.loop.epoch += 1;",
+            "    t.loop.entered = t.loop.size;",
+            "    t.loop.looked = t.loop.edges;",
+            "    begin_output(t);",
+            f"    {relax}",
+            "    return;",
+            "}",
+            "if (t.loop.far_size == 0) { t.loop.status = EMPTY; return; }",
+            "if (t.loop.far_size > t.a.narrow_size) t.loop.narrow = 0;",
+            *_raise_threshold(kernel, sweep),
+            "t.loop.epoch += 1;",
+            "begin_output(t);",
+            "t.loop.least = infinity<double>();",
+            "t.loop.total = 0;",
+            f"{split}",
+        ],
+    )
+    kernel.first = "begin_step(t);"
+
+
+def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+    step, side = sweep.steps[0], kernel.options.push
+    visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
+    visitor.splits, visitor.joined = side.format.splits, side.joined
+    site = kernel.slot_site("push", "out")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    known = hoist_row(kernel, visitor, step, site, "u", moving_fields(sweep))
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step, set())
+    renderer.known.update(known)
+    ahead, seen = step.accept is None and not step.conditional, ""
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        improve(kernel, out, step, renderer, messages, seen=seen)
+        with out.block("if (hit)"):
+            fresh = dict(zip(step.into, messages, strict=False))
+            out.line(f"const double rank = {_priority(kernel, out, step, site, fresh)};")
+            with out.block("if (!(rank >= loop.threshold))"):
+                out.line("out.emit_lazily(v, degree);")
+            with out.block("else"):
+                out.line("waiting.append(v);")
+
+    if ahead:
+        messages, seen = messages_ahead(kernel, visitor, step, renderer, out)
+        out = kernel.emitter()
+        renderer = kernel.renderer(out, site, step, set())
+        update(0, step, renderer, messages)
+    else:
+        render_functions(kernel, out, sweep, site, [renderer], update)
+    visitor.take = out.lines
+    source, plain, _ = inputs_of(kernel, "push", side, sweep)
+    by_map = source == MAP or wants_map(side)
+    head = [
+        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells);",
+        "waiting.begin();",
+    ]
+    finish = kernel.decide(
+        "finish_relax",
+        [
+            "t.loop.far_size += i64(t.cells[FAR]);",
+            "t.loop.processed += t.loop.looked;",
+            "record(t, 0, 0);",
+            "t.loop.step += 1;",
+            *_taken(kernel),
+            "choose_width(t);",
+            "begin_step(t);",
+        ],
+    )
+
+    def body_of(stage: Stage) -> list[str]:
+        body = visitor_phase(
+            kernel, sweep, visitor, output=_near(kernel, "exact"), touched=False, head=head,
+            call=stage.call, format_=stage.format, rows=stage.rows,
+            members={"waiting": "Far<Vertex, true>"},
+        )  # fmt: skip
+        return [*body, "waiting.end();"]
+
+    def phases(name: str, by: str = "") -> str:
+        return sweep_parts(
+            kernel, name, "push", "out", MAP if by_map else QUEUE, plain, body_of, [finish],
+            kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"), by=by,
+        )  # fmt: skip
+
+    start, narrow = phases("relax"), kernel.options.narrow
+    if narrow is not None and narrow.frontier_in == side.frontier_in:
+        made = len(kernel.pieces)
+        few = phases("relax_narrow", by="narrow")
+        del kernel.pieces[made:]  # the visitor is the same
+        start = f"if (t.loop.narrow != 0) {{ {few} }} else {{ {start} }}"
+    if kernel.options.classes or by_map:
+        return kernel.ready(start, classes=kernel.options.classes, map_=by_map)
+    return start
+
+
+def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:
+    """Return the priority of v as a double; just written fields are known."""
+    assert step.priority is not None
+    at = kernel.site(site.direction, site.slot)
+    at.layout = site.layout
+    at.racy = site.racy
+    at.known.update(site.known)
+    for name, operand in fresh.items():
+        at.known[("field", "v", name)] = operand
+    text = kernel.block_value(out, step.priority, at, step)
+    return cast(text, step.priority.results[0].dtype, FLOAT64)
+
+
+def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
+    """Return the statements that raise the threshold: steered by load, or by whole buckets."""
+    lines = [
+        # Splitting costs as much as looking at some edges: the more wait, the more is asked for.
+        f"const i64 cost = {EDGES_PER_WAITING} * t.loop.far_size;",
+        "if (t.loop.processed < t.a.few + cost) t.loop.delta *= 2;",
+        "else if (t.loop.processed > t.a.many + 4 * cost) t.loop.delta /= 2;",
+        "double raised = t.loop.threshold + t.loop.delta;",
+    ]
+    if kernel.options.buckets:
+        lines = ["double raised = end_of_bucket(t.loop);"]
+    chosen = kernel.program.next_threshold
+    if chosen is not None:
+        out = kernel.emitter()
+        text = kernel.block_value(out, chosen, kernel.site())
+        lines += [
+            "const Args& a = t.a;",
+            "const Loop& loop = t.loop;",
+            "const Scalars& scalars = t.scalars;",
+            "static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);",
+            "const Threshold threshold{t.loop.threshold, t.loop.least, t.loop.far_size, "
+            "t.loop.looked};",
+            "static_cast<void>(threshold);",
+            *out.lines,
+            f"raised = {text};",
+        ]
+    lines += [
+        "t.loop.processed = 0;",
+        "if (!(raised > t.loop.floor)) raised = next_above(t.loop.floor);",
+        "t.loop.raised = raised;",
+    ]
+    return lines
+
+
+def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phase that splits the far list by the raised threshold."""
+    step = sweep.steps[0]
+    site = kernel.site()
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    out = kernel.emitter()
+    text = _priority(kernel, out, step, site, {})
+    body = [
+        f"using Out = {_near(kernel, 'proven')};",  # the list has each vertex once
+        "Out out = make_output<Out>(a, loop, place, cells);",
+        "out.begin();",
+        f"const auto degree = {degree_functor(kernel)};",
+        "Far<Vertex, false> kept = make_kept(a, loop, place, cells);",
+        "kept.begin();",
+        "const auto priority = [&](i64 v) -> double {",
+        *(f"    {line}" for line in out.lines),
+        f"    return {text};",
+        "};",
+        # Below the old threshold it came near since, and was queued then.
+        "const auto side = [&](i64 v, double rank) {",
+        "    const bool due = !(rank >= loop.threshold), near = due || !(rank >= loop.raised);",
+        "    if (near) store_relaxed(a.stamp_0 + v, 0u);  // it may wait again",
+        "    return due ? Side::drop : near ? Side::near : Side::far;",
+        "};",
+        "double* const found = a.spread + loop.tick % 3 * 2;",
+        "split_far(place, far_of(a, loop.far), loop.far_size, priority, side, degree, out, kept, "
+        "found, found + 1);",
+        "out.end(degree);",
+        "kept.end();",
+    ]
+    kernel.args.use("spread")
+    kernel.args.use("stamp", 0)
+    finish = kernel.decide(
+        "finish_split",
+        [
+            "t.loop.far_size = i64(t.cells[FAR]);",
+            "t.loop.far = 1 - t.loop.far;",
+            "t.loop.threshold = t.loop.raised;",
+            "t.loop.floor = -infinity<double>();",
+            *_taken(kernel),
+            "const double* const found = t.a.spread + t.loop.tick % 3 * 2;",
+            "t.loop.least = load_relaxed(found);",
+            "t.loop.total = load_relaxed(found + 1);",
+            "if (t.loop.size == 0 && t.loop.far_size > 0) {",
+            "    start_from_least(t.loop);",
+            "    t.loop.processed = t.a.few;",
+            "}",
+            "choose_width(t);",
+            "begin_step(t);",
+        ],
+    )
+    return kernel.phase("split", body, [finish])

@@ -1,0 +1,114 @@
+"""The first phase of a run: the frontier's edges are counted, and proofs about the start checked.
+
+What a host would have to ask the device for, the device tells itself: a run from a given frontier
+needs no answer before it starts.
+"""
+
+from __future__ import annotations
+
+from weft.backends.cuda.codegen.edges import degree_functor
+from weft.backends.cuda.codegen.machine import Kernel
+from weft.plan.queries import MOST_ADDED
+from weft.plan.sweeps import Sweep, claim_field
+
+
+def render_beginning(kernel: Kernel, sweeps: list[Sweep], closed: frozenset[str]) -> None:
+    """Put the phase before what comes first, if there is anything to look at."""
+    body = _at_frontier(kernel, sweeps)
+    if closed:
+        body += ["for_all(place, a.n, [&](i64 v) {"]
+        for name in sorted(closed):
+            field = kernel.args.use("field", name)
+            body.append(
+                f"    if (u64({field}[v]) >= u64(a.n)) report(a.fault, NOT_A_VERTEX, 0, v);"
+            )
+        body.append("});")
+    if not body:
+        return
+    after = [
+        *_state_tells(kernel, sweeps),
+        "if (t.loop.dense == 0) {",
+        "    t.loop.edges = t.loop.explored = i64(t.cells[EDGES]);",
+        "}",
+        "if (load_relaxed(&t.a.fault->cause) != 0) { t.loop.status = STOPPED_BY_HOST; return; }",
+    ]
+    if kernel.program.mode == "iterate":
+        after.append("choose_width(t);")
+    first = kernel.first
+    turn = "wide" if kernel.options.fuse == "width" else "both"  # of the kernel that is first
+    kernel.first = kernel.phase("begin", body, [*after, first], turn)
+
+
+def _at_frontier(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return what is done at each vertex of the first frontier."""
+    if kernel.program.mode == "replay" or kernel.options.arcs:
+        return []
+    checked = [sweep for sweep in sweeps if sweep.check_frontier]
+    if not checked and not kernel.counts_edges:
+        return []
+    out = kernel.emitter()
+    for sweep in checked:
+        step = sweep.steps[0]
+        assert step.accept is not None
+        claim = claim_field(step)
+        dtype, _ = kernel.types[claim]
+        test = kernel.block_value(out, step.accept, kernel.site(), step)
+        wraps = ""
+        if dtype.kind in "iu":
+            held = f"{kernel.args.use('field', claim)}[v]"
+            wraps = f" || greatest<decltype(+{held})> - {held} < {MOST_ADDED} * (a.n + 1)"
+            if dtype.itemsize < 4:
+                wraps = " || true"
+        out.line(f"if ({test}{wraps}) report(a.fault, ACCEPTING_START, 0, v);")
+        if sweep.rises:
+            held = kernel.args.use("field", claim)
+            first = f"{held}[entered_vertex(a, loop, 0)]"
+            out.line(f"if ({held}[v] != {first}) report(a.fault, STATE_DOES_NOT_TELL, 0, v);")
+    return [
+        *_count_claimed(kernel, sweeps),
+        f"const auto degree = {degree_functor(kernel)};",
+        "u64 edges = 0;",
+        "if (loop.dense != 2) {",
+        "    for_all(place, loop.size, [&](i64 i) {",
+        "        const i64 v = entered_vertex(a, loop, i);",
+        *(f"        {line}" for line in out.lines),
+        "        if (loop.dense == 0) edges += u64(degree(v));",
+        "    });",
+        "}",
+        "edges = reduce_add(full_mask, edges);",
+        "if (lane_id() == 0 && edges != 0) atomic_add(cells + EDGES, edges);",
+    ]
+
+
+def _count_claimed(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return what counts the vertices that accept nothing, where a sweep reuses the state."""
+    if not sweeps[0].rises:
+        return []
+    step = sweeps[0].steps[0]
+    assert step.accept is not None
+    out = kernel.emitter()
+    test = kernel.block_value(out, step.accept, kernel.site(), step)
+    return [
+        "u32 claimed = 0;",
+        "for_all(place, a.n, [&](i64 v) {",
+        *(f"    {line}" for line in out.lines),
+        f"    claimed += !({test});",
+        "});",
+        "claimed = reduce_add(full_mask, claimed);",
+        "if (lane_id() == 0 && claimed != 0) atomic_add(cells + EMITTED, u64(claimed));",
+    ]
+
+
+def _state_tells(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
+    """Return the decision whether a field tells who is in the first frontier, and what it holds."""
+    if not sweeps[0].rises:
+        return []
+    field = kernel.args.use("field", claim_field(sweeps[0].steps[0])).replace("a.", "t.a.")
+    return [
+        "if (i64(t.cells[EMITTED]) != t.loop.size) {",
+        "    if (t.leader) report(t.a.fault, STATE_DOES_NOT_TELL, 0, 0);",
+        "    t.loop.status = STOPPED_BY_HOST;",
+        "    return;",
+        "}",
+        f"if (t.loop.size > 0) t.loop.origin = i64({field}[entered_vertex(t.a, t.loop, 0)]);",
+    ]

@@ -1,0 +1,567 @@
+"""Visitors: the generated classes that schedules hand the arcs of rows to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from weft.backends.cuda.codegen.adjacent import row_of_pair
+from weft.backends.cuda.codegen.blocks import LEAVES, BlockRenderer, used_whole
+from weft.backends.cuda.codegen.machine import Kernel
+from weft.backends.cuda.codegen.matrix_products import (
+    Product,
+    in_memory,
+    joint_products,
+    product_of,
+)
+from weft.backends.cuda.codegen.pairs import key_word, overlay_pairs
+from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.text import Emitter, bytes_of_type, c_type, items_of, stored_type
+from weft.backends.cuda.codegen.updates import (
+    Pulled,
+    can_part,
+    emit,
+    improve,
+    push_update,
+    try_claim,
+    try_pair,
+)
+from weft.ir.check.facts import is_pure
+from weft.ir.ops import Step, Value
+from weft.plan.queries import buffered_edges, row_values
+from weft.plan.sweeps import Sweep, claim_field
+
+BATCH = 4  # messages under way together, see sharing.cuh
+PAIRS = 2  # where they are swapped with what they find: more would not fit into registers
+MOST_AHEAD = 8  # registers that what is loaded ahead of one arc may take; a batch is under way
+MOST_IN_ROW = 8  # items of a vector or matrix that a lane keeps for all arcs of a row
+
+
+@dataclass
+class Visitor:
+    """The text of a visitor as it is put together."""
+
+    name: str
+    members: list[str] = field(default_factory=list)  # beside a, loop, scalars, place, format
+    row: list[tuple[str, str, str]] = field(default_factory=list)  # type, name, initial text
+    partial: list[tuple[str, str, str]] = field(default_factory=list)
+    load: list[str] = field(default_factory=list)
+    begin: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    fetch: list[str] = field(default_factory=list)  # loads alone: may be made ahead
+    message: list[tuple[str, str, str]] = field(default_factory=list)  # what they are kept in
+    computes: bool = False  # the message is made of what is loaded
+    # Products that several messages are part of together: type, name, vector, and what of.
+    joint: list[tuple[str, str, str, Product]] = field(default_factory=list)
+    take: list[str] = field(default_factory=list)
+    settle: list[str] = field(default_factory=list)  # what comes once all swaps are under way
+    windows: int = 1  # of slots that are under way together, where rows are shared evenly
+    merge: list[str] = field(default_factory=list)
+    close: list[str] = field(default_factory=list)
+    vertex: str = "v"  # what the row is called
+    far: str = "u"
+    far_type: str = "i64"  # that a message keeps it in
+    parts: str = ""
+    exits: bool = False
+    collects: bool = False
+    splits: bool = False  # rows are parts of vertices; see `slot_site`
+    joined: bool = False  # but one walks through all rows of a vertex
+    wholes: bool = False  # but the format says which rows have all arcs of theirs
+    lanes: int = 1  # threads that take one arc together
+    spread: bool = False  # and share its features
+    extra: list[str] = field(default_factory=list)  # functions of its own
+    looks: bool = False  # how many arcs it looks at is counted
+    counts: bool = False  # by `take`, and by the batch where arcs are settled so
+    expected: list[str] = field(default_factory=list)  # arrays that are read at or near each row
+    marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
+
+    @property
+    def row_bytes(self) -> int:
+        """The most bytes that what a row's arcs share takes in shared memory."""
+        return self._bytes(self._members())
+
+    def _members(self) -> list[tuple[str, str, str]]:
+        """Return what the arcs of a row share; of a part of a vertex, the vertex too."""
+        return [*self.row, ("i64", "vertex", self.vertex)] if self.splits else self.row
+
+    @property
+    def partial_bytes(self) -> int:
+        """The most bytes that a partial result takes in shared memory."""
+        return self._bytes(self.partial)
+
+    @property
+    def held(self) -> tuple[int, int, int]:
+        """Width of a group, and the most bytes of a partial result and of a row in a lane."""
+        return self.lanes, self.partial_bytes, self.row_bytes
+
+    @property
+    def registers(self) -> int:
+        """How many registers hold a partial result and the messages that are under way."""
+        return (self.partial_bytes + BATCH * self._bytes(self.message)) // 4
+
+    def _bytes(self, members: list[tuple[str, str, str]]) -> int:
+        lanes = self.lanes if self.spread else 1
+        return max(1, sum(bytes_of_type(kind, lanes) for kind, _, _ in members))
+
+    def carry(self, texts: list[str], kinds: list[tuple[Any, Any]]) -> list[str]:
+        """Keep values that were fetched in the message; return how they are named afterwards.
+
+        What the row has is there anyway.
+        """
+        names = []
+        for text, (dtype, shape) in zip(texts, kinds, strict=True):
+            if text in {f"row.{name}" for _, name, _ in self.row}:
+                names.append(text)
+                continue
+            name = f"m{len(self.message)}"
+            self.message.append((c_type(dtype, shape), name, text))
+            names.append(f"message.{name}")
+        return names
+
+    def text(self) -> str:
+        """Return the class."""
+
+        def indent(lines: list[str]) -> str:
+            return "".join(f"        {line}\n" for line in lines)
+
+        def struct(what: list[tuple[str, str, str]], initial: bool) -> str:
+            return " ".join(f"{t} {n}{f' = {x}' if initial else ''};" for t, n, x in what)
+
+        row = ", ".join(text for _, _, text in self._members())
+        members = "".join(f"    {member};\n" for member in self.members)
+        start = ", ".join(text for _, _, text in self.partial)
+        vertex = self.vertex
+        joint = [(kind, name, f"{kind}{{}}") for kind, name, _, _ in self.joint]
+        fetched = ", ".join([f"Target({self.far})", *(text for _, _, text in self.message + joint)])
+        # A row of a format is a vertex, or it has one; then arcs have a place beside their slot.
+        at = row_at = vertex
+        asked: list[str] = []
+        held, closed, placed, whole = asked, asked, asked, asked
+        if self.splits:
+            at = "r"
+            held = [f"const i64 {vertex} = row.vertex;", f"static_cast<void>({vertex});"]
+            placed = ["const i64 p = format.place(s, r);", "static_cast<void>(p);"]
+        if self.splits and not self.joined:
+            row_at, closed = "r", held
+            asked = [f"const i64 {vertex} = format.vertex(r);", f"static_cast<void>({vertex});"]
+            whole = ["whole = false;"]
+            if self.wholes:
+                whole = [f"whole = whole && format.whole({vertex});"]
+        own = self.extra
+        if self.marks:
+            mark = f"WEFT_DEVICE void mark(i64 {row_at}) {{ {' '.join([*asked, self.marks])} }}"
+            own = [*own, mark, "WEFT_DEVICE void unmark() { marker.release(); }"]
+        expects = bool(self.expected) and not self.splits
+        if expects:
+            asked_for = " ".join(f"prefetch({array} + {at});" for array in self.expected)
+            own = [*own, f"WEFT_DEVICE void expect(i64 {at}) const {{ {asked_for} }}"]
+        extra = "".join(f"    {line}\n" for line in own)
+        return (
+            f"struct {self.name} {{\n"
+            f"{f'    static constexpr u32 feature_lanes = {self.lanes};' if self.spread else ''}\n"
+            f"    const Args& a;\n    const Loop& loop;\n    const Scalars& scalars;\n"
+            f"    const Place& place;\n{members}"
+            f"    struct Parts {{ {self.parts} }} parts;\n"
+            f"{'    u64 looked = 0;' if self.looks else ''}\n"
+            f"    struct Row {{ {struct(self._members(), False)} }};\n"
+            f"    struct Partial {{ {struct(self.partial, False)} }};\n"
+            f"    static_assert(sizeof(Row) <= {self.row_bytes} && "
+            f'sizeof(Partial) <= {self.partial_bytes}, "as the host counted");\n'
+            f"    static constexpr bool collects = {str(self.collects).lower()};\n"
+            f"    static constexpr bool exits = {str(self.exits).lower()};\n"
+            f"    static constexpr bool asks = {str(bool(self.open)).lower()};\n"
+            f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
+            f"    static constexpr bool counts = {str(self.counts).lower()};\n"
+            f"    static constexpr bool expects = {str(expects).lower()};\n"
+            f"{extra}"
+            f"    WEFT_DEVICE bool open(i64 {row_at}) {{\n"
+            f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
+            f"    WEFT_DEVICE Row load(i64 {row_at}) {{\n{indent([*asked, *self.load])}"
+            f"        return Row{{{row}}};\n    }}\n"
+            f"    WEFT_DEVICE Partial empty(const Row& row) {{\n"
+            f"        Partial partial{{{start}}};\n{indent(self.begin)}"
+            f"        return partial;\n    }}\n"
+            f"    static constexpr bool batches = {str(bool(self.message)).lower()};\n"
+            f"    static constexpr bool computes = {str(self.computes).lower()};\n"
+            f"    static constexpr u32 windows = {self.windows};\n"
+            f"    using Target = {self.far_type};\n"
+            f"    struct Message {{ Target {self.far}; {struct(self.message + joint, False)} }};\n"
+            f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s, "
+            f"i64 {self.far}) {{\n"
+            f"{indent([*held, *placed, *self.fetch])}"
+            f"        return Message{{{fetched}}};\n    }}\n"
+            f"{self._joining()}"
+            f"    WEFT_DEVICE bool deliver(Partial& partial, const Row& row, i64 {at}, i64 s,\n"
+            f"                             Message& message) {{\n"
+            f"        const i64 {self.far} = message.{self.far};\n"
+            f"        static_cast<void>({self.far});\n{indent([*held, *placed, *self.take])}"
+            f"        return false;\n    }}\n"
+            f"{self._taking(at, indent([*held, *placed, *self.settle]))}"
+            f"    WEFT_DEVICE void merge(Partial& partial, const Partial& other) {{\n"
+            f"{indent(self.merge)}    }}\n"
+            f"    WEFT_DEVICE void close(const Row& row, i64 {row_at}, Partial partial, "
+            f"bool whole) {{\n"
+            f"{indent([*closed, *whole, *self.close])}    }}\n"
+            f"}};\n"
+        )
+
+    def _joining(self) -> str:
+        """Return what the messages of several arcs are part of together."""
+        text = f"    static constexpr bool joins = {str(bool(self.joint)).lower()};\n"
+        if not self.joint:
+            return text
+        lines = []
+        for kind, name, vector, product in self.joint:
+            lines += [
+                "{",
+                f"    decltype(Message::{vector}) x[count];",
+                f"    {kind} y[count];",
+                "    WEFT_UNROLL(count)",
+                f"    for (u32 k = 0; k < count; ++k) x[k] = messages[k].{vector};",
+                f"    multiply<{product.arguments}>(x, {product.matrix}, {product.start}, y);",
+                "    WEFT_UNROLL(count)",
+                f"    for (u32 k = 0; k < count; ++k) messages[k].{name} = y[k];",
+                "}",
+            ]
+        body = "".join(f"        {line}\n" for line in lines)
+        head = "    template <u32 count>\n    WEFT_DEVICE void join(Message* messages) {\n"
+        return f"{text}{head}{body}    }}\n"
+
+    def _taking(self, at: str, lines: str) -> str:
+        """Return how one arc is taken: in one part, or with what comes once its swap is known."""
+        settles = bool(self.settle)
+        text = (
+            f"    static constexpr bool settles = {str(settles).lower()};\n"
+            f"    WEFT_DEVICE bool take(Partial& partial, const Row& row, i64 {at}, i64 s) {{\n"
+            f"        const i64 {self.far} = format.target(s, {at});\n"
+            f"        Message message = message_of(row, {at}, s, {self.far});\n"
+            f"{'        join<1>(&message);' if self.joint else ''}\n"
+        )
+        if not settles:
+            return f"{text}        return deliver(partial, row, {at}, s, message);\n    }}\n"
+        counted = "        ++looked;\n" if self.counts else ""
+        return (
+            f"{text}{counted}"
+            f"        deliver(partial, row, {at}, s, message);\n"
+            f"        if (settle(row, {at}, s, message)) out.emit_lazily({self.far}, degree);\n"
+            f"        return false;\n    }}\n"
+            f"    WEFT_DEVICE bool settle(const Row& row, i64 {at}, i64 s, Message& message) {{\n"
+            f"        const i64 {self.far} = message.{self.far};\n"
+            f"        static_cast<void>({self.far});\n{lines}"
+            f"        return false;\n    }}\n"
+            f"    template <class Id, u32 count>\n"
+            f"    WEFT_DEVICE void emit(const Id (&far)[count], bool (&emits)[count]) {{\n"
+            f"        out.emit_batch(far, emits, degree);\n    }}\n"
+        )
+
+
+def racy_fields(sweep: Sweep) -> frozenset[str]:
+    """Return the fields that other threads write while a sweep reads them."""
+    in_place = set(sweep.last.into) if sweep.mode in ("once", "online") else set()
+    return frozenset(in_place | sweep.facts.live)
+
+
+def moving_fields(sweep: Sweep) -> set[str]:
+    """Return the fields that may still improve while the arcs of a row are sent.
+
+    Each arc reads them anew: a message that is better by then saves another one later.
+    """
+    relaxed = set(sweep.last.into) if sweep.mode == "online" else set()
+    return relaxed | sweep.facts.live
+
+
+def hoist_row(
+    kernel: Kernel, visitor: Visitor, step: Step, site: Site, row: str, live: set[str]
+) -> dict[int, str]:
+    """Compute what a row's arcs share when the row is loaded; return how arcs name it."""
+    whole = used_whole(step.body) - in_memory(step)
+    most = MOST_IN_ROW if kernel.spread else 0
+
+    def fits(value: Value) -> bool:
+        items = items_of(value.shape, kernel.spread_lanes)
+        return not value.shape or (id(value) in whole and items <= most)
+
+    values = row_values(step, row, live, fits)
+    inner = {id(v) for v in values}
+    outside = [value for value in step.body.walk() if id(value) not in inner]
+    leaving = {id(a) for value in outside for a in value.args}
+    leaving |= {id(r) for value in outside for block in value.blocks for r in block.results}
+    leaving |= {id(r) for r in step.body.results}
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step, set(), vertex=site.index[row])
+    renderer.prepare(step.body)
+    renderer.run(values)
+    known: dict[int, str] = {}
+    for value in values:
+        known[id(value)] = ""  # only other values of the row use it
+        if id(value) in leaving:
+            name = f"x{len(visitor.row)}"
+            kind = c_type(value.dtype, value.shape)
+            visitor.row.append((kind, name, renderer.operand(value)))
+            known[id(value)] = f"row.{name}"
+    visitor.load += out.lines
+    return known
+
+
+def render_functions(
+    kernel: Kernel, out: Emitter, sweep: Sweep, site: Site, renderers: list[BlockRenderer],
+    update: object, *, accepted: bool = False,
+) -> None:  # fmt: skip
+    """Render the functions of a sweep at one arc, each only where the one before sent."""
+    with ExitStack() as stack:
+        for number, (step, renderer) in enumerate(zip(sweep.steps, renderers, strict=True)):
+            if step.accept is not None and not accepted:
+                tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+                test = kernel.block_value(out, step.accept, tested, step)
+                stack.enter_context(out.block(f"if ({test})"))
+            renderer.prepare(step.body)
+            renderer.run(step.body.body)
+            if kernel.lanes > 1 and not kernel.spread:
+                # All lanes of a group have the values; one of them acts.
+                stack.enter_context(out.block(f"if (Group<{kernel.lanes}>::lane() == 0)"))
+            kernel.take_scalars(out, renderer, sweep, number)
+            messages = [renderer.operand(r) for r in step.body.results]
+            messages = _store_edges(kernel, out, sweep, step, site, renderer, messages)
+            if step.conditional:
+                when = messages.pop()
+                stack.enter_context(out.block(f"if ({when})"))
+            update(number, step, renderer, messages)  # type: ignore[operator]
+
+
+def _store_edges(
+    kernel: Kernel, out: Emitter, sweep: Sweep, step: Step, site: Site, renderer: BlockRenderer,
+    messages: list[str],
+) -> list[str]:  # fmt: skip
+    """Write the edge state of one arc; return the messages as they were before it."""
+    if not renderer.edge_stores:
+        return messages
+    kept = [
+        renderer.hold(m, v.dtype, v.shape) for m, v in zip(messages, step.body.results, strict=True)
+    ]
+    arc = renderer.variable(site.state_place(), "i64", "arc")
+    kernel.sync(out)
+    for name, (value, operand) in renderer.edge_stores.items():
+        buffered = name in buffered_edges(sweep)
+        array = kernel.args.use("edge_next" if buffered else "edge_state", name)
+        put = f"{'' if value.shape else kernel.alone}put<{c_type(value.dtype, value.shape)}>"
+        out.line(f"{put}({array}, {arc}, {operand});")
+        if buffered:  # later functions of a fold see what was assigned
+            site.known["edge_state", "e", name] = operand
+        elif name in kernel.buffered_edges:  # another sweep copies its whole buffer back
+            out.line(f"{put}({kernel.args.use('edge_next', name)}, {arc}, {operand});")
+    return kept
+
+
+def _renderers(kernel: Kernel, out: Emitter, sweep: Sweep, site: Site) -> list[BlockRenderer]:
+    return [
+        kernel.renderer(out, replace(site, frozen=frozenset(sweep.frozen[number])), step)
+        for number, step in enumerate(sweep.steps)
+    ]
+
+
+def push_visitor(
+    kernel: Kernel, sweep: Sweep, name: str, side: str, update: Any = push_update
+) -> Visitor:
+    """Return the visitor of a push; without a side, of a frontier of arcs.
+
+    `update` renders what becomes of the messages of one arc.
+    """
+    visitor = Visitor(
+        name, vertex="u", far="v", far_type="Vertex", lanes=kernel.lanes, spread=kernel.spread
+    )
+    if side:
+        chosen = kernel.options.side(side)
+        visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
+    visitor.parts = kernel.parts_struct(sweep)
+    out = kernel.emitter()
+    site = kernel.slot_site(side, "out") if side else kernel.site("edge", "s")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    known: dict[int, str] = {}
+    if len(sweep.steps) == 1 and sweep.mode != "effects" and side:
+        tested = replace(site, frozen=frozenset(sweep.frozen[0]))
+        known = hoist_row(kernel, visitor, sweep.steps[0], tested, "u", moving_fields(sweep))
+    if sweep.mode == "once":
+        claim = claim_field(sweep.steps[0])
+        dtype, _ = kernel.types[claim]
+        # Looked at ahead: whoever finds it open still has to win the swap.
+        array = kernel.args.use("field", claim)
+        visitor.message.append((stored_type(dtype), "held", f"at_load({array}, v)"))
+        out.line("const auto held = message.held;")
+        site.known[("field", "v", claim)] = "(held != 0)" if dtype.kind == "b" else "held"
+    _mark_rows(kernel, visitor, sweep.steps[0])
+    renderers = _renderers(kernel, out, sweep, site)
+    renderers[0].known.update(known)
+    renderers[0].scope.marks = bool(visitor.marks)
+
+    step = sweep.steps[0]
+    if side and kernel.lanes == 1 and not kernel.spread and _swaps_pairs(sweep):
+        messages, seen = messages_ahead(kernel, visitor, step, renderers[0], out)
+        out = kernel.emitter()
+        if step.into[0] in kernel.wide_pairs:
+            improve(kernel, out, step, kernel.renderer(out, site, step), messages, seen=seen)
+            with out.block("if (hit)"):
+                emit(kernel, out)
+        else:
+            # In equal shares no row is long, and more warps are worth more than that.
+            visitor.windows = PAIRS if chosen.schedule.rows == "whole" else 1
+            carried, visitor.settle = try_pair(kernel, out, step, messages, seen)
+            visitor.message += carried
+        visitor.take = out.lines
+        return visitor
+
+    parted = sweep.mode == "once" and update is push_update and can_part(kernel, step)
+    if visitor.message and not parted:
+        visitor.windows = BATCH
+    elif sweep.mode == "effects" and side and "common" not in sweep.facts.ops:
+        # Nothing to send, but targets to wait for.
+        visitor.windows = PAIRS if chosen.schedule.rows == "whole" else 1
+
+    def send(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        if parted:
+            carried, visitor.settle = try_claim(kernel, out, step, messages)
+            visitor.message += carried
+        else:
+            update(kernel, out, sweep, number, step, renderer, messages)
+
+    render_functions(kernel, out, sweep, site, renderers, send)
+    visitor.take = out.lines
+    return visitor
+
+
+def _swaps_pairs(sweep: Sweep) -> bool:
+    """Whether every arc of a sweep swaps a pair, and nothing else."""
+    step = sweep.steps[0]
+    return (
+        sweep.mode == "online" and len(sweep.steps) == 1 and step.reductions[0].selecting
+        and step.accept is None and not step.conditional
+        and all(is_pure(value, set()) for value in step.body.walk())
+    )  # fmt: skip
+
+
+def messages_ahead(
+    kernel: Kernel, visitor: Visitor, step: Step, renderer: BlockRenderer, out: Emitter
+) -> tuple[list[str], str]:
+    """Make the messages of a push ahead of the arcs before them.
+
+    Returns how they are named, and the word of a pair that they are compared with, if there is one.
+    """
+    messages = renderer.block(step.body)
+    visitor.fetch = out.lines
+    messages = visitor.carry(messages, [(r.dtype, r.shape) for r in step.body.results])
+    if not step.reductions[0].selecting:
+        return messages, ""
+    visitor.message.append(("u64", "seen", key_word(kernel, step.into[0], "v")))
+    return messages, "message.seen"
+
+
+def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
+    """Let a block that works on a row alone keep it at hand, for the common neighbours of u."""
+    asked = [v.args for v in step.body.walk() if v.op == "common"]
+    if kernel.lanes > 1 and asked and all(row_of_pair(args, "u") is not None for args in asked):
+        offsets, targets = (kernel.args.use(name, "out") for name in ("offsets", "targets"))
+        ends = f"row_begin({offsets}, u), row_end({offsets}, u)"
+        visitor.marks = f"marker.hold({targets}, {ends});"
+
+
+def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) -> Visitor:
+    """Return the visitor of a pull."""
+    step = sweep.steps[0]
+    visitor = Visitor(name, vertex="v", far="u", lanes=kernel.lanes, spread=kernel.spread)
+    chosen = kernel.options.side(side)
+    visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
+    visitor.parts = kernel.parts_struct(sweep)
+    visitor.collects = True
+    visitor.exits = sweep.early_exit
+    visitor.looks = True
+    site = kernel.slot_site(side, "in")
+    site.racy = racy_fields(sweep)
+    overlay_pairs(kernel, site)
+    if sweep.rises:  # all senders hold the same
+        site.known["field", "u", claim_field(step)] = "frontier.value"
+    if step.accept is not None:
+        out = kernel.emitter()
+        tested = replace(site, frozen=frozenset(sweep.frozen_accept))
+        out.line(f"return {kernel.block_value(out, step.accept, tested, step)};")
+        visitor.open = out.lines
+    pulled = Pulled(kernel, sweep, site)
+    out = kernel.emitter()
+    known = hoist_row(
+        kernel, visitor, step, replace(site, frozen=frozenset(sweep.frozen[0])), "v",
+        sweep.facts.live,
+    )  # fmt: skip
+    out.line(f"{kernel.alone}++looked;")
+    out.line("if (!frontier.holds(u)) return false;")
+    renderers = _renderers(kernel, out, sweep, site)
+    if kernel.spread and step.everywhere and not sweep.early_exit and len(sweep.steps) == 1:
+        known |= features_ahead(kernel, visitor, step, renderers[0].scope.site, known)
+    renderers[0].known.update(known)
+
+    def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
+        pulled.take(out, renderer, messages)
+
+    render_functions(kernel, out, sweep, site, renderers, update, accepted=True)
+    pulled.end_slot(out, renderers[0])
+    visitor.take = out.lines
+    start_rows(kernel, visitor, pulled, rows)
+    return visitor
+
+
+def features_ahead(
+    kernel: Kernel, visitor: Visitor, step: Step, site: Site, known: dict[int, str]
+) -> dict[int, str]:
+    """Load the features of an arc ahead of the arcs before it, with what products are made of.
+
+    Returns how they are named when it is the arc's turn.
+    """
+    products, made = joint_products(step, known)
+    inside, outside = {id(value) for value in made}, in_memory(step)
+    loads = [v for v in step.body.body if v.op == "load" and id(v) not in outside]
+    if any(site.is_racy(v) or not is_pure(v, set()) for v in loads):
+        return {}
+    later = [v for v in step.body.walk() if id(v) not in inside]
+    used = {id(arg) for value in later for arg in value.args}
+    used |= {id(result) for result in step.body.results}
+    kept = [v for v in made if id(v) in used and v.op not in LEAVES]
+    loads = [v for v in loads if id(v) not in inside and id(v) not in known]
+    if registers_of([*kept, *loads], kernel.spread_lanes) > MOST_AHEAD:
+        loads = []
+    kept += loads
+    out = kernel.emitter()
+    renderer = kernel.renderer(out, site, step)
+    renderer.known.update(known)
+    renderer.prepare(step.body)
+    renderer.run([*made, *loads])
+    visitor.fetch, visitor.computes = out.lines, bool(products)
+    kept = [v for v in kept if id(v) in renderer.known]
+    texts = [renderer.operand(value) for value in kept]
+    names = visitor.carry(texts, [(value.dtype, value.shape) for value in kept])
+    ahead = {id(value): "" for value in made if id(value) in renderer.known}
+    ahead |= {id(value): name for value, name in zip(kept, names, strict=True)}
+    for number, product in enumerate(products):
+        kind, name = c_type(product.dtype, product.shape), f"y{number}"
+        source = ahead[id(product.args[1])].removeprefix("message.")
+        visitor.joint.append((kind, name, source, product_of(kernel.args, product)))
+        ahead[id(product)] = f"message.{name}"
+    return ahead
+
+
+def registers_of(values: Sequence[Value], lanes: int) -> int:
+    """Return how many registers of a lane some values take."""
+    return sum(items_of(v.shape, lanes) * -(-v.dtype.itemsize // 4) for v in values)
+
+
+def start_rows(kernel: Kernel, visitor: Visitor, pulled: Pulled, rows: str) -> None:
+    """Add what a row's messages start from, how parts of it meet, and what becomes of them."""
+    visitor.partial = pulled.members()
+    for part, name, present in pulled.begin():
+        visitor.begin.append(f"{part} = row.{name};")
+        visitor.row.append(present)
+    merge = kernel.emitter()
+    pulled.merge(merge)
+    visitor.merge = merge.lines
+    close = kernel.emitter()
+    pulled.close(close, rows)
+    visitor.close = close.lines

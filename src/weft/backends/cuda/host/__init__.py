@@ -1,0 +1,1 @@
+"""The host side of the CUDA backend: options, compiling, binding, running."""

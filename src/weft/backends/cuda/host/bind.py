@@ -1,0 +1,416 @@
+"""Binds the parameters of kernels to the arrays of a request."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import aligned
+from weft.arrays.fill import fill
+from weft.backends.cuda.codegen.machine import Options
+from weft.backends.cuda.codegen.pairs import pack, unpack
+from weft.backends.cuda.codegen.program import Rendered
+from weft.backends.cuda.host.workspace import Workspace
+from weft.backends.layouts import Ordered, ordered
+from weft.config import NARROW, SIDES, of_side
+from weft.ir.ops import Reduction, neutral_of
+from weft.ir.request import Request
+from weft.topology.adjacency import count_keys, fitting_dtype
+from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.topology import Direction, Topology
+
+# Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
+NO_SPREAD = np.array(3 * [np.inf, 0.0])
+TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
+
+
+# Bindings to buffers that nothing is written to before a run, and to arrays of the topology: they
+# hang on the topology and on what is asked for alone.
+STEADY = frozenset({
+    "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
+    "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
+    "vertex_ids", "vertex_places",
+})  # fmt: skip
+
+
+def flat(array: Any) -> Any:
+    """Return an array as a kernel sees it: one axis, truth values as bytes."""
+    if array.ndim != 1:
+        array = array.reshape(-1)
+    return array.view(np.uint8) if array.dtype == bool else array
+
+
+def element(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of array elements that hold values of a dtype."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else np.dtype(dtype)
+
+
+_by_target: weakref.WeakKeyDictionary[Topology, tuple[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
+    """Return the arcs into each vertex, rising, of a graph that keeps out-edges only."""
+    if topology not in _by_target:
+        xp = topology.xp
+        targets = topology.endpoints()[1]
+        kind = fitting_dtype(topology.num_arcs)
+        offsets = offsets_of(count_keys(targets, topology.num_vertices))
+        arcs = xp.argsort(targets, kind="stable").astype(kind)
+        _by_target[topology] = offsets, arcs
+    return _by_target[topology]
+
+
+_long: weakref.WeakKeyDictionary[Topology, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def long_rows(topology: Topology, warp_degree: int, block_degree: int) -> Any:
+    """Return the vertices with many arcs into them, those for blocks first, then those for warps.
+
+    Two numbers stand before them: how many are for blocks, and how many there are.
+    """
+    known = _long.setdefault(topology, {})
+    key = (warp_degree, block_degree)
+    if key not in known:
+        xp = topology.xp
+        offsets = (
+            arcs_by_target(topology)[0]
+            if topology.keep == "out"
+            else topology.adjacency("in").offsets
+        )
+        degrees = offsets[1:] - offsets[:-1]
+        wide = degrees >= max(warp_degree, block_degree)
+        for_block = xp.flatnonzero(wide)
+        for_warp = xp.flatnonzero((degrees >= warp_degree) & ~wide)
+        counts = xp.asarray([for_block.size, for_block.size + for_warp.size], dtype=np.int64)
+        known[key] = xp.concatenate([counts, for_block, for_warp]).astype(np.int64)
+    return known[key]
+
+
+class Binder:
+    """Makes the arguments of one run, after the fixed ones."""
+
+    def __init__(
+        self, request: Request, rendered: Rendered, options: Options, workspace: Workspace,
+        constants: list[Any], knobs: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self.knobs = knobs
+        self.request = request
+        self.rendered = rendered
+        self.options = options
+        self.workspace = workspace
+        self.constants = constants
+        self.xp = workspace.driver.xp
+        self.topology = request.topology
+        self.n = request.topology.num_vertices
+        self.arcs = request.topology.num_arcs
+        self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
+        self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
+        self.sorted: dict[str, Any] = {}  # edge state by in-slots
+        self.known = request.options.get("edge_state", ())  # of edge state, see `known_to_be`
+        self.trail_room = max(self.n, 1)
+        self.trail_steps = TRAIL_STEPS
+        self._layouts: dict[tuple[str, str], Ordered] = {}
+
+    def steady(self) -> list[Any]:
+        """Return the arguments that stay the same run after run; None in place of the others."""
+        bindings = self.rendered.bindings.values()
+        return [self.bind(*b) if b[0] in STEADY else None for b in bindings]
+
+    def bind(self, kind: str, *rest: Any) -> Any:
+        """Return the argument of a binding."""
+        return getattr(self, f"_{kind}")(*rest)
+
+    def _constant(self, position: int, dtype: Any) -> Any:
+        return self.constants[position]
+
+    # -- fields and their copies
+
+    def _field(self, name: str) -> Any:
+        return flat(self.request.fields[name])
+
+    def _copy(self, key: Any, field: Any) -> Any:
+        buffer = self.workspace.get(key, field.size, field.dtype)
+        buffer[: field.size] = field
+        return buffer
+
+    def _second(self, key: Any, field: Any) -> Any:
+        """Return a second buffer: a copy, or what is written before anybody reads it."""
+        if key not in self.rendered.turned:
+            return self._copy(key, field)
+        buffer = self.workspace.get(key, field.size, field.dtype)
+        self.turned[key] = field, buffer
+        return buffer
+
+    def _next(self, name: str) -> Any:
+        return self._second(("next", name), self._field(name))
+
+    def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Any:
+        """Return what gathers the messages into a field; a commit leaves it as it found it."""
+        field = self._field(name)
+        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
+        neutral = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
+        fill(buffer, neutral)
+        return buffer
+
+    def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
+        buffer = self.workspace.get(("gathered", number), self.n * size, element(dtype))
+        fill(buffer, start)
+        return buffer
+
+    def _old(self, name: str) -> Any:
+        return flat(self.request.fields["old." + name])
+
+    def _old_next(self, name: str) -> Any:
+        field = self._old(name)
+        return self.workspace.get(("old_next", name), field.size, field.dtype)
+
+    def _like_field(self, key: str, name: str) -> Any:
+        field = self._field(name)
+        return self.workspace.get((key, name), field.size, field.dtype)
+
+    def _snapshot(self, name: str) -> Any:
+        return self._like_field("snapshot", name)
+
+    def _old_snapshot(self, name: str) -> Any:
+        return self._like_field("old_snapshot", name)
+
+    def _frozen(self, name: str) -> Any:
+        return self._like_field("frozen", name)
+
+    def _hidden(self, name: str, dtype: Any, size: int, which: str = "") -> Any:
+        return self.workspace.get(("hidden", name, which), self.n * size, element(dtype))
+
+    def _pair(self, key: str, payload: str, wide: bool = False) -> Any:
+        words = 2 * self.n if wide else self.n
+        buffer = self.workspace.get(("pair", key), words, np.uint64)
+        fields = (self.request.fields[key], self.request.fields[payload])
+        pack(buffer, fields, wide)
+        self.pairs.append((buffer, fields, wide))
+        return buffer
+
+    def _wide_pair(self, key: str, payload: str) -> Any:
+        return self._pair(key, payload, wide=True)
+
+    def _pair_locks(self) -> Any:
+        """Return a lock for each vertex, all of them open: whoever took one gave it back."""
+        return self.workspace.get("pair_locks", self.n, np.uint32)
+
+    def put_back(self, swapped: int) -> None:
+        """Write back second buffers that took the place of arrays, and sorted edge state."""
+        dropped = "dropped" in self.known
+        if swapped:
+            for key, (field, buffer) in self.turned.items():
+                if key[0] != "edge_next" or not dropped:
+                    field[:] = buffer[: field.size]
+        for name, state in self.sorted.items() if not dropped else ():
+            self._change_order(state, flat(self.request.edge_fields[name]))
+
+    def unpack(self) -> None:
+        """Write packed pairs back into their fields."""
+        for buffer, fields, wide in self.pairs:
+            unpack(buffer, fields, wide)
+
+    def _parameter(self, name: str, how: str = "") -> Any:
+        matrix = self.request.parameters[name]
+        if how != "turned":
+            return flat(matrix)
+        buffer = self.workspace.get(("turned", name), matrix.size, matrix.dtype)
+        buffer[: matrix.size].reshape(matrix.shape[::-1])[:] = matrix.T
+        return buffer
+
+    # -- edges
+
+    def _column(self, name: str, direction: Direction, side: str = "") -> Any:
+        column = self.request.column(name, direction)
+        if side:
+            column = self._ordered(side, direction).column(name, column)
+        return flat(aligned(column))
+
+    def _edge_state(self, name: str) -> Any:
+        given = flat(self.request.edge_fields[name])
+        if not self.rendered.states_by_in or self.arcs == 0:
+            return given
+        if {"uniform", "dropped"} <= set(self.known):
+            return given  # as good in one order as in another
+        if name not in self.sorted:
+            buffer = self.workspace.get(("sorted", name), given.size, given.dtype)[: given.size]
+            if "uniform" in self.known:
+                buffer[:] = given
+            else:
+                self._change_order(given, buffer)
+            self.sorted[name] = buffer
+        return self.sorted[name]
+
+    def _change_order(self, source: Any, target: Any) -> None:
+        """Write states of arcs by in-slots, or those by arcs.
+
+        The arc of an in-slot is the slot of the opposite arc, so this undoes itself.
+        """
+        rows, places = target.reshape(self.arcs, -1), self.topology.arcs("in")
+        self.topology.xp.take(source.reshape(rows.shape), places, axis=0, out=rows)
+
+    def _edge_next(self, name: str) -> Any:
+        return self._second(("edge_next", name), self._edge_state(name))
+
+    def _offsets(self, direction: Direction) -> Any:
+        return self.topology.adjacency(direction).offsets
+
+    def _targets(self, direction: Direction) -> Any:
+        return self.topology.adjacency(direction).targets
+
+    def _owners(self, direction: Direction) -> Any:
+        return self.topology.owners(direction)
+
+    def _arcs(self, direction: Direction, side: str = "") -> Any:
+        arcs = self.topology.arcs(direction)
+        return self._ordered(side, direction).numbers("arcs", arcs) if side else arcs
+
+    def _edges(self, direction: Direction, side: str = "") -> Any:
+        edges = self.topology.edges(direction)
+        return self._ordered(side, direction).numbers("edges", edges) if side else edges
+
+    # -- formats
+
+    def _ordered(self, side: str, direction: Direction) -> Ordered:
+        """Return the format of a side, built for a direction."""
+        found = self._layouts.get((side, direction))
+        if found is None:
+            registries: Any = self.request.options["registries"]
+            chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+            found = self._layouts[side, direction] = ordered(self.topology, chosen, direction)
+        return found
+
+    def _part(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        return self._ordered(side, direction).layout.parts[position].arrays[name]
+
+    def _part_number(self, side: str, direction: Direction, position: int, name: str) -> Any:
+        part = self._ordered(side, direction).layout.parts[position]
+        numbers = {"rows": part.rows, "slots": part.slots, **part.numbers}
+        return np.int64(numbers[name])
+
+    def _extents(self, side: str) -> tuple[int, int]:
+        """Return the most rows that a sweep of a side's format goes through, and slots of a part.
+
+        Of a queue, each vertex has as many places for rows as any has rows, if those are `few`.
+        """
+        ways = {b[2] for b in self.rendered.bindings.values() if b[:2] == ("part_number", side)}
+        layouts = [self._ordered(side, way).layout for way in ways]
+        return (
+            max((max(layout.rows, layout.few * self.n) for layout in layouts), default=self.n),
+            max((layout.slots for layout in layouts), default=self.arcs),
+        )
+
+    def _shard(self, number: str, way: Direction, dtype: Any, size: int) -> Any:
+        slots = self._ordered("gather", way).layout.slots
+        return self.workspace.get(("shard", number), slots * size, element(dtype))
+
+    def _row_list(self) -> Any:
+        rows = max(self._extents(side)[0] for side in SIDES)
+        return self.workspace.get("row_list", rows, np.int64)
+
+    def _edge_ids(self, direction: Direction) -> Any:
+        edges = self.topology.edges(direction)
+        if edges is None:
+            edges = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
+        return edges
+
+    def _degree(self, direction: str) -> Any:
+        degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
+        return degree.astype(self.topology.index_dtype, copy=False)
+
+    def _vertex_ids(self) -> Any:
+        assert self.topology.numbering is not None
+        return self.topology.numbering.order
+
+    def _vertex_places(self) -> Any:
+        assert self.topology.numbering is not None
+        return self.topology.numbering.place
+
+    def _reverse(self) -> Any:
+        return self.topology.reverse_arcs()
+
+    def _arc_queue(self) -> Any:
+        frontier = self.request.frontier
+        if frontier is None:
+            return self.xp.arange(self.arcs, dtype=np.int64)
+        return self.xp.asarray(frontier, dtype=np.int64)
+
+    def _arc_source(self) -> Any:
+        return self.topology.endpoints()[0]
+
+    def _arc_target(self) -> Any:
+        return self.topology.endpoints()[1]
+
+    def _messages(self, number: int, dtype: Any, size: int) -> Any:
+        return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
+
+    def _long_rows(self) -> Any:
+        degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])
+        return long_rows(self.topology, *degrees)
+
+    def _sorted_offsets(self) -> Any:
+        return arcs_by_target(self.topology)[0]
+
+    def _sorted_arcs(self) -> Any:
+        return arcs_by_target(self.topology)[1]
+
+    # -- scratch
+
+    def _index(self) -> Any:
+        return self.topology.index_dtype
+
+    def _stamp(self, number: int | str) -> Any:
+        size = self.arcs if number == "arcs" else self.n
+        stamps = self.workspace.get(("stamp", number), size, np.uint32)
+        if self.options.ordered:
+            stamps.fill(0)
+        return stamps
+
+    def _locks(self) -> Any:
+        locks = self.workspace.get("locks", self.n, np.uint32)
+        locks.fill(0)
+        return locks
+
+    def _touched(self) -> Any:
+        return self.workspace.get("touched", self.n, self._index())
+
+    def _far(self, which: int) -> Any:
+        return self.workspace.get(("far", which), self.n, self._index())
+
+    def _spread(self) -> Any:
+        spread = self.workspace.get("spread", NO_SPREAD.size, np.float64)
+        self.workspace.driver.upload(spread, NO_SPREAD)
+        return spread
+
+    def _reverse_queue(self, which: int) -> Any:
+        return self.workspace.get(("reverse_queue", which), self.n, self._index())
+
+    def _batch(self) -> Any:
+        return self.workspace.get("batch", max(self.arcs, self.n), self._index())
+
+    def _keys(self, dtype: Any, number: int) -> Any:
+        return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
+
+    def _schedule(self, direction: str, name: str) -> Any:
+        side = self.options.side(direction)
+        swept = "push" if direction == NARROW else direction
+        for known, dtype, size in side.schedule.workspace(*self._extents(swept)):
+            if known == name:
+                kind = self._index() if dtype == "vertex" else np.dtype(dtype)
+                return self.workspace.get(("schedule", name), size, kind)
+        raise AssertionError(f"{side.schedule.name} has no {name}")
+
+    def _trail(self) -> Any:
+        if self.request.trail is not None:
+            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.trail]
+            return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
+        return self.workspace.get("trail", self.trail_room, np.int64)
+
+    def _trail_ends(self) -> Any:
+        if self.request.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.trail)]
+            return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
+        return self.workspace.get("trail_ends", self.trail_steps, np.int64)

@@ -1,0 +1,330 @@
+"""What a run is made of: schedules, formats and frontiers by configuration, or by the graph."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from weft.backends.cuda.codegen.adjacent import CHUNK
+from weft.backends.cuda.codegen.edges import CLASSES
+from weft.backends.cuda.codegen.frontier_forms import class_starts
+from weft.backends.cuda.codegen.machine import Options, Side
+from weft.backends.cuda.codegen.program import KERNELS, Rendered
+from weft.backends.cuda.host.defaults import (
+    VAST,
+    WARP,
+    common_lanes,
+    default_schedule,
+    is_deep,
+    joining_schedule,
+    shape_of,
+)
+from weft.config import NARROW, SIDES, each_choice, of_side
+from weft.errors import ConfigError
+from weft.ir.request import Request
+from weft.plan.directions import rule_of
+from weft.plan.prepare import asked_of, directions_of, is_recorded, wants_state
+from weft.topology.topology import Topology
+
+BLOCK = 256
+EMULATED_BLOCK = 64
+ALIGN = 16
+REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
+LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
+MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+WIDE = ("run_wide", "run_anew")  # kernels that take all vertices
+TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
+NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
+LEAST_MARKER_BITS = 8  # as in marker.cuh
+MOST_MARKER_BYTES = 1 << 15
+STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
+
+
+@dataclass
+class Launching:
+    """How the kernels of a run are launched."""
+
+    grid: int
+    block: int
+    shared_bytes: int
+    cluster: int
+    fuse: str
+    knobs: dict[str, Any] = field(default_factory=dict)
+    wide_grid: int = 0  # of kernels that take all vertices, which have no use for clusters
+    share: int = 1024  # of the arcs within reach that a first pull looks at, in 1024ths
+
+    def grid_of(self, kernel: str) -> tuple[int, int]:
+        """Return how many blocks a kernel has, and each of its clusters."""
+        return (
+            (self.wide_grid, 1) if kernel in WIDE and self.wide_grid else (self.grid, self.cluster)
+        )
+
+    @property
+    def most_blocks(self) -> int:
+        """The most blocks that a kernel has."""
+        return max(self.grid, self.wide_grid)
+
+
+_chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakKeyDictionary()
+
+
+def choose_options(request: Request, kept: frozenset[str]) -> Options:
+    """Return what of a configuration shapes the code, with defaults for the graph."""
+    known = _chosen.setdefault(request.topology, {})
+    key = (asked_of(request), kept, request.arcs, _ordered(request), _may_search(request))
+    if key not in known:
+        known[key] = _choose_options(request, kept)
+    return known[key]
+
+
+def _ordered(request: Request) -> bool:
+    """Whether the program asks to be carried out in the order of priorities, and may be."""
+    return request.program.steps[0].priority is not None and bool(
+        request.options.get("ordering", True)
+    )
+
+
+def _choose_options(request: Request, kept: frozenset[str]) -> Options:
+    get = request.options.get
+    registries: Any = get("registries")
+    deterministic = bool(get("deterministic"))
+    shape = shape_of(request.topology)
+    sides = {}
+    for name in SIDES:
+        chosen = "vertex" if deterministic else of_side(get("schedule"), name)
+        format_ = registries.format(of_side(get("format"), name) or "csr")
+        if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
+            format_ = registries.format("csr")
+        usual = default_schedule(shape, name, ordered=_ordered(request))
+        joining = joining_schedule(shape, name) if format_.joins else ""
+        joined = bool(joining) and chosen in (None, joining)
+        suited = joining if joined else of_side(format_.schedule, name) or usual
+        schedule = registries.schedule(chosen or suited)
+        wanted = of_side(get("frontier_in"), name)
+        left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
+        kind = _input(schedule, format_, wanted, name)
+        sides[name] = Side(schedule, format_, kind, left, joined)
+    narrow = None if deterministic else _narrow(get("schedule"), sides["push"], registries)
+    if narrow is not None:  # both have one visitor
+        sides["push"] = replace(sides["push"], joined=False)
+    kinds = (*each_choice(get("frontier_in")), *each_choice(get("frontier_out")))
+    if "bytemap" in kinds:  # the maps of a run are of one kind
+        sides = {name: _by_bytes(side) for name, side in sides.items()}
+    return Options(
+        directions=directions_of(request),
+        narrow=narrow,
+        push=sides["push"],
+        pull=sides["pull"],
+        gather=sides["gather"],
+        rule=rule_of(request.options),
+        compaction="ballot" if deterministic else get("compaction") or "online",
+        # The list of the rows of a frontier has room for each row once.
+        dedup="exact" if deterministic or sides["push"].format.virtual else get("dedup") or "exact",
+        combine=get("combine") or "atomic",
+        deterministic=deterministic,
+        ordered=bool(get("ordering", True)),
+        buckets=get("ordering") == "buckets",
+        kept_old=kept,
+        arcs=request.arcs,
+        fuse=get("fuse") or "all",
+        lanes=1 if deterministic else common_lanes(shape),
+        lane_bytes=LANE_BYTES if get("lanes") is None else 1,
+        feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
+        large_blocks=int(get("block_size") or 0) > BLOCK,
+        long_rows=shape.largest > CHUNK,
+        deep=not deterministic and _may_search(request) and is_deep(request.topology),
+        vast=shape.vertices >= VAST,
+        reuses=wants_state(request, REUSES),
+        chosen_output=of_side(get("frontier_out"), "pull") is not None,
+        counted=is_recorded(request) or _may_narrow(get("width"), get("fuse")),
+    )
+
+
+def _may_narrow(width: str | None, fuse: str | None) -> bool:
+    """Whether one cluster may go on alone with a small frontier, as the configuration has it."""
+    return width != "grid" and (fuse or "all") in TO_THE_END
+
+
+def _may_search(request: Request) -> bool:
+    """Whether a program may take a superstep for each step of a path."""
+    program = request.program
+    return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+
+
+def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:
+    """Return how narrow frontiers are pushed, if not as wide ones are."""
+    name = of_side(chosen, NARROW)
+    if name in (None, push.schedule.name):
+        return None
+    schedule = registries.schedule(name)
+    kind = _input(schedule, push.format, push.frontier_in, "push")
+    return replace(push, schedule=schedule, frontier_in=kind, joined=False)
+
+
+def _by_bytes(side: Side) -> Side:
+    kinds = ["bytemap" if k == "bitmap" else k for k in (side.frontier_in, side.frontier_out)]
+    return replace(side, frontier_in=kinds[0], frontier_out=kinds[1])
+
+
+def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:
+    """Return the kind of frontier that a side starts from."""
+    listed = all(kind.expands for kind in format_.kinds if kind.virtual)
+    if side == "push":
+        chosen = wanted if wanted not in (None, "reverse_queue", "state") else "queue"
+        return chosen if chosen in schedule.inputs and (listed or chosen != "queue") else "bitmap"
+    if format_.virtual and wanted == "reverse_queue":  # it holds vertices
+        return "bitmap"
+    return wanted if wanted in ("bitmap", "bytemap", "reverse_queue") else "bitmap"
+
+
+@dataclass
+class _Areas:
+    """What a block of some size keeps in shared memory, one area after the other."""
+
+    block: int
+    bin_size: int  # entries
+    schedule_bytes: int
+    output_bytes: int
+    far_bytes: int
+    marker_bits: int
+    index_bytes: int
+
+    @property
+    def marker_at(self) -> int:
+        return self.schedule_bytes + self.output_bytes + self.far_bytes
+
+    @property
+    def nbytes(self) -> int:
+        marker_bytes = self.index_bytes << self.marker_bits if self.marker_bits else 0
+        return self.marker_at + marker_bytes
+
+
+def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
+    bin_size = int(request.options.get("bin_size") or 64) * block // 16
+    index_bytes = request.topology.index_dtype.itemsize
+    needs = [
+        side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
+    ]
+    if options.combine == "sort":
+        parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
+        needs += [parts * held[1] for held in rendered.held]
+    return _Areas(
+        block=block,
+        bin_size=bin_size,
+        schedule_bytes=max(_aligned(max(needs, default=0)), block // 32 * 8),
+        output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
+        far_bytes=_aligned(16 + bin_size * index_bytes),
+        marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
+        index_bytes=index_bytes,
+    )
+
+
+def launching(
+    request: Request, rendered: Rendered, options: Options, driver: Any, module: Any
+) -> Launching:
+    """Return how the kernels of a run are launched, from what they take."""
+    get = request.options.get
+    emulated = request.topology.device.kind == "emulated"
+    first = int(get("block_size") or (EMULATED_BLOCK if emulated else BLOCK))
+    # Large partials may leave no room for a usual block: what was not asked for gives way.
+    blocks = [first] if get("block_size") else [first >> k for k in range(first.bit_length() - 5)]
+    areas = [_areas(request, rendered, options, block) for block in blocks]
+    room = driver.limits.shared_bytes - STATIC_BYTES
+    area = next((area for area in areas if area.nbytes <= room), areas[-1])
+    block, bin_size, shared = area.block, area.bin_size, area.nbytes
+    if shared > room:
+        raise _too_little_shared(area, int(get("bin_size") or 64), driver.limits)
+    fuse = options.fuse
+    width = get("width") or "auto"
+    kernels = {name: module.kernel(name) for name in KERNELS[fuse]}
+    fused = fuse in TO_THE_END
+    small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
+    clusters = [driver.limits.clusters] if small else _clusters(width, rendered, driver.limits)
+    wide_grid = 0
+    if fuse == "width" and not small:
+        wide_grid = min(kernels.pop(name).blocks_at_once(block, shared, 1) for name in WIDE)
+    for cluster in clusters:
+        grid = min(kernel.blocks_at_once(block, shared, cluster) for kernel in kernels.values())
+        if grid:
+            break
+    grid = min(grid, cluster) if small else grid
+    alone = rendered.narrows and _may_narrow(width, fuse)
+    narrow = block * cluster if alone else 0
+    knobs = {
+        "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
+        "items": int(get("items_per_thread") or 8),
+        "warp_degree": int(get("warp_degree") or 32),
+        "block_degree": int(get("block_degree") or _block_degree(rendered)),
+        "grid_degree": int(get("grid_degree") or _grid_degree(rendered)),
+        "bin_size": bin_size,
+        "output_at": area.schedule_bytes,
+        "touched_at": area.schedule_bytes + area.output_bytes,
+        "marker_at": area.marker_at,
+        "marker_bits": area.marker_bits,
+        "narrow_size": narrow,
+        "narrow_edges": narrow * NARROW_ARCS,
+        "most_degree": shape_of(request.topology).largest,
+        "few": 1 << 20,
+        "many": 1 << 23,
+    }
+    degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
+    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
+    share = shape_of(request.topology).head_share
+    return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid, share)
+
+
+def _is_small(topology: Topology, block: int, limits: Any) -> bool:
+    """Whether every frontier of a graph is narrow, so that a cluster is all it ever needs."""
+    threads = block * limits.clusters
+    few = topology.num_vertices <= threads and topology.num_arcs <= threads * NARROW_ARCS
+    return few and bool(limits.small_grids)
+
+
+def _clusters(width: str, rendered: Rendered, limits: Any) -> list[int]:
+    """Return how many blocks a cluster may have, the best first."""
+    if width == "block" or width == "grid" or not rendered.narrows:
+        return [1]  # some multiprocessors would have no room for a cluster
+    if rendered.deep and limits.large_cluster:
+        return [limits.large_cluster, limits.clusters]
+    return [limits.clusters]
+
+
+def _block_degree(rendered: Rendered) -> int:
+    """Return the degree from which on a row is a block's: wide groups are few in a warp."""
+    return MARKED_DEGREE if rendered.marks else max(256, min(1024, 4096 // rendered.widest))
+
+
+def _grid_degree(rendered: Rendered) -> int:
+    """Return the degree from which on all blocks share a row (docs/design/lanes.md)."""
+    if rendered.widest == 1 and rendered.gathers_features:
+        return 4096
+    if rendered.widest == 1:
+        return 1 << 16
+    return 8192 if rendered.widest <= 4 else 4096
+
+
+def _marker_bits(request: Request, index_bytes: int) -> int:
+    """Return how large a table holds the longest row and is mostly empty, if memory allows it."""
+    needed = max(LEAST_MARKER_BITS, (4 * shape_of(request.topology).largest - 1).bit_length())
+    return min(needed, (MOST_MARKER_BYTES // index_bytes).bit_length() - 1)
+
+
+def _too_little_shared(area: _Areas, bin_size: int, limits: Any) -> ConfigError:
+    return ConfigError(
+        f"block_size={area.block} with bin_size={bin_size} needs {area.nbytes + STATIC_BYTES} "
+        f"bytes of shared memory a block, but {limits.name} has {limits.shared_bytes}. Make one of "
+        f"them smaller."
+    )
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGN) * ALIGN
+
+
+def _output_bytes(options: Options, bin_size: int, block: int, index_bytes: int) -> int:
+    """Return an upper bound for all outputs of a program (see output.cuh)."""
+    tables = max(1024, block // 32 * 64) if options.dedup in ("history", "warp") else 0
+    classes = CLASSES if options.classes else 1
+    bins = 16 * classes + _aligned((bin_size + classes) * index_bytes)
+    return bins + tables * index_bytes + block // 32 * 16

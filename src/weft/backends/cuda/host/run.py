@@ -1,0 +1,514 @@
+"""Runs requests on a GPU, or in its emulation: compiles, binds, launches, wraps up."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import to_host
+from weft.backends.cuda.codegen.edges import add_at_once, keep_senders
+from weft.backends.cuda.codegen.frontier_forms import takes_classes
+from weft.backends.cuda.codegen.machine import DeviceTraits, Options
+from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
+from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
+from weft.backends.cuda.codegen.text import c_type
+from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.host import workspace as workspaces
+from weft.backends.cuda.host.bind import STEADY, Binder, flat
+from weft.backends.cuda.host.control import AT, Control
+from weft.backends.cuda.host.options import Launching, choose_options, launching
+from weft.backends.limits import TimeLimit
+from weft.errors import FaultError
+from weft.ir.check.ranges import prove_vertices
+from weft.ir.ops import Program, identity_of
+from weft.ir.passes import run_passes
+from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.prepare import (
+    Preparation,
+    asked_of,
+    check_directions,
+    first_form,
+    is_recorded,
+    kept_old,
+    may_start_anywhere,
+    push_narrow,
+)
+from weft.plan.sweeps import Sweep, claim_field, plan_program
+from weft.topology.adjacency import fitting_dtype
+
+RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
+FAULTS = {
+    1: "an index was out of range",
+    2: "a weft.while_loop ran into its bound",
+    3: "a matrix was singular",
+    4: "a queue was too small",
+    5: "a matrix was not positive definite",
+}
+# That did not hold at the start.
+PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
+RECORDS = 1 << 13  # supersteps that a profile remembers
+MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
+ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
+IN_TURN = {  # kernels of which each goes on where the last one stopped
+    "direction": KERNELS["direction"] * ALTERNATIONS,
+    "width": ("run_wide", "run_anew", "run_few", "run_anew"),
+}
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A program made ready: its text, its module, and how it was rewritten."""
+
+    rendered: Rendered
+    program: Program
+    options: Options
+    sweeps: list[Sweep]
+    fired: list[str]
+    closed: frozenset[str] = frozenset()
+    modules: dict[int, Any] = field(default_factory=dict)
+
+    @functools.cached_property
+    def start_words(self) -> Any:
+        """What the accumulators start from, three times."""
+        words = np.zeros(self.rendered.accumulators, np.uint64)
+        for position, (reduction, dtype) in enumerate(self.rendered.identities):
+            value = np.array([identity_of(reduction, dtype)], dtype)
+            if dtype.itemsize < 4:
+                words[position : position + 1].view(np.int64)[0] = int(value[0])
+            else:
+                place = words[position : position + 1].view(np.uint8)
+                place[: dtype.itemsize] = value.view(np.uint8)
+        return np.tile(words, 3)
+
+    def module(self, driver: Any) -> Any:
+        """Return the compiled module for a driver."""
+        key = id(driver)
+        if key not in self.modules:
+            rendered = self.rendered
+            self.modules[key] = driver.compile(rendered.source, rendered.kernels, rendered.headers)
+        return self.modules[key]
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def prepare(request: Request) -> Preparation:
+    """Return a request's program, ready to be compiled or found."""
+    topology = request.topology
+    options = choose_options(request, kept_old(request))
+    arc_type = c_type(fitting_dtype(topology.num_arcs))
+    renumbered = topology.numbering is not None
+    shape = (topology.directed, topology.keep, renumbered, arc_type, options)
+
+    def make(program: Program, off: frozenset[str]) -> Compiled:
+        return _make(replace(request, program=program), options, arc_type, off)
+
+    preparation = Preparation(request, _compiled, shape, make)
+    if not may_start_anywhere(request, preparation.compiled()):
+        preparation.without("write_once")
+    return preparation
+
+
+def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+    """Return the compiled form of a request's program and its constants."""
+    preparation = prepare(request)
+    return preparation.compiled(), preparation.constants
+
+
+def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]) -> Compiled:
+    program, topology = request.program, request.topology
+    fired = run_passes(program, off)
+    closed = prove_vertices(program, closed="index_proofs" not in off)
+    arguments: dict[str, Any] = {
+        "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
+        "reuse": options.reuses,
+    }  # fmt: skip
+    planned, decided = plan_program(program, **arguments)
+    sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
+    push_narrow(sweeps, program, options.directions)
+    if request.options.get("combine") is None and must_sort(every, options):
+        options = replace(options, combine="sort")
+    decided += allow_sorted_pushes(every, options)
+    if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
+        options = replace(options, dedup="exact")
+        decided.append("exact_dedup")  # a vertex that is queued twice could be seen
+    for sweep in every:
+        check_directions(sweep, options.directions, request)
+    ordered = (
+        program.mode == "iterate"
+        and sweeps[0].relaxes
+        and sweeps[0].steps[0].priority is not None
+        and "push" in options.directions
+        and options.ordered
+        and not request.arcs
+    )
+    options = replace(options, ordered=ordered)
+    classes = "degree_classes" not in off and takes_classes(program, sweeps, options)
+    options = replace(options, classes=classes)
+    if program.wide and request.options.get("fuse") is None:
+        options = replace(options, fuse="width")
+    decided += ["degree_classes"] if options.classes else []
+    keep_senders(sweeps, options)
+    add_at_once(program, sweeps, options)
+    renumbered = topology.numbering is not None
+    traits = DeviceTraits(topology.directed, topology.keep, renumbered, arc_type)
+    rendered = render(program, planned, traits, options, closed)
+    made = [*fired, *decided, *(["ordering"] if ordered else [])]
+    made += ["index_proofs"] if closed else []
+    made = list(dict.fromkeys(made))
+    return Compiled(rendered, program, options, every, made, closed)
+
+
+def execute(request: Request) -> Outcome:
+    """Run a request to its end."""
+    device = request.topology.device
+    driver = request.options.get("driver") or driver_of(device.kind, device.index)
+    asked = asked_of(request)
+    compiled, constants = first_form(request, asked, prepare)
+    preparation: Preparation | None = None
+    workspace, idle = workspaces.take(request.topology, driver)
+    while True:
+        run = _Run(request, compiled, constants, workspace, asked)
+        refuted = run.drive()
+        if not refuted:
+            break
+        preparation = preparation or prepare(request)
+        compiled = preparation.without(refuted)
+    outcome = run.outcome()
+    idle.append(workspace)
+    return outcome
+
+
+class _Plan:
+    """What the runs of a compiled form have in common, as long as a workspace's buffers stay."""
+
+    def __init__(self, request: Request, compiled: Compiled, workspace: Any) -> None:
+        topology, driver = request.topology, workspace.driver
+        rendered, options = compiled.rendered, compiled.options
+        self.module = compiled.module(driver)
+        self.launching: Launching = launching(request, rendered, options, driver, self.module)
+        n = topology.num_vertices
+        places = self.launching.knobs["class_4"] if options.classes else n
+        kind = topology.index_dtype
+        self.control: Control = workspace.control(
+            len(request.scalars), rendered.accumulators, places, kind
+        )
+        self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
+        # Bindings to what every run brings anew.
+        self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
+        self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
+
+
+class _Run:
+    """One run of a program."""
+
+    def __init__(
+        self,
+        request: Request,
+        compiled: Compiled,
+        constants: list[Any],
+        workspace: Any,
+        asked: tuple[Any, ...],
+    ) -> None:
+        self.request, self.compiled, self.workspace = request, compiled, workspace
+        self.driver = workspace.driver
+        self.xp = self.driver.xp
+        self.n = request.topology.num_vertices
+        self.plan: _Plan = workspace.remembered(
+            (compiled, asked), _Plan, request, compiled, workspace
+        )
+        self.launching, self.control = self.plan.launching, self.plan.control
+        self.queues = self.plan.queues
+        self.binder = Binder(
+            request, compiled.rendered, compiled.options, workspace, constants, self.launching.knobs
+        )
+        self.saved = self.control.saved
+        self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+        self.limit: TimeLimit | None = request.options.get("limit")
+        self.launches = 0
+
+    def drive(self) -> str:
+        """Launch until the loop has ended; return the name of a proof that did not hold."""
+        self.stop[0] = 0
+        self._start()
+        arguments, given = self._arguments()
+        while True:
+            if self.limit is None:
+                self._launch(arguments, given)
+            else:
+                with self.limit.running():
+                    self._launch(arguments, given)
+            status = self.saved("status")
+            if status == TRAIL_FULL:
+                arguments, given = self._grow_trail()
+            elif status != RUNNING:
+                break
+        self.workspace.epoch = self.saved("epoch")
+        self.binder.put_back(self.saved("swapped"))
+        return self._check_fault()
+
+    def outcome(self) -> Outcome:
+        """Write back what lies elsewhere, and tell how the run ended."""
+        self.binder.unpack()
+        self._read_scalars()
+        self._tell_profile()
+        return self._outcome(self.saved("status"))
+
+    # -- starting
+
+    def _start(self) -> None:
+        """Write the loop, the scalars and the first frontier."""
+        request, topology = self.request, self.request.topology
+        workspace, control = self.workspace, self.control
+        if workspace.epoch > 2**31:
+            workspace.renew_stamps()
+        control.begin(self.compiled.start_words)
+        frontier = request.frontier
+        if request.arcs:
+            count = topology.num_arcs if frontier is None else len(frontier)
+            control.write(epoch=workspace.epoch, size=count, edges=count, dense=2)
+        elif frontier is None:
+            arcs = topology.num_arcs
+            control.write(epoch=workspace.epoch, size=self.n, dense=1, edges=arcs, explored=arcs)
+        else:
+            control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
+        control.write(share=self.launching.share)
+        delta = request.options.get("delta")
+        if delta is not None:
+            control.write(delta=float(delta))
+        for position, held in enumerate(request.scalars.values()):
+            control.stage_scalar(position, held)
+        control.upload(None if request.arcs else frontier)
+
+    def _arguments(self) -> tuple[Any, list[Any]]:
+        """Return the arguments of the kernels: packed those that are the same run after run."""
+        limit = 2**62 if self.request.max_iter is None else self.request.max_iter
+        if self.request.program.mode == "replay":
+            assert self.request.trail is not None
+            limit = len(self.request.trail)
+        ring_size = RECORDS if is_recorded(self.request) else 0
+        self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
+        given = [
+            flat(self.request.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
+            for b in self.plan.open
+        ]
+        key = (limit, ring_size, self.binder.trail_room, self.binder.trail_steps)
+        packed = self.plan.packed.get(key)
+        if packed is None:
+            if len(self.plan.packed) >= MOST_PACKED:
+                self.plan.packed.clear()
+            packed = self.plan.packed[key] = self._packed(limit, ring_size)
+        return packed, given
+
+    def _packed(self, limit: int, ring_size: int) -> Any:
+        """Return the arguments, made ready; those that runs bring are left open."""
+        compiled, workspace, how = self.compiled, self.workspace, self.launching
+        n, rendered = self.n, compiled.rendered
+        words = n if compiled.options.map_kind == "bytemap" else (n + 7) // 8
+        maps = [workspace.get(("map", k), (words + 3) // 4 + 1, np.uint32) for k in range(3)]
+        most = how.most_blocks
+        parts = self.control.parts
+        given = {
+            "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
+            "report": self.control.report_argument, "stop": self._stop,
+            "ring": self._ring, "ring_size": ring_size,
+            "queue_0": self.queues[0], "queue_1": self.queues[1],
+            "stamps": workspace.get("stamps", n, np.uint32),
+            "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
+            "counts": workspace.get("counts", most, np.uint64),
+            "partials": workspace.get("partials", 3 * rendered.accumulators * most, np.uint64),
+            "most_blocks": most, **how.knobs,
+            "trail_room": self.binder.trail_room, "trail_steps": self.binder.trail_steps,
+        }  # fmt: skip
+        fixed = [_typed(given[name], kind) for name, kind in rendered.fixed.items()]
+        return self.driver.pack([*fixed, *self.binder.steady()])
+
+    # -- running
+
+    def _launch(self, arguments: Any, given: list[Any]) -> None:
+        fuse = self.launching.fuse
+        if fuse == "all":
+            self.control.ended[0] = 0
+            self._start_all("run_all", arguments, given)
+            if self.request.follow is not None:
+                self.request.follow()
+            self._wait(self.control.ended)
+        elif fuse in IN_TURN:
+            while True:
+                for name in IN_TURN[fuse]:
+                    self._start_all(name, arguments, given)
+                self._wait()
+                if self.saved("status") != RUNNING:
+                    break
+        else:
+            self._start_one("run_turn", arguments, given, 1)
+            self._wait()
+            while self.saved("status") == RUNNING:
+                self._start_one("run_one", arguments, given, self.launching.grid)
+                self._start_one("run_turn", arguments, given, 1)
+                self._wait()
+
+    def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
+        """Start a kernel whose blocks meet."""
+        how = self.launching
+        grid, cluster = how.grid_of(name)
+        self.launches += 1
+        self.driver.launch(
+            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
+            shared_bytes=how.shared_bytes, cluster=cluster,
+            cooperative=grid > cluster,  # the blocks of a cluster run at once anyway
+        )  # fmt: skip
+
+    def _start_one(self, name: str, arguments: Any, given: list[Any], grid: int) -> None:
+        """Start a kernel that ends where its blocks would meet."""
+        how = self.launching
+        self.launches += 1
+        self.driver.launch(
+            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
+            shared_bytes=how.shared_bytes,
+        )  # fmt: skip
+
+    def _wait(self, ended: Any = None) -> None:
+        self.driver.wait(self.stop, self.limit, ended)
+        self.control.look()
+
+    def _check_fault(self) -> str:
+        """Raise what a kernel reported; return the proof that did not hold, if that is all."""
+        cause, number, vertex = self.control.fault()
+        if cause == 0:
+            return ""
+        if cause in PROOFS:
+            return PROOFS[cause]
+        function = self.request.program.all_steps()[number].name
+        if vertex >= 0:
+            (vertex,) = self.request.topology.user_vertices([vertex])
+        raise FaultError(
+            f"{FAULTS[cause]} in {function!r} at vertex {vertex}. Check what the function computes "
+            f"there; the state's contents are unspecified."
+        )
+
+    def _grow_trail(self) -> tuple[Any, list[Any]]:
+        binder = self.binder
+        held = binder._trail()[: self.saved("trail_size")].copy()
+        ends = binder._trail_ends()[: self.saved("step") + 1].copy()
+        binder.trail_room = 2 * binder.trail_room + self.n
+        binder.trail_steps *= 2
+        binder._trail()[: held.size] = held
+        binder._trail_ends()[: ends.size] = ends
+        loop = self.control.parts["loop"].view(np.int64)
+        loop[AT["status"]] = RUNNING
+        loop[AT["phase"]] = -1
+        binder.unpack()
+        binder.pairs.clear()
+        return self._arguments()
+
+    # -- ending
+
+    def _read_scalars(self) -> None:
+        held = self.request.scalars
+        if not held:
+            return
+        for position, array in enumerate(held.values()):
+            place = self.control.scalar_bytes(position)[: array.dtype.itemsize]
+            array[...] = place.view(array.dtype)
+
+    def _tell_profile(self) -> None:
+        report = self.request.options.get("report")
+        if report is None:
+            return
+        count = self.saved("records")
+        ring = to_host(self._ring)
+        dropped = max(0, count - RECORDS)
+        records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
+        began = ring[RECORDS * 6]
+        if dropped:  # when the oldest began is not known, but when the next one did is
+            began, records, dropped = records[0, 5], records[1:], dropped + 1
+        ends = records[:, 5]
+        spans = np.maximum(np.diff(ends, prepend=[began] * min(1, len(ends))), 0)
+        columns = {
+            "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
+            "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
+        }  # fmt: skip
+        from weft.backends.cuda.host.describe import run_facts
+
+        how, made = self.launching, self.compiled
+        facts = run_facts(
+            self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
+        )
+        report(columns, facts, dropped)
+
+    def _outcome(self, status: int) -> Outcome:
+        steps, size = self.saved("step"), self.saved("size")
+        frontier: Any = None
+        if self.saved("dense") == 2:  # arcs that no superstep has taken
+            frontier = self.request.frontier
+        elif not self.saved("dense") or size == 0:
+            frontier = self._frontier(size)
+        trail = []
+        if self.request.program.trail:
+            ends = to_host(self.binder._trail_ends())[: steps + 1]
+            all_ = self.binder._trail()
+            trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
+        # What was written back from elsewhere came after what followed the kernel.
+        followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
+        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail, followed)
+
+    def _frontier(self, size: int) -> Any:
+        """Return the last frontier; in order and without duplicates once somebody asks for it.
+
+        What it is made from is copied: the next run writes where it lies.
+        """
+        if size == 0:
+            return _nothing(self.driver, self.request.topology.index_dtype)
+        xp = self.xp
+        if self.saved("queued"):
+            listed = self.queues[self.saved("queue")][:size].copy()
+            return Deferred(lambda: xp.unique(listed))
+        if self.saved("classed"):
+            listed = self._listed_by_class()
+            return Deferred(lambda: xp.unique(listed))
+        if not self.saved("mapped"):
+            return self._told_by_state()
+        words = self.workspace.get(("map", self.saved("map") % 3), 1, np.uint32).copy()
+        n, kind = self.n, self.request.topology.index_dtype
+        by_bytes = self.compiled.options.map_kind == "bytemap"
+
+        def listed_by_map() -> Any:
+            if by_bytes:
+                mask = words.view(np.uint8)[:n] != 0
+            else:
+                bits = xp.unpackbits(words.view(np.uint8), bitorder="little")
+                mask = bits[:n].view(np.bool_)
+            return xp.flatnonzero(mask).astype(kind)
+
+        return Deferred(listed_by_map)
+
+    def _listed_by_class(self) -> Any:
+        """Return the last frontier where the queue lies by degree class."""
+        queue, knobs = self.queues[self.saved("queue")], self.launching.knobs
+        firsts = [0, *(knobs[f"class_{k}"] for k in (1, 2, 3))]
+        pieces = [queue[at : at + self.saved(f"class_{k}")] for k, at in enumerate(firsts)]
+        return self.xp.concatenate(pieces)
+
+    def _told_by_state(self) -> Any:
+        """Return the last frontier where a field tells who is in it."""
+        sweep = self.compiled.sweeps[0]
+        held = self.saved("origin") + sweep.rises * self.saved("step")
+        field = self.request.fields[claim_field(sweep.steps[0])]
+        return self.xp.flatnonzero(field == held).astype(self.request.topology.index_dtype)
+
+
+@functools.cache
+def _nothing(driver: Any, dtype: Any) -> Any:
+    """Return an array without elements."""
+    return driver.xp.zeros(0, dtype)
+
+
+def _typed(value: Any, kind: str) -> Any:
+    """Return a fixed argument as its C++ type."""
+    if kind.endswith("*"):
+        return value
+    return {"i64": np.int64, "u32": np.uint32}[kind](value)

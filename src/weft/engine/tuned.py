@@ -1,0 +1,113 @@
+"""What earlier tuning found for a graph, for runs that nobody gave a configuration.
+
+An ordinary run costs one look into a dictionary: whether a graph was tuned is found out once per
+graph and process, and a program's own key is computed only where it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import sys
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+from weft.arrays.device import Device, gpu_facts
+from weft.config import Config
+from weft.engine.fingerprint import fingerprint_of, sizes_of
+from weft.errors import ConfigError
+from weft.ir.check.key import keyed
+from weft.ir.ops import Program
+from weft.storage.cache_dir import tunings_path
+from weft.topology.topology import Topology
+
+changes = [0]  # how often the store was changed: what was decided by it holds no longer
+_winners: weakref.WeakKeyDictionary[Topology, dict[str, Config]] = weakref.WeakKeyDictionary()
+
+
+def remembered(topology: Topology, program: Program) -> Config | None:
+    """Return the configuration that tuning found for a program on a graph, or None."""
+    known = _winners.get(topology)
+    if known is None:
+        known = _winners[topology] = _look_up(topology)
+    if not known:
+        return None
+    return known.get(program_digest(program))
+
+
+def forget_remembered() -> None:
+    """Look into the store again, which has changed."""
+    changes[0] += 1
+    _winners.clear()
+    _tuned_sizes.cache_clear()
+
+
+def program_digest(program: Program) -> str:
+    """Return the name of a program in the store: that of its IR, whatever its constants are."""
+    found: str | None = program.findings.get("digest")
+    if found is None:
+        key, _ = keyed(program, lift=True)
+        found = hashlib.sha256(repr(key.parts).encode()).hexdigest()[:24]
+        program.findings["digest"] = found
+    return found
+
+
+def version() -> str:
+    """Return the version of weft."""
+    return str(getattr(sys.modules.get("weft"), "__version__", ""))
+
+
+@functools.cache
+def device_name(device: Device) -> str:
+    """Return what a device is called in the store: tunings are of one model."""
+    if device.kind == "cuda":
+        return gpu_facts(device.index).name
+    return f"{device.kind} {_processor()}"
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        model = text.partition("model name")[2].partition("\n")[0].strip(" \t:")
+    except OSError:
+        model = ""
+    return f"{model or platform.processor() or platform.machine()} × {os.cpu_count()}"
+
+
+def _look_up(topology: Topology) -> dict[str, Config]:
+    path = tunings_path()
+    if path is None or not path.exists() or sizes_of(topology) not in _tuned_sizes(path):
+        return {}
+    from weft.engine.tuning_store import Store
+
+    digest = fingerprint_of(topology).digest
+    found = Store(path).of_graph(digest, device_name(topology.device), version())
+    return {program: config for program, config in found.items() if _is_possible(config, topology)}
+
+
+def _is_possible(config: Config, topology: Topology) -> bool:
+    """Whether a winner can be used here: a format of one's own may not be known in each process."""
+    from weft.engine.run import check_names  # which stands above
+
+    try:
+        check_names(config, topology)
+    except ConfigError as error:
+        warnings.warn(
+            f"what tuning found for this graph is not used: {error} The default is used; "
+            "'weft tune --forget' removes what was found.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+@functools.cache
+def _tuned_sizes(path: Path) -> set[Any]:
+    from weft.engine.tuning_store import Store  # brings in SQLite, which most processes do not need
+
+    return Store(path).sizes()

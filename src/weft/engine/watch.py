@@ -1,0 +1,64 @@
+"""What a tuner asks of the runs inside a call: a limit on their time, and what they were."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+from weft.backends.limits import TimeLimit
+from weft.engine.tuned import program_digest
+from weft.ir.request import Request
+
+
+@dataclass
+class Watch:
+    """The runs inside a block.
+
+    Attributes
+    ----------
+    limit
+        How long they may take together.
+    keeping
+        Whether their requests are kept.
+    requests
+        The first request of every program, before it was rewritten, by the program's digest.
+    """
+
+    limit: TimeLimit = field(default_factory=TimeLimit)
+    keeping: bool = False
+    requests: dict[str, Request] = field(default_factory=dict)
+
+    def note(self, request: Request) -> None:
+        """Take note of a run that is about to begin."""
+        self.limit.check()
+        if not self.keeping:
+            return
+        digest = program_digest(request.program)
+        if digest not in self.requests:
+            program = copy.deepcopy(request.program)  # passes rewrite the one that runs
+            fields = request.fields
+            if request.topology.device.kind == "cpu":
+                # Proofs about the start look at the fields, which the run is about to change.
+                fields = {name: array.copy() for name, array in fields.items()}
+            self.requests[digest] = replace(request, program=program, fields=fields)
+
+
+_open: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)
+
+
+def active() -> Watch | None:
+    """Return the watch of the block that the caller is in, or None."""
+    return _open.get()
+
+
+@contextmanager
+def watching(watch: Watch) -> Iterator[Watch]:
+    """Watch the runs inside the block."""
+    token = _open.set(watch)
+    try:
+        yield watch
+    finally:
+        _open.reset(token)

@@ -1,0 +1,239 @@
+"""Lists of edges: checked once, sorted, merged where parallel, and made into a topology."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from weft.arrays.device import CPU, Device, as_array, is_device_array, module_of, move
+from weft.arrays.reduce import all_true
+from weft.errors import ConfigError, GraphError, unknown
+from weft.topology.adjacency import Adjacency, Array, fitting_dtype, index_dtype_for, sort_arcs
+from weft.topology.adjacency_gpu import reduce_runs
+from weft.topology.topology import KEEPS, Keep, Topology
+
+Duplicates: TypeAlias = Literal["keep", "first", "sum", "min", "max"]
+SelfLoops: TypeAlias = Literal["keep", "drop"]
+
+DUPLICATES: Final = ("keep", "first", "sum", "min", "max")
+SELF_LOOPS: Final = ("keep", "drop")
+MOST_VERTICES: Final = 1 << 48  # whose rows alone are 2 PiB
+
+
+def check_ends(
+    src: ArrayLike, dst: ArrayLike, num_vertices: int | None, device: Device = CPU
+) -> tuple[Array, Array, int]:
+    """Return the ends of the edges as integer arrays of a device, and the number of vertices.
+
+    Raises
+    ------
+    GraphError
+        If the arrays are not one-dimensional, integer, of one length and in range.
+    """
+    ends = check_pairs(src, dst, device)
+    largest = -1
+    for name, ids in zip(("src", "dst"), ends, strict=True):
+        if ids.size and (lowest := int(ids.min())) < 0:
+            raise GraphError(
+                f"{name}[{int(ids.argmin())}] = {lowest} is negative. "
+                "Expected vertex ids from 0 on; renumber the vertices, or pass labels=True to take "
+                "the ids as labels."
+            )
+        largest = max(largest, int(ids.max()) if ids.size else -1)
+    count = largest + 1 if num_vertices is None else check_count("num_vertices", num_vertices)
+    if max(count, largest) > MOST_VERTICES:
+        raise GraphError(
+            f"The graph would have {max(count, largest + 1)} vertices, one for every number up to "
+            f"the largest id. Expected at most {MOST_VERTICES}; pass labels=True to number the "
+            "ids that occur."
+        )
+    if largest >= count:
+        name, ids = ("src", ends[0]) if int(ends[0].max()) == largest else ("dst", ends[1])
+        raise GraphError(
+            f"{name}[{int(ids.argmax())}] = {largest} is out of range for "
+            f"num_vertices={count}. Expected ids below it; "
+            f"pass num_vertices={largest + 1} or more, or leave it out."
+        )
+    return *ends, count
+
+
+def check_pairs(src: ArrayLike, dst: ArrayLike, device: Device = CPU) -> tuple[Array, Array]:
+    """Return both ends as integer arrays of a device, of one length; does not look at the range."""
+    ends = move(_ids("src", src), device), move(_ids("dst", dst), device)
+    if ends[0].size != ends[1].size:
+        raise GraphError(
+            f"src and dst differ in length: got {ends[0].size} and {ends[1].size}. "
+            "Expected one entry of each per edge."
+        )
+    return ends
+
+
+def check_count(name: str, value: int) -> int:
+    """Return a number of things as an int; it must be an integer and not negative."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = -1
+    if count < 0 or isinstance(value, bool):
+        raise GraphError(f"{name}={value!r} is not a count. Expected an integer from 0 on.")
+    return count
+
+
+def check_weight(weight: ArrayLike, num_edges: int, device: Device = CPU) -> Array:
+    """Return the weights as an array of a device, of the dtype that they came in.
+
+    Raises
+    ------
+    GraphError
+        If there is not one integer, float32 or float64 per edge.
+    """
+    values = as_array(weight)
+    if values.ndim != 1 or values.size != num_edges:
+        raise GraphError(
+            f"weight has the shape {values.shape}. Expected ({num_edges},): one number per edge; "
+            f"for equal weights pass np.full({num_edges}, value)."
+        )
+    if values.dtype.kind == "b":
+        raise GraphError(
+            "weight has the dtype bool. Expected integers, float32 or float64; "
+            "use weight.astype(np.int8) if True means 1, or keep it as a column: g.edge['name']."
+        )
+    return native(values, "weight", device)
+
+
+def native(values: Array, what: str, device: Device = CPU) -> Array:
+    """Return values of a dtype that columns can have, contiguous on a device."""
+    dtype = values.dtype.newbyteorder("=")
+    if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.dtype(np.float16):
+        raise GraphError(
+            f"{what} has the dtype {values.dtype}. Expected bool, integers, float32 or float64; "
+            "convert it with .astype(...)."
+        )
+    if not is_device_array(values):
+        values = np.ascontiguousarray(values, dtype)
+    with device.current():
+        return device.xp.ascontiguousarray(move(values, device))
+
+
+def assemble(
+    src: Array,
+    dst: Array,
+    columns: Mapping[str, Array],
+    num_vertices: int,
+    *,
+    directed: bool,
+    duplicates: Duplicates,
+    self_loops: SelfLoops,
+    keep: Keep,
+    index_dtype: DTypeLike | None,
+    device: Device | None = None,
+) -> tuple[Topology, dict[str, Array]]:
+    """Build the topology of checked edges, and their columns in the order of edge ids.
+
+    All are built where the edges lie; `device` says where they run, if that differs. Of parallel
+    edges that are merged, `weight` is combined as `duplicates` says; every other column has the
+    value of the first one.
+    """
+    for name, value, known in (
+        ("duplicates", duplicates, DUPLICATES),
+        ("self_loops", self_loops, SELF_LOOPS),
+        ("keep", keep, KEEPS),
+    ):
+        if value not in known:
+            raise ConfigError(unknown(name, value, known))
+    dtype = index_dtype_for(num_vertices, index_dtype)
+    xp = module_of(src)
+    columns = dict(columns)
+    if self_loops == "drop" and not all_true(proper := src != dst):
+        src, dst = src[proper], dst[proper]
+        columns = {name: values[proper] for name, values in columns.items()}
+    if duplicates == "sum" and "weight" not in columns:
+        columns["weight"] = xp.ones(src.size, np.int64)
+    src, dst = src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
+    if not directed:
+        src, dst = xp.minimum(src, dst), xp.maximum(src, dst)
+    elif keep == "in":
+        src, dst = dst, src
+
+    # A single column of numbers travels with the edges; for more, their order does.
+    single = len(columns) == 1 and next(iter(columns.values())).ndim == 1
+    payload: Array | None = None
+    if single:
+        (payload,) = columns.values()
+    elif columns:
+        payload = xp.arange(src.size, dtype=fitting_dtype(src.size))
+    offsets, targets, moved = sort_arcs(src, dst, num_vertices, payload)
+    del src, dst, payload
+    if moved is not None:
+        columns = {k: moved if single else values[moved] for k, values in columns.items()}
+
+    if duplicates != "keep":
+        starts = _run_starts(offsets, targets)
+        if starts is not None:
+            columns = {
+                name: _combine(values, starts, duplicates if name == "weight" else "first")
+                for name, values in columns.items()
+            }
+            offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
+        del starts
+    adjacency = Adjacency(offsets, targets)
+    topology = Topology.from_sorted(adjacency, directed=directed, keep=keep, device=device)
+    return topology, columns
+
+
+def _ids(name: str, values: ArrayLike) -> Array:
+    """Return vertex ids as a one-dimensional array of integers, where they lie."""
+    ids = as_array(values)
+    if ids.ndim != 1:
+        raise GraphError(
+            f"{name} has {ids.ndim} dimensions. Expected a list or array of vertex ids with 1."
+        )
+    if ids.size == 0:
+        return module_of(ids).empty(0, np.int32)
+    if ids.dtype.kind not in "iu":
+        raise GraphError(
+            f"{name} has the dtype {ids.dtype}. Expected integers (vertex ids) or names; "
+            "convert it with .astype(np.int64), or pass labels=True to take the ids as labels."
+        )
+    return ids
+
+
+def _run_starts(offsets: Array, targets: Array) -> Array | None:
+    """Return the first slot of each run of equal (row, target); None if no run is longer than 1."""
+    xp = module_of(targets)
+    first = xp.ones(targets.size, np.bool_)
+    first[1:] = targets[1:] != targets[:-1]
+    row_starts = offsets[:-1]
+    first[row_starts[row_starts < targets.size]] = True
+    return None if all_true(first) else xp.flatnonzero(first)
+
+
+def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
+    """Return one value for each run that begins at `starts`; min and max ignore NaN."""
+    if how == "first":
+        return values[starts]
+    if how in ("min", "max"):
+        return _reduced(values, starts, "fmin" if how == "min" else "fmax")
+    with np.errstate(invalid="ignore", over="ignore"):
+        if values.dtype.kind in "iu":
+            rough = _reduced(values.astype(np.float64), starts, "add")
+            limits = np.iinfo(values.dtype)
+            if float(rough.min()) < limits.min or float(rough.max()) > limits.max:
+                furthest = float(rough[int(abs(rough).argmax())])
+                raise GraphError(
+                    f"The weights of parallel edges add up to {furthest:.0f}, "
+                    f"outside the range of {values.dtype}. Expected sums that fit; "
+                    "pass weights of a wider dtype."
+                )
+        return _reduced(values, starts, "add")
+
+
+def _reduced(values: Array, starts: Array, function: str) -> Array:
+    """Combine each run by the function of that name, in the dtype of the values."""
+    if is_device_array(values):
+        return reduce_runs(values, starts, getattr(module_of(values), function))
+    return getattr(np, function).reduceat(values, starts, dtype=values.dtype)

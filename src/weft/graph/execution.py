@@ -1,0 +1,471 @@
+"""The running side of a graph: state, frontiers, and the execution of programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.arrays.device import device_of, is_device_array, lies_on
+from weft.config import Config, check_config, each_choice
+from weft.engine.change_driven import hidden_state, take_results
+from weft.engine.frontier import Frontier, Trail, make_frontier
+from weft.engine.ready import find, is_watched, keep, kinds_of
+from weft.engine.reorder import sees_positions
+from weft.engine.run import Run, run_program, signature_of
+from weft.engine.state import Full, State, make_state
+from weft.engine.tuned import remembered
+from weft.errors import ConfigError, FieldError, GraphError
+from weft.formats import format as format_named
+from weft.ir.passes.delta import Delta, Refused, rewrite
+from weft.ir.trace.cache import kept_trace
+from weft.topology.orders import arranged, kept
+
+if TYPE_CHECKING:
+    from weft.graph.columns import EdgeColumns, VertexColumns
+    from weft.graph.version import History
+    from weft.ir.ops import Program
+    from weft.topology.topology import Topology
+
+Array = np.ndarray[Any, Any]
+
+
+# Of an `iterate` that is given nothing but functions, a state and a frontier.
+_PLAIN_ROLES: dict[str, Any] = {
+    "until": None, "refill": (), "next_threshold": None, "bounded": False, "trail": False,
+}  # fmt: skip
+
+
+class Running:
+    """The methods of a graph that hold state and run programs."""
+
+    _topology: Topology
+    _vertex: VertexColumns
+    _edge: EdgeColumns
+    _order: Array | None = None  # the vertices as they lie in memory, if not in their own order
+    _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
+    _history: History
+
+    def state(self, **fields: Any) -> State:
+        """Make the state that programs work on: one array per field, aligned with the vertices.
+
+        Parameters
+        ----------
+        **fields
+            Each a constant (`weft.full`), an array with one row per vertex, a function of v, or a
+            scalar (`weft.scalar`).
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.star(3)
+        >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
+        State(rank: float64, degree: int32, error=0.0)
+        """
+        n = self._topology.num_vertices
+        state = make_state(self._topology, fields, self._vertex.stored(), length=n, edges=False)
+        return state.belonging_to(self._history.version)
+
+    def edge_state(self, **fields: Any) -> State:
+        """Make edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
+
+        Pass it to `run` and `iterate` as ``edge_state=``. Arcs are numbered in the order of the
+        stored rows; an undirected edge has two.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.path(3)
+        >>> g.edge_state(msg=weft.full(1.0)).msg.shape
+        (4,)
+        """
+        count = self._topology.num_arcs
+        state = make_state(self._topology, fields, {}, length=count, edges=True)
+        return state.belonging_to(self._history.version)
+
+    def frontier(self, vertices: Any = None) -> Frontier:
+        """Make a frontier of vertices from ids or a mask; without an argument, of all."""
+        topology = self._topology
+        return make_frontier(
+            vertices,
+            topology.num_vertices,
+            topology.index_dtype,
+            arcs=False,
+            device=topology.device,
+        )
+
+    def edge_frontier(self, arcs: Any = None) -> Frontier:
+        """Make a frontier of arcs from their numbers or a mask; without an argument, of all."""
+        topology = self._topology
+        made_for = arcs.version if isinstance(arcs, Frontier) else None
+        if made_for is not None and not made_for.current:
+            raise GraphError(
+                f"the frontier holds arcs of version {made_for.number} of the graph, which was "
+                "changed since by g.update: arcs are numbered anew. Make another one with "
+                "g.edge_frontier(...)."
+            )
+        made = make_frontier(
+            arcs, topology.num_arcs, np.dtype(np.int64), arcs=True, device=topology.device
+        )
+        made.version = self._history.version if made_for is None else made_for
+        return made
+
+    def run(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Frontier:
+        """Run one superstep of a function, a fold or a list; return the vertices that changed.
+
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them. Those
+            of a list run one after another, each on the frontier that the one before it put out:
+            the vertices that it changed. With ``on="all"`` a function runs everywhere.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            Where to run it; at all vertices if not given.
+        edge_state
+            Made by `edge_state`, for functions that use fields of edges.
+        direction, config
+            As for `iterate`.
+
+        Examples
+        --------
+        >>> import weft
+        >>> @weft.edge(into="count", reduce=weft.sum)
+        ... def arrive(u, v, e):
+        ...     return 1
+        >>> g = weft.Graph.from_edges([0, 1, 1], [2, 2, 0])
+        >>> state = g.state(count=weft.full(0))
+        >>> g.run(arrive, state).tolist()
+        [0, 2]
+        >>> state.count
+        array([1, 0, 2])
+        """
+        program = kept_trace(functions, self._signature(state, edge_state), "run")
+        outcome = self._execute(program, state, edge_state, frontier, direction, config)
+        return self._frontier_of(outcome.frontier)
+
+    def iterate(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        until: Callable[..., Any] | None = None,
+        max_iter: int | None = None,
+        refill: Any = (),
+        trail: bool = False,
+        next_threshold: Callable[..., Any] | None = None,
+        change_driven: bool | str | None = None,
+        tolerance: float = 0.0,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Run:
+        """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
+
+        The whole loop runs inside the backend.
+
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them, each of
+            which gets the frontier that the one before it put out, as in `run`.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            The first frontier; all vertices if not given.
+        edge_state
+            Made by `edge_state`, for functions that use fields of edges.
+        until
+            A condition on scalars of the state, tested after each superstep.
+        max_iter
+            The largest number of supersteps.
+        refill
+            Steps to run over all vertices when the frontier is empty; those where the last one
+            returns true are the new frontier. The loop ends when there are none.
+        trail
+            Keep the frontiers of all supersteps, for `replay`.
+        next_threshold
+            ``next_threshold(old, stats)`` gives the next threshold of a step with a priority.
+        change_driven
+            Short for ``Config(change_driven=...)``: keep what a vertex function gathers, and send
+            the differences of what changed alone. ``True`` raises where that is not possible,
+            ``"auto"`` then runs as usual. Messages must be finite: what was added as infinity
+            cannot be taken out again.
+        tolerance
+            What a run that is driven by changes may leave undone: at the end another full step
+            would move no feature by more than twice as much. Others are told of what moves
+            further than that.
+        direction
+            "push", "pull" or "auto"; short for ``Config(direction=...)``.
+        config
+            How to run it.
+
+        Returns
+        -------
+        Run
+            Supersteps done, whether they came to rest, the last frontier, the scalars.
+
+        Examples
+        --------
+        Differences of sums are exact for whole numbers, so the results are the same:
+
+        >>> import weft
+        >>> @weft.vertex
+        ... def count(v):
+        ...     v.paths = v.own + v.gather(lambda u, e: u.paths, weft.sum)
+        >>> g = weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3])
+        >>> state = g.state(own=[1, 0, 0, 0], paths=weft.full(0))
+        >>> g.iterate(count, state, change_driven=True).steps
+        4
+        >>> state.paths
+        array([1, 1, 1, 2])
+        """
+        if max_iter is not None and (not isinstance(max_iter, int | np.integer) or max_iter < 0):
+            raise ConfigError(f"max_iter={max_iter!r} must be an integer from 0 on, or None.")
+        signature = self._signature(state, edge_state)
+
+        roles = {"until": until, "refill": refill, "next_threshold": next_threshold,
+                 "bounded": max_iter is not None, "trail": trail}  # fmt: skip
+        most = None if max_iter is None else int(max_iter)
+        wanted = check_config(config).change_driven if change_driven is None else change_driven
+        program, held = kept_trace(functions, signature, "iterate", **roles), state
+        delta = None
+        if wanted is not False or tolerance != 0:
+            delta = self._delta(program, wanted, tolerance, frontier, most)
+        if delta is not None:
+            program, held = delta.program, hidden_state(delta, state, self._topology)
+        outcome = self._execute(
+            program, held, edge_state, frontier, direction, config, max_iter=most
+        )
+        if delta is not None and outcome.converged:
+            take_results(delta, held, self._topology)
+        scalars = {name: array[0] for name, array in state.scalars.items()}
+        last = self._frontier_of(outcome.frontier)
+        if outcome.steps == 0 and isinstance(frontier, Frontier):
+            last = frontier  # perhaps one of arcs
+        return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
+
+    def _iterate_from(
+        self, functions: Any, source: int, config: Config | None, **fields: Full
+    ) -> State:
+        """Make a state and iterate from one vertex: `state`, then `iterate`, for algorithms.
+
+        What does not hang on the values is found in the first call and kept. `functions` must be
+        the same object in every call, and read nothing from outside that may change.
+        """
+        version = self._history.version
+        kinds = kinds_of(self._topology, fields, self._edge.stored(), self._vertex.stored())
+        ready = find(version, functions, config, kinds)
+        held = None if ready is None else ready.held()
+        if ready is not None and ready.options is not None and held and not is_watched():
+            return ready.run(held, fields, self._edge, source).belonging_to(version)
+        state = self.state(**fields)
+        self.iterate(functions, state, [source], config=config)
+        if ready is None:
+            program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
+            checked = self._config_of(program, config)
+            held = self._held_for(program, checked)
+            keep(version, functions, config, checked, program, held, fields, kinds)
+        return state
+
+    def _config_of(self, program: Program, config: Config | None) -> Config:
+        """Return the configuration of a run: the given one, what tuning found, or the default."""
+        found = remembered(self._topology, program) if config is None else None
+        return found or check_config(config)
+
+    def _delta(
+        self,
+        program: Program,
+        wanted: bool | str,
+        tolerance: float,
+        frontier: Any,
+        most: int | None,
+    ) -> Delta | None:
+        """Return the program as it is driven by changes, if that is wanted and possible."""
+        if wanted is not True and wanted not in (False, "auto"):
+            replace(check_config(None), change_driven=wanted)  # tells what is wrong with it
+        if not isinstance(tolerance, float | int) or not tolerance >= 0:
+            raise ConfigError(f"tolerance={tolerance!r} is not possible. Expected 0 or more.")
+        if not wanted:
+            if tolerance:
+                raise ConfigError(
+                    f"tolerance={tolerance!r} is about runs that are driven by changes. Pass "
+                    "change_driven=True or 'auto' with it."
+                )
+            return None
+        if most == 0 or self._topology.num_vertices == 0:
+            return None
+        try:
+            if not self.frontier(frontier).is_all:
+                raise Refused("the first frontier is not that of all vertices")
+            return _rewritten(program, float(tolerance))
+        except Refused as reason:
+            if wanted == "auto":
+                return None
+            raise ConfigError(
+                f"change_driven=True is not possible: {reason}. Expected one vertex function that "
+                "gathers sums or products over in-edges; 'auto' runs others as usual."
+            ) from None
+
+    def replay(
+        self,
+        functions: Any,
+        state: State,
+        trail: list[Array],
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> None:
+        """Run the steps over the frontiers of a trail, last to first."""
+        program = kept_trace(functions, self._signature(state, edge_state), "replay")
+        is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
+        checked = [
+            part if is_device_array(part) and is_own(part) else self._replayed(part)
+            for part in trail
+        ]
+        self._execute(program, state, edge_state, None, direction, config, trail=checked)
+
+    def _replayed(self, members: Any) -> Array:
+        """Return one frontier of a trail; those that `iterate` kept are sorted already."""
+        if not self._topology.device.on_host or is_device_array(members):
+            return self.frontier(members).items
+        array = np.asarray(members)
+        rising = array.ndim == 1 and array.dtype.kind == "i" and np.all(array[1:] > array[:-1])
+        if rising and (not array.size or 0 <= array[0] <= array[-1] < self._topology.num_vertices):
+            return array
+        return self.frontier(members).items
+
+    def _signature(self, state: State, edge_state: State | None) -> Any:
+        if not isinstance(state, State):
+            raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
+        self._check_state(state, self._topology.num_vertices, "state")
+        if edge_state is not None:
+            self._check_state(edge_state, self._topology.num_arcs, "edge_state")
+        return signature_of(
+            self._topology, state, edge_state, self._vertex.stored(), self._edge.stored()
+        )
+
+    def _check_state(self, state: State, length: int, maker: str) -> None:
+        """Raise unless the fields of a state fit this graph; what it made itself lies right."""
+        state.check_current(maker)
+        made_here = state.is_of(self._history.version)
+        for name, array in state.fields.items():
+            if len(array) != length:
+                raise FieldError(
+                    f"field {name!r} has {len(array)} rows, but this graph needs {length}. "
+                    f"Make the state with g.{maker}(...) of the graph that runs the program."
+                )
+            if not made_here:
+                self._check_place(name, array, maker)
+        if not made_here:
+            for name, array in state.parameters.items():
+                self._check_place(name, array, maker)
+
+    def _check_place(self, name: str, array: Array, maker: str) -> None:
+        here = self._topology.device
+        if not lies_on(array, here):
+            raise FieldError(
+                f"field {name!r} lies on {str(device_of(array))!r}, but this graph is on "
+                f"{str(here)!r}. "
+                f"Make the state with g.{maker}(...) of the graph that runs the program."
+            )
+
+    def _execute(
+        self,
+        program: Any,
+        state: State,
+        edge_state: State | None,
+        frontier: Any,
+        direction: str | None,
+        config: Config | None,
+        **more: Any,
+    ) -> Any:
+        checked = self._config_of(program, config)
+        if direction is not None:
+            checked = replace(checked, direction=direction)
+        arcs = isinstance(frontier, Frontier) and frontier.arcs
+        frontier = self.edge_frontier(frontier) if arcs else self.frontier(frontier)
+        return run_program(
+            program,
+            self._held_for(program, checked),
+            state,
+            edge_state,
+            self._vertex.stored(),
+            self._edge,
+            frontier,
+            checked,
+            **more,
+        )
+
+    def _held_for(self, program: Any, config: Config) -> Topology:
+        """Return the topology that a program runs over: the user's, or one in another order.
+
+        A program that asks for positions within rows, and one that is to give the same bits every
+        time, run in the user's order: that is what its result is defined by.
+        """
+        topology, wanted = self._topology, config.reorder
+        own = self._order if wanted is None else None
+        if wanted is None and own is None and config.format is not None:
+            wanted = order_wanted(config)
+        if (wanted in (None, "none") and own is None) or topology.num_vertices == 0:
+            return topology
+        if config.deterministic or sees_positions(program):
+            return topology
+        return self._arranged() if wanted is None else arranged(topology, wanted)
+
+    def _arranged(self) -> Topology:
+        """Return the topology in the graph's own order, made when first asked for."""
+        held = self._arrangement
+        if held is None or held[0] is not self._topology:
+            assert self._order is not None
+            held = self._arrangement = self._topology, self._topology.arranged(self._order)
+        return held[1]
+
+    def _arranged_bytes(self) -> int:
+        """Return the bytes of orders and of topologies in them, their scratch memory included."""
+        held, latest = kept(self._topology)
+        own = None if self._arrangement is None else self._arrangement[1]
+        arranged = {topology for topology in (latest, own) if topology is not None}
+        return held + sum(t.memory_bytes + scratch_bytes(t) for t in arranged)
+
+    def _frontier_of(self, items: Array | None) -> Frontier:
+        device = self._topology.device
+        in_order = device.kind == "cpu"
+        return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
+
+
+def _rewritten(program: Program, tolerance: float) -> Delta:
+    """Return the program as it is driven by changes, made once."""
+    found = program.findings.setdefault("driven", {})
+    if tolerance not in found:
+        found[tolerance] = rewrite(program, tolerance)
+    made: Delta = found[tolerance]
+    return made
+
+
+def order_wanted(config: Config) -> str | None:
+    """Return the order of vertices that the chosen format is made for, if it is made for one."""
+    names = [name for name in each_choice(config.format) if name is not None]
+    return next((order for order in (format_named(name).order for name in names) if order), None)
+
+
+def scratch_bytes(topology: Topology) -> int:
+    """Return the bytes that finished runs keep for the next ones on a topology."""
+    backend = "cpu" if topology.device.kind == "cpu" else "cuda"
+    workspace = sys.modules.get(f"weft.backends.{backend}.host.workspace")
+    return workspace.held_bytes(topology) if workspace is not None else 0

@@ -1,0 +1,1 @@
+"""Conversion between graphs and other libraries: SciPy, NetworkX, tables, tensors."""

@@ -1,0 +1,145 @@
+"""Graphs of NetworkX: nodes as vertices, attributes as columns, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import to_host
+from weft.arrays.reduce import any_true
+from weft.errors import GraphError
+from weft.graph.build import native
+from weft.graph.columns import Columns, EdgeColumns, VertexColumns
+from weft.graph.interop.tables import optional
+from weft.graph.labels import Labels, label_array, numbered_from_zero
+from weft.topology.adjacency import Array
+
+
+def read_network(
+    network: Any,
+    weight: str | None,
+    vertex: Iterable[str] | None,
+    edge: Iterable[str] | None,
+) -> tuple[tuple[Array, Array, int, Labels | None], dict[str, Array], dict[str, Array]]:
+    """Return the edges of a network as `number_ends` does, its vertex and its edge columns."""
+    optional("networkx", "networkx", "Graphs of NetworkX")
+    for method in ("is_directed", "nodes", "edges", "number_of_nodes"):
+        if not hasattr(network, method):
+            raise GraphError(
+                f"A {type(network).__name__} is not a graph of NetworkX. Expected a networkx.Graph "
+                "or DiGraph, or a multigraph."
+            )
+    nodes = list(network.nodes)
+    place = {node: number for number, node in enumerate(nodes)}
+    links = list(network.edges(data=True))
+    src = np.fromiter((place[u] for u, _, _ in links), np.int64, len(links))
+    dst = np.fromiter((place[v] for _, v, _ in links), np.int64, len(links))
+    columns = _columns([data for _, _, data in links], edge, weight, EdgeColumns, "edge_columns")
+    attributes = [data for _, data in network.nodes(data=True)]
+    vertices = _columns(attributes, vertex, None, VertexColumns, "vertex_columns")
+
+    ids = label_array(nodes)
+    if not numbered_from_zero(ids) or not all(type(node) is not bool for node in nodes):
+        return (src, dst, len(nodes), Labels(ids)), vertices, columns
+    ids = ids.astype(np.int64)
+    order = np.argsort(ids)
+    vertices = {name: values[order] for name, values in vertices.items()}
+    return (ids[src], ids[dst], len(nodes), None), vertices, columns
+
+
+def write_network(g: Any, multigraph: bool | None) -> Any:
+    """Return a graph of NetworkX with the vertices, edges and columns of a graph of weft."""
+    networkx = optional("networkx", "networkx", "Graphs of NetworkX")
+    src, dst, _ = g.to_edges(labels=True)
+    if multigraph is None:
+        ends = g.to_edges()
+        multigraph = _has_parallel(to_host(ends.src), to_host(ends.dst), g.num_vertices)
+    name = f"{'Multi' if multigraph else ''}{'Di' if g.directed else ''}Graph"
+    network = getattr(networkx, name)()
+    nodes = range(g.num_vertices) if g.labels is None else g.labels.tolist()
+    network.add_nodes_from(zip(nodes, _attributes(g.vertex, g.num_vertices), strict=True))
+    attributes = _attributes(g.edge, g.num_edges)
+    network.add_edges_from(
+        zip(to_host(src).tolist(), to_host(dst).tolist(), attributes, strict=True)
+    )
+    return network
+
+
+def _columns(
+    items: Sequence[dict[str, Any]],
+    wanted: Iterable[str] | None,
+    weight: str | None,
+    kind: type[Columns],
+    option: str,
+) -> dict[str, Array]:
+    """Return the attributes that are numbers as columns, `weight` under that name.
+
+    An item without a weight has the weight 1, as in NetworkX; other attributes that it lacks are
+    NaN.
+    """
+    columns: dict[str, Array] = {}
+    if weight is not None and any(weight in item for item in items):
+        values = _numbers([item.get(weight, 1) for item in items])
+        if values is None or values.ndim != 1 or values.dtype.kind == "b":
+            raise GraphError(
+                f"weight={weight!r}: the attribute is not a number on every edge. Expected "
+                "integers or floats; pass weight=None, or the name of another attribute."
+            )
+        columns["weight"] = values
+    asked = wanted is not None
+    given = [wanted] if isinstance(wanted, str) else wanted
+    names = dict.fromkeys(given if given is not None else (k for item in items for k in item))
+    for name in names:
+        if name == weight or (not asked and (name == "weight" or not kind.can_name(name))):
+            continue
+        values = _attribute(items, name)
+        if asked:
+            kind.check_name(name)
+            if values is None:
+                raise GraphError(
+                    f"{option}: the attribute {name!r} is not a number everywhere. Expected bool, "
+                    "integers or floats; convert it first, or leave it out."
+                )
+        if values is not None:
+            columns[name] = values
+    return columns
+
+
+def _attribute(items: Sequence[dict[str, Any]], name: str) -> Array | None:
+    there = [item[name] for item in items if name in item]
+    if len(there) == len(items):
+        return _numbers(there)
+    values = _numbers(there) if there else None
+    if values is None or values.ndim != 1:
+        return None
+    column = np.full(len(items), np.nan)
+    column[[name in item for item in items]] = values
+    return column
+
+
+def _numbers(values: list[Any]) -> Array | None:
+    """Return values as an array that a column can hold, or None."""
+    if not values:
+        return np.zeros(0)
+    try:
+        array = np.asarray(values)
+        return native(array, "") if array.ndim <= 3 else None
+    except (GraphError, ValueError, TypeError, OverflowError):
+        return None
+
+
+def _attributes(columns: Columns, count: int) -> Iterable[dict[str, Any]]:
+    """Return one dictionary of attributes per item."""
+    names = list(columns)
+    if not names:
+        return ({} for _ in repeat(None, count))
+    lists = [to_host(columns[name]).tolist() for name in names]
+    return (dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True))
+
+
+def _has_parallel(src: Array, dst: Array, num_vertices: int) -> bool:
+    pairs = np.sort(src.astype(np.int64) * num_vertices + dst)
+    return any_true(pairs[1:] == pairs[:-1])

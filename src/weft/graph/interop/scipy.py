@@ -1,0 +1,107 @@
+"""Between sparse matrices of SciPy and graphs: entry (i, j) is the edge i -> j."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import to_host
+from weft.errors import GraphError
+from weft.graph.build import Duplicates, assemble
+from weft.topology.adjacency import Array
+from weft.topology.topology import Topology
+
+
+def matrix_entries(matrix: Any) -> tuple[Array, Array, Array, int]:
+    """Return row, column and value of every stored entry of a sparse matrix, and its order.
+
+    Raises
+    ------
+    GraphError
+        If it is not a square sparse matrix or array of SciPy.
+    """
+    from scipy.sparse import issparse
+
+    if not issparse(matrix):
+        raise GraphError(
+            f"A {type(matrix).__name__} is not a sparse matrix. Expected one of scipy.sparse; "
+            "wrap a dense one: scipy.sparse.csr_array(matrix)."
+        )
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(
+            f"The matrix has the shape {matrix.shape}. Expected a square one: row i and column i "
+            "are both vertex i. For a bipartite graph number the columns after the rows."
+        )
+    entries = matrix.tocoo()
+    return entries.row, entries.col, entries.data, int(matrix.shape[0])
+
+
+def upper_triangle(
+    row: Array, column: Array, weight: Array | None, num_vertices: int, duplicates: Duplicates
+) -> tuple[Array, Array, Array | None]:
+    """Return the entries of a symmetric matrix on and above the diagonal.
+
+    Raises
+    ------
+    GraphError
+        If an entry lacks its counterpart or differs from it; the message names one.
+    """
+    wrong = "The matrix is not symmetric, but directed=False expects it: "
+    topology, columns = assemble(
+        row,
+        column,
+        {} if weight is None else {"weight": weight},
+        num_vertices,
+        directed=True,
+        duplicates=duplicates,
+        self_loops="keep",
+        keep="both",
+        index_dtype=None,
+    )
+    unpaired = topology.unpaired_arc()
+    if unpaired is not None:
+        u, v = unpaired
+        raise GraphError(
+            f"{wrong}entry ({u}, {v}) has no counterpart at ({v}, {u}). "
+            "Pass directed=True, or store both."
+        )
+    src, dst = topology.endpoints()
+    upper = src <= dst
+    if weight is None:
+        return src[upper], dst[upper], None
+    values = columns["weight"]
+    mirrored = values[topology.reverse_arcs()]
+    # A NaN differs from itself, and two of them are equal here.
+    differs = (values != mirrored) & ((values == values) | (mirrored == mirrored))
+    if differs.any():
+        arc = int(np.argmax(differs))
+        u, v = int(src[arc]), int(dst[arc])
+        raise GraphError(
+            f"{wrong}entry ({u}, {v}) is {values[arc]}, entry ({v}, {u}) is {mirrored[arc]}. "
+            "Pass directed=True, or make them equal."
+        )
+    return src[upper], dst[upper], values[upper]
+
+
+def adjacency_matrix(topology: Topology, weight: Array | None) -> Any:
+    """Return a `csr_array` in host memory: the arcs with the weights of their edges, or 1.0."""
+    from scipy.sparse import csc_array, csr_array
+
+    direction = topology.primary_direction
+    adjacency = topology.adjacency(direction)
+    if weight is None:
+        data = np.ones(topology.num_arcs)
+    else:
+        data = _host_copy(topology.slot_values(weight, direction))
+    parts = (data, _host_copy(adjacency.targets), _host_copy(adjacency.offsets))
+    shape = (topology.num_vertices, topology.num_vertices)
+    if direction == "out":
+        return csr_array(parts, shape=shape)
+    return csc_array(parts, shape=shape).tocsr()
+
+
+def _host_copy(array: Array) -> Array:
+    """Return a NumPy array that shares nothing with the graph."""
+    host = to_host(array)
+    return host.copy() if host is array else host

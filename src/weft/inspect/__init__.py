@@ -1,0 +1,1 @@
+"""What a program, a graph or a machine is made of: explain, memory estimates, doctor."""

@@ -1,0 +1,1 @@
+"""Checks and facts of the IR: verification, keys, ranges, printed form."""

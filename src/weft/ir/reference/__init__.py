@@ -1,0 +1,1 @@
+"""The reference interpreter: the definition of what a program means."""

@@ -1,0 +1,1 @@
+"""Tracing: user functions are called with proxies and become typed IR."""

@@ -1,0 +1,297 @@
+"""Appends typed instructions to the block being traced."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from weft.errors import TraceError
+from weft.ir import ops, types
+from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Shape, Signature, Value
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_local = threading.local()
+
+
+def user_line() -> str:
+    """Return "file:line: text" of the user's own line, for error messages.
+
+    It is the innermost frame outside weft. Where the function being traced has returned already,
+    so that it is what it returned that is wrong, it is the function's last line.
+    """
+    import linecache
+
+    frame: FrameType | None = sys._getframe(1)
+    code = getattr(getattr(_local, "builder", None), "code", None)
+    inner: FrameType | None = None
+    while frame is not None:
+        if inner is None and not frame.f_code.co_filename.startswith(_PACKAGE):
+            inner = frame
+        if frame.f_code is code:
+            code = None
+        frame = frame.f_back
+    if code is not None:
+        name, line = code.co_filename, max(row for *_, row in code.co_lines() if row)
+    elif inner is not None:
+        name, line = inner.f_code.co_filename, inner.f_lineno
+    else:
+        return ""
+    text = linecache.getline(name, line).strip()
+    return f"{os.path.basename(name)}:{line}" + (f": {text}" if text else "")
+
+
+def fail(message: str) -> TraceError:
+    """Return a TraceError that ends with the user's own line."""
+    where = user_line()
+    return TraceError(f"{message}\n  at {where}" if where else message)
+
+
+def current() -> Builder:
+    """Return the builder of the function being traced in this thread."""
+    builder = getattr(_local, "builder", None)
+    if builder is None:
+        raise fail(
+            "this operation belongs inside a traced function (weft.edge, weft.vertex, v.gather), "
+            "but none is being traced. Call it there, or use NumPy on plain arrays."
+        )
+    return builder
+
+
+class Builder:
+    """The instructions of one traced function, with what it may name.
+
+    Used as a context manager: within it, expressions of this thread append to its blocks.
+    """
+
+    def __init__(self, signature: Signature, function: str) -> None:
+        self.signature = signature
+        self.function = function
+        self.fields = {name: (dtype, shape) for name, dtype, shape in signature.fields}
+        self.columns = {name: (dtype, shape) for name, dtype, shape in signature.columns}
+        self.edge_fields = {name: (dtype, shape) for name, dtype, shape in signature.edge_fields}
+        self.scalars = dict(signature.scalars)
+        self.parameters = {name: (dtype, shape) for name, dtype, shape in signature.parameters}
+        self.blocks: list[Block] = [Block()]
+        self.own: dict[str, Value] = {}  # own fields assigned so far, by program order
+        self.own_edge: dict[str, Value] = {}
+        self.live: set[str] = set()
+        self.kind = "vertex"
+        self.code: CodeType | None = None  # of the function being traced
+        self.effects = True  # whether it may write, reduce or gather
+
+    def __enter__(self) -> Builder:
+        self._outer = getattr(_local, "builder", None)
+        _local.builder = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _local.builder = self._outer
+
+    @property
+    def nested(self) -> bool:
+        """Whether the code being traced is inside a loop, a gather or the like."""
+        return len(self.blocks) > 1
+
+    def emit(
+        self,
+        op: str,
+        args: tuple[Value, ...] = (),
+        attr: Any = None,
+        dtype: np.dtype[Any] = BOOL,
+        shape: Shape = (),
+        weak: bool = False,
+        blocks: tuple[Block, ...] = (),
+        results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
+    ) -> Value:
+        """Append one instruction to the innermost block."""
+        if op in ops.EFFECT and not self.effects:
+            raise fail(
+                f"{self.function} only looks at the state, but this would change it. Move the "
+                f"change into the edge or vertex function."
+            )
+        value = Value(op, args, attr, dtype, shape, weak, blocks, results)
+        self.blocks[-1].body.append(value)
+        return value
+
+    # -- constants and casts
+
+    def const(self, value: Any) -> Value:
+        """Return a constant from a Python or NumPy number, or a small array of them."""
+        if isinstance(value, bool | np.bool_):
+            return self.emit("const", attr=bool(value), dtype=BOOL)
+        if isinstance(value, int):
+            if not -(2**63) <= value < 2**64:
+                raise fail(f"the constant {value} does not fit 64 bits.")
+            dtype = INT64 if value < 2**63 else ops.UINT64
+            return self.emit("const", attr=value, dtype=dtype, weak=dtype == INT64)
+        if isinstance(value, float):
+            return self.emit("const", attr=value, dtype=FLOAT64, weak=True)
+        if isinstance(value, np.generic):
+            return self.emit("const", attr=value.item(), dtype=self.dtype(value.dtype, "a number"))
+        if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2:
+            parts = [self.const(part) for part in value]
+            return self.stack(parts)
+        proxy = " Use one of its fields, or its id." if hasattr(value, "_refuse") else ""
+        raise fail(
+            f"a value of type {type(value).__name__} cannot be used in a traced function. "
+            f"Expected a number, a small array of numbers, or an expression of u, v and e.{proxy}"
+        )
+
+    def dtype(self, dtype: Any, what: str) -> np.dtype[Any]:
+        """Return a dtype that a user named, also the dtype of ids; others are told at his line."""
+        if dtype is types.vertex_id:
+            return self.signature.index_dtype
+        try:
+            return types.check_dtype(dtype, what)
+        except TraceError as error:
+            raise fail(str(error)) from None
+
+    def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        """Return the value in another dtype; a weak constant is made anew."""
+        if value.dtype == dtype and not value.weak:
+            return value
+        if value.op == "const" and value.weak:
+            if not types.const_in_range(value.attr, dtype):
+                raise fail(
+                    f"the constant {value.attr!r} does not fit {dtype}. Use a wider dtype or "
+                    f"cast the other operand."
+                )
+            number = float(value.attr) if dtype.kind == "f" else value.attr
+            number = bool(number) if dtype == BOOL else number
+            return self.emit("const", attr=number, dtype=dtype)
+        return self.emit("cast", (value,), dtype=dtype, shape=value.shape)
+
+    def strong(self, value: Value) -> Value:
+        """Return the value with its default dtype if it is weak."""
+        return self.cast(value, value.dtype) if value.weak else value
+
+    # -- elementwise
+
+    def unary(self, op: str, a: Value) -> Value:
+        """Append a unary elementwise op."""
+        if op in ops.PREDICATE:
+            if a.dtype.kind != "f":
+                a = self.cast(a, FLOAT64)
+            return self.emit(op, (a,), dtype=BOOL, shape=a.shape)
+        if op in ("neg", "abs", "sign") and a.dtype == BOOL:
+            raise fail(f"{op} of a truth value has no meaning. Use ~ to negate a condition.")
+        if op in ("invert", "popcount", "clz") and a.dtype.kind == "f":
+            raise fail(f"{op} needs an integer, but got {a.dtype}.")
+        if op in ("neg", "abs", "sign", "invert"):
+            return self.emit(op, (a,), dtype=a.dtype, shape=a.shape, weak=a.weak)
+        if op in ("popcount", "clz"):
+            return self.emit(op, (self.strong(a),), dtype=ops.INT32, shape=a.shape)
+        if op in ("floor", "ceil", "round", "trunc") and a.dtype.kind != "f":
+            return a
+        if a.dtype.kind != "f":
+            a = self.cast(a, types.quotient(a.dtype))
+        return self.emit(op, (a,), dtype=a.dtype, shape=a.shape, weak=a.weak)
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        """Append a binary elementwise op on operands of one dtype."""
+        dtype, weak = types.promote(a.dtype, a.weak, b.dtype, b.weak)
+        shape = self.broadcast(a.shape, b.shape)
+        if op in ops.BITWISE and dtype.kind == "f":
+            raise fail(f"{op} needs integers or truth values, but got {a.dtype} and {b.dtype}.")
+        if op in ("hypot", "atan2", "div"):
+            dtype = types.quotient(dtype)
+        if (
+            dtype == BOOL
+            and op not in ops.COMPARISON
+            and op not in ("bit_and", "bit_or", "bit_xor")
+        ):
+            if op in ("minimum", "maximum"):
+                op = "bit_and" if op == "minimum" else "bit_or"
+            else:
+                dtype = ops.INT64 if op == "pow" else np.dtype(np.int8)
+        a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
+        if op in ops.COMPARISON:
+            return self.emit(op, (a, b), dtype=BOOL, shape=shape)
+        return self.emit(op, (a, b), dtype=dtype, shape=shape, weak=weak)
+
+    def broadcast(self, a: Shape, b: Shape) -> Shape:
+        """Return the shape of an elementwise op on two shapes."""
+        try:
+            return types.broadcast(a, b)
+        except TraceError as error:
+            raise fail(str(error)) from None
+
+    def cast_operand(self, value: Value, dtype: np.dtype[Any], weak: bool) -> Value:
+        """Return an operand in the common dtype of an op; weak ones stay weak among themselves."""
+        if not weak:
+            return self.cast(value, dtype)
+        if value.dtype == dtype:
+            return value
+        if value.op == "const":
+            return self.emit("const", attr=float(value.attr), dtype=dtype, weak=True)
+        return self.emit("cast", (value,), dtype=dtype, shape=value.shape, weak=True)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        """Append a choice by condition."""
+        dtype, weak = types.promote(a.dtype, a.weak, b.dtype, b.weak)
+        if a.dtype == b.dtype:
+            dtype = a.dtype
+        shape = self.broadcast(condition.shape, self.broadcast(a.shape, b.shape))
+        a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
+        return self.emit("select", (self.condition(condition), a, b), None, dtype, shape, weak)
+
+    def condition(self, value: Value) -> Value:
+        """Return a truth value: numbers are compared with zero."""
+        if value.dtype == BOOL:
+            return value
+        zero = self.emit("const", attr=0.0 if value.dtype.kind == "f" else 0, dtype=value.dtype)
+        return self.emit("ne", (value, zero), dtype=BOOL, shape=value.shape)
+
+    def test(self, value: Value, what: str) -> Value:
+        """Return a scalar truth value."""
+        if value.shape:
+            raise fail(
+                f"{what} must be a scalar condition, but has shape {value.shape}. Use weft.any(x) "
+                f"or weft.and_(x) over its features."
+            )
+        return self.condition(value)
+
+    def stack(self, parts: Sequence[Value]) -> Value:
+        """Append a vector of scalars, or a matrix of vectors."""
+        if not parts:
+            raise fail("a vector needs at least one part.")
+        dtype, weak = parts[0].dtype, parts[0].weak
+        for part in parts[1:]:
+            if part.shape != parts[0].shape or len(part.shape) > 1:
+                raise fail(f"stack of shapes {[p.shape for p in parts]}: expected equal shapes.")
+            dtype, weak = types.promote(dtype, weak, part.dtype, part.weak)
+        args = tuple(self.cast(part, dtype) for part in parts)
+        return self.emit("stack", args, dtype=dtype, shape=(len(parts), *parts[0].shape))
+
+    def index(self, value: Value) -> Value:
+        """Return an integer scalar fit to index with, as int64."""
+        if value.dtype.kind not in "iu" or value.shape:
+            raise fail(
+                f"an index must be an integer scalar, but got {value.dtype} of shape {value.shape}."
+            )
+        return self.cast(value, INT64)
+
+    def fit(self, value: Value, dtype: np.dtype[Any], shape: Shape, what: str) -> Value:
+        """Return the value as the dtype and shape of what it is assigned to; never narrow it."""
+        if value.shape != shape and not (value.shape == () and shape):
+            raise fail(f"{what} has shape {shape}, but got a value of shape {value.shape}.")
+        if not value.weak and not types.fits(value.dtype, dtype):
+            raise fail(
+                f"{what} is {dtype}, but got {value.dtype}, which it cannot hold. Declare it "
+                f"wider, or narrow the value yourself with weft.cast(x, weft.{dtype.name})."
+            )
+        if value.weak and value.dtype.kind == "f" and dtype.kind != "f":
+            raise fail(
+                f"{what} is {dtype}, but got a floating-point value. Declare the field as a float, "
+                f"or use weft.cast(x, weft.{dtype.name})."
+            )
+        value = self.cast(value, dtype)
+        if value.shape != shape:
+            value = self.emit("broadcast", (value,), dtype=dtype, shape=shape)
+        return value

@@ -1,0 +1,458 @@
+"""Functions of traced values: choice, mathematics, features, loops, computed vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.ir import ops, types
+from weft.ir.ops import FLOAT64, INT64, UINT64, Block, Value
+from weft.ir.trace import builder as tracing
+from weft.ir.trace.builder import Builder, fail
+from weft.ir.trace.calls import check_takes
+from weft.ir.trace.expr import Expr, binary, node, unary
+from weft.ir.trace.monoids import Monoid, check_monoid
+
+
+def where(condition: Any, a: Any, b: Any) -> Expr:
+    """Return `a` where the condition holds, else `b`."""
+    builder = tracing.current()
+    return Expr(builder.select(node(condition), node(a), node(b)))
+
+
+def minimum(a: Any, b: Any) -> Expr:
+    """Return the smaller of two values, feature by feature; NaN is ignored."""
+    return binary("minimum", a, b)
+
+
+def maximum(a: Any, b: Any) -> Expr:
+    """Return the larger of two values, feature by feature; NaN is ignored."""
+    return binary("maximum", a, b)
+
+
+def _unary_function(op: str, doc: str) -> Callable[[Any], Expr]:
+    def function(x: Any) -> Expr:
+        return unary(op, x)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = doc
+    return function
+
+
+sqrt = _unary_function("sqrt", "Return the square root.")
+cbrt = _unary_function("cbrt", "Return the cube root.")
+exp = _unary_function("exp", "Return e to the power x.")
+exp2 = _unary_function("exp2", "Return 2 to the power x.")
+expm1 = _unary_function("expm1", "Return exp(x) - 1, exact for small x.")
+log = _unary_function("log", "Return the natural logarithm.")
+log2 = _unary_function("log2", "Return the logarithm to base 2.")
+log10 = _unary_function("log10", "Return the logarithm to base 10.")
+log1p = _unary_function("log1p", "Return log(1 + x), exact for small x.")
+sin = _unary_function("sin", "Return the sine.")
+cos = _unary_function("cos", "Return the cosine.")
+tan = _unary_function("tan", "Return the tangent.")
+asin = _unary_function("asin", "Return the inverse sine.")
+acos = _unary_function("acos", "Return the inverse cosine.")
+atan = _unary_function("atan", "Return the inverse tangent.")
+sinh = _unary_function("sinh", "Return the hyperbolic sine.")
+cosh = _unary_function("cosh", "Return the hyperbolic cosine.")
+tanh = _unary_function("tanh", "Return the hyperbolic tangent.")
+floor = _unary_function("floor", "Round down.")
+ceil = _unary_function("ceil", "Round up.")
+round = _unary_function("round", "Round to the nearest integer, halves to even.")
+trunc = _unary_function("trunc", "Round towards zero.")
+sign = _unary_function("sign", "Return -1, 0 or 1.")
+isnan = _unary_function("isnan", "Whether x is NaN.")
+isinf = _unary_function("isinf", "Whether x is infinite.")
+isfinite = _unary_function("isfinite", "Whether x is a finite number.")
+popcount = _unary_function("popcount", "Return the number of one bits of an integer.")
+clz = _unary_function("clz", "Return the number of leading zero bits of an integer.")
+
+
+def atan2(y: Any, x: Any) -> Expr:
+    """Return the angle of the point (x, y)."""
+    return binary("atan2", y, x)
+
+
+def hypot(x: Any, y: Any) -> Expr:
+    """Return the length of the vector (x, y)."""
+    return binary("hypot", x, y)
+
+
+def cast(x: Any, dtype: Any) -> Expr:
+    """Return the value in another dtype: integers wrap, floats saturate, NaN gives 0."""
+    builder = tracing.current()
+    value, dtype = node(x), builder.dtype(dtype, "weft.cast")
+    if value.op == "const":
+        value = Value("const", (), value.attr, value.dtype)
+        builder.blocks[-1].body.append(value)
+    if value.dtype == dtype and not value.weak:
+        return Expr(value)
+    return Expr(builder.emit("cast", (value,), None, dtype, value.shape))
+
+
+def bitcast(x: Any, dtype: Any) -> Expr:
+    """Return the same bits read as another dtype of the same width."""
+    builder = tracing.current()
+    value = builder.strong(node(x))
+    target = builder.dtype(dtype, "weft.bitcast")
+    if target.itemsize != value.dtype.itemsize or ops.BOOL in (target, value.dtype):
+        raise fail(f"bitcast from {value.dtype} to {target}: expected dtypes of the same width.")
+    return Expr(builder.emit("bitcast", (value,), None, target, value.shape))
+
+
+# -- features
+
+
+def _matrix(value: Value, what: str) -> Value:
+    if len(value.shape) != 2:
+        raise fail(f"{what} needs a matrix, but got shape {value.shape}.")
+    return value
+
+
+def _same(a: Any, b: Any) -> tuple[Builder, Value, Value, np.dtype[Any]]:
+    builder = tracing.current()
+    x, y = node(a), node(b)
+    dtype, _ = types.promote(x.dtype, x.weak, y.dtype, y.weak)
+    return builder, builder.cast(x, dtype), builder.cast(y, dtype), dtype
+
+
+def outer(a: Any, b: Any) -> Expr:
+    """Return the matrix of all products of two vectors."""
+    builder, x, y, dtype = _same(a, b)
+    if len(x.shape) != 1 or len(y.shape) != 1:
+        raise fail(f"outer needs two vectors, but got shapes {x.shape} and {y.shape}.")
+    return Expr(builder.emit("outer", (x, y), None, dtype, (*x.shape, *y.shape)))
+
+
+def dot(a: Any, b: Any) -> Expr:
+    """Return the inner product of two vectors."""
+    builder, x, y, dtype = _same(a, b)
+    if len(x.shape) != 1 or x.shape != y.shape:
+        raise fail(f"dot needs two vectors of one length, but got {x.shape} and {y.shape}.")
+    return Expr(builder.emit("dot", (x, y), None, dtype))
+
+
+def matmul(a: Any, b: Any) -> Expr:
+    """Return the product of matrices and vectors, as the operator @ does."""
+    builder, x, y, dtype = _same(a, b)
+    if not x.shape or not y.shape or x.shape[-1] != y.shape[0]:
+        raise fail(f"shapes {x.shape} and {y.shape} do not fit a matrix product.")
+    if len(x.shape) == 1 and len(y.shape) == 1:
+        return dot(a, b)
+    if len(x.shape) == 1:
+        turned = builder.emit("transpose", (y,), None, dtype, y.shape[::-1])
+        return Expr(builder.emit("matvec", (turned, x), None, dtype, (y.shape[1],)))
+    if len(y.shape) == 1:
+        return Expr(builder.emit("matvec", (x, y), None, dtype, (x.shape[0],)))
+    return Expr(builder.emit("matmul", (x, y), None, dtype, (x.shape[0], y.shape[1])))
+
+
+def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
+    """Return the product of a matrix and a vector (or of a vector and a matrix).
+
+    ``reduce=weft.max`` takes the largest product of each row in place of their sum.
+    """
+    if reduce is None or getattr(reduce, "name", None) == "sum":
+        return matmul(a, x)
+    if getattr(reduce, "name", None) != "max":
+        raise fail(f"matvec with reduce={reduce!r} is not known. Expected weft.sum or weft.max.")
+    builder, matrix, vector, dtype = _same(a, x)
+    if len(matrix.shape) != 2 or vector.shape != matrix.shape[1:] or dtype.kind == "b":
+        raise fail(
+            f"matvec needs a matrix and a vector of numbers that fit, but got {dtype} of shapes "
+            f"{matrix.shape} and {vector.shape}."
+        )
+    return Expr(builder.emit("matvec_max", (matrix, vector), None, dtype, matrix.shape[:1]))
+
+
+def transpose(a: Any) -> Expr:
+    """Return the transpose of a matrix."""
+    value = _matrix(node(a), "transpose")
+    return Expr(tracing.current().emit("transpose", (value,), None, value.dtype, value.shape[::-1]))
+
+
+def _real(builder: Builder, value: Value) -> Value:
+    return value if value.dtype.kind == "f" and not value.weak else builder.cast(value, FLOAT64)
+
+
+def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
+    """Return x with A x = b. A singular matrix raises a FaultError.
+
+    ``assume="spd"`` promises a symmetric positive definite matrix and takes half the work
+    (Cholesky); one that is not positive definite raises a FaultError.
+    """
+    if assume not in (None, "spd"):
+        raise fail(f"solve with assume={assume!r} is not known. Expected 'spd', or None.")
+    builder, x, y, _ = _same(a, b)
+    x, y = _real(builder, x), _real(builder, y)
+    if len(x.shape) != 2 or x.shape[0] != x.shape[1] or y.shape != x.shape[:1]:
+        raise fail(
+            f"solve needs a (k, k) matrix and a (k,) vector, but got {x.shape} and {y.shape}."
+        )
+    return Expr(builder.emit("solve", (x, y), assume, x.dtype, y.shape))
+
+
+def inverse(a: Any) -> Expr:
+    """Return the inverse of a matrix. A singular matrix raises a FaultError."""
+    builder = tracing.current()
+    x = _real(builder, _matrix(node(a), "inverse"))
+    if x.shape[0] != x.shape[1]:
+        raise fail(f"inverse needs a square matrix, but got shape {x.shape}.")
+    return Expr(builder.emit("inverse", (x,), None, x.dtype, x.shape))
+
+
+def normalize(x: Any, by: str = "sum") -> Expr:
+    """Return a vector divided by its sum, its "l2" length or its "max"; or its "softmax".
+
+    A vector whose divisor is 0 is returned as it is.
+    """
+    builder = tracing.current()
+    value = _real(builder, node(x))
+    if by not in ("sum", "l2", "max", "softmax"):
+        raise fail(f"normalize by {by!r} is not known. Expected 'sum', 'l2', 'max' or 'softmax'.")
+    if len(value.shape) != 1:
+        raise fail(f"normalize needs a vector, but got shape {value.shape}.")
+    return Expr(builder.emit("normalize", (value,), by, value.dtype, value.shape))
+
+
+def _over_features(monoid: str, x: Expr) -> Expr:
+    return Expr(tracing.current().emit("feature_reduce", (x.node,), monoid, x.dtype, ()))
+
+
+def logsumexp(x: Any) -> Expr:
+    """Return log(Σ exp(x)) over the features of a vector or matrix, without overflow."""
+    builder = tracing.current()
+    value = Expr(_real(builder, node(x)))
+    if not value.shape:
+        raise fail("logsumexp needs a vector or a matrix, but got a scalar.")
+    top = _over_features("max", value)
+    shift = where(isfinite(top), top, 0)
+    return shift + log(_over_features("sum", exp(value - shift)))
+
+
+def hadamard_inverse(x: Any) -> Expr:
+    """Return 1 / x feature by feature; features that are 0 stay 0."""
+    value = Expr(_real(tracing.current(), node(x)))
+    return where(value == 0, value, 1 / value)
+
+
+def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
+    """Whether a feature moved by more than the tolerance; NaN has not moved from NaN."""
+    a, b = Expr(node(new)), Expr(node(old))
+    moved = (a != b) & ~(abs(a - b) <= tolerance) & ((a == a) | (b == b))
+    return _over_features("or", moved)
+
+
+def eye(k: int, dtype: Any = FLOAT64) -> Expr:
+    """Return the identity matrix of k rows. It is weak: it takes the other operand's dtype."""
+    builder = tracing.current()
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise fail(f"eye of {k!r} rows. Expected an integer from 1 on, such as v.factor.size.")
+    dtype = builder.dtype(dtype, "weft.eye")
+    return Expr(builder.emit("eye", (), int(k), dtype, (int(k), int(k)), weak=True))
+
+
+def stack(parts: Any) -> Expr:
+    """Return a vector of scalars, or a matrix of vectors."""
+    return Expr(tracing.current().stack([node(part) for part in parts]))
+
+
+def item(x: Expr, position: Any) -> Expr:
+    """Return one feature of a vector, or one row of a matrix (or one element by [i, j])."""
+    if hasattr(position, "__features__"):  # an index that stands for several features
+        taken: Expr = position.__features__(x)
+        return taken
+    if isinstance(position, tuple):
+        result = x
+        for part in position:
+            result = item(result, part)
+        return result
+    value = x.node
+    if not value.shape:
+        raise fail("a scalar has no features to index.")
+    builder = tracing.current()
+    if isinstance(position, int | np.integer):
+        k = value.shape[0]
+        if not -k <= position < k:
+            raise fail(f"feature {position} of a value with {k} features.")
+        position = int(position) % k
+    elif isinstance(position, slice):
+        raise fail("features cannot be sliced. Use x[i] and weft.stack.")
+    place = builder.index(node(position))
+    return Expr(builder.emit("index", (value, place), None, value.dtype, value.shape[1:]))
+
+
+# -- loads that belong to no vertex
+
+
+def superstep() -> Expr:
+    """Return the number of the running superstep, from 0."""
+    return Expr(tracing.current().emit("load", (), ("superstep",), INT64, (), weak=True))
+
+
+def num_vertices() -> Expr:
+    """Return the number of vertices."""
+    return Expr(tracing.current().emit("load", (), ("num_vertices",), INT64, (), weak=True))
+
+
+# -- computed vertices and random numbers
+
+
+def degree(x: Any) -> Expr:
+    """Return the out-degree of a computed vertex."""
+    builder = tracing.current()
+    return Expr(builder.emit("degree", (builder.index(node(x)),), None, INT64, (), weak=True))
+
+
+def neighbor(x: Any, i: Any) -> Expr:
+    """Return the i-th out-neighbour of a computed vertex."""
+    builder = tracing.current()
+    args = (builder.index(node(x)), builder.index(node(i)))
+    return Expr(builder.emit("neighbor", args, None, INT64, (), weak=True))
+
+
+def neighbor_edge(x: Any, i: Any) -> Expr:
+    """Return the edge id of the i-th out-arc of a computed vertex."""
+    builder = tracing.current()
+    args = (builder.index(node(x)), builder.index(node(i)))
+    return Expr(builder.emit("neighbor_edge", args, None, INT64, (), weak=True))
+
+
+def random(key: Any, counter: Any = 0) -> Expr:
+    """Return a random number in [0, 1), the same for equal key and counter on every backend."""
+    return _random("random_unit", FLOAT64, key, counter)
+
+
+def random_bits(key: Any, counter: Any = 0) -> Expr:
+    """Return 64 random bits, the same for equal key and counter on every backend."""
+    return _random("random_bits", UINT64, key, counter)
+
+
+def _random(op: str, dtype: np.dtype[Any], key: Any, counter: Any) -> Expr:
+    builder = tracing.current()
+    words = []
+    for x in (key, counter):
+        value = node(x)
+        if value.dtype.kind == "f" or value.shape:
+            raise fail(f"random needs integer scalars, but got {value.dtype} {value.shape}.")
+        strong = builder.strong(value)
+        words.append(
+            strong if strong.dtype == UINT64 else builder.emit("cast", (strong,), None, UINT64)
+        )
+    return Expr(builder.emit(op, tuple(words), None, dtype))
+
+
+# -- structured control
+
+
+def _state(values: Any, builder: Builder) -> tuple[Value, ...]:
+    return tuple(builder.strong(node(x)) for x in values)
+
+
+def _results(
+    returned: Any, state: tuple[Value, ...], builder: Builder, what: str
+) -> tuple[Value, ...]:
+    parts = returned if isinstance(returned, tuple) else (returned,)
+    if len(parts) != len(state) or any(part is None for part in parts):
+        raise fail(
+            f"{what} must return its state: {len(state)} value(s), but it returned {returned!r}."
+        )
+    return tuple(
+        builder.fit(node(part), old.dtype, old.shape, f"the state of {what}")
+        for part, old in zip(parts, state, strict=True)
+    )
+
+
+def _unpack(loop: Value, builder: Builder) -> Any:
+    parts = tuple(
+        Expr(builder.emit("project", (loop,), i, dtype, shape))
+        for i, (dtype, shape) in enumerate(loop.results)
+    )
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _params(state: tuple[Value, ...], first: int = 0) -> tuple[Value, ...]:
+    return tuple(Value("param", (), first + i, s.dtype, s.shape) for i, s in enumerate(state))
+
+
+def while_loop(
+    condition: Callable[..., Any], body: Callable[..., Any], *init: Any, bound: int = 2**31
+) -> Any:
+    """Run `body` on the state while `condition` holds; return the last state.
+
+    Both get the state as arguments; `body` returns the next one. More than `bound` rounds raise a
+    FaultError.
+    """
+    builder = tracing.current()
+    state = _state(init, builder)
+    if not state:
+        raise fail("while_loop needs at least one state value.")
+    if not isinstance(bound, int | np.integer) or not 0 <= bound < 2**63:
+        raise fail(f"while_loop with bound={bound!r}. Expected an integer from 0 on, of 63 bits.")
+    names = [f"state {k}" for k in range(len(state))]
+    check_takes(condition, "the condition of while_loop", *names)
+    check_takes(body, "the body of while_loop", *names)
+    inner = []
+    for function in (condition, body):
+        params = _params(state)
+        builder.blocks.append(Block(params))
+        returned = function(*(Expr(p) for p in params))
+        if function is condition:
+            if returned is None:
+                raise fail("the condition of while_loop returned nothing.")
+            what = "the condition of while_loop"
+            results: tuple[Value, ...] = (builder.test(node(returned), what),)
+        else:
+            results = _results(returned, state, builder, "while_loop")
+        block = builder.blocks.pop()
+        block.results = results
+        inner.append(block)
+    types_ = tuple((s.dtype, s.shape) for s in state)
+    loop = builder.emit(
+        "while", state, int(bound), state[0].dtype, state[0].shape, False, tuple(inner), types_
+    )
+    return _unpack(loop, builder)
+
+
+def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> Any:
+    """Run `body(i, *state)` for i from `start` up to `stop`; return the last state."""
+    builder = tracing.current()
+    bounds = (builder.index(node(start)), builder.index(node(stop)))
+    state = _state(init, builder)
+    names = ["i", *(f"state {k}" for k in range(len(state)))]
+    check_takes(body, "the body of for_range", *names)
+    counter = Value("param", (), 0, INT64, (), weak=True)
+    params = _params(state, 1)
+    builder.blocks.append(Block((counter, *params)))
+    returned = body(Expr(counter), *(Expr(p) for p in params))
+    results = _results(returned, state, builder, "for_range") if state else ()
+    block = builder.blocks.pop()
+    block.results = results
+    types_ = tuple((s.dtype, s.shape) for s in state)
+    dtype, shape = types_[0] if types_ else (INT64, ())
+    loop = builder.emit("for", (*bounds, *state), None, dtype, shape, False, (block,), types_)
+    return _unpack(loop, builder) if state else None
+
+
+def reduce(name: str, value: Any, monoid: Monoid) -> None:
+    """Combine a value of every vertex or arc of this step into the scalar `name` of the state."""
+    from weft.errors import expected, nearest
+
+    builder = tracing.current()
+    dtype = builder.scalars.get(name)
+    if dtype is None:
+        name = str(name)
+        raise fail(
+            f"the state has no scalar {name!r}. {expected(builder.scalars)}; declare it with "
+            f"g.state({name}=weft.scalar(0.0)).{nearest(name, builder.scalars)}"
+        )
+    check_monoid(monoid)
+    if monoid.name in ("any", "argmin", "argmax", "mode"):
+        raise fail(f"{monoid!r} cannot reduce into a scalar. Use sum, prod, min, max, or_ or and_.")
+    if builder.nested:
+        raise fail("weft.reduce belongs at the top of a function, not inside a loop or a gather.")
+    fitted = builder.fit(node(value), dtype, (), f"the scalar {name!r}")
+    builder.emit("reduce_scalar", (fitted,), (name, monoid.reduction(dtype)), dtype)

@@ -1,0 +1,446 @@
+"""The proxies u, v and e that a traced function is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from weft.errors import FieldError, listed, nearest
+from weft.ir.ops import INT64, Block, Value
+from weft.ir.trace import builder as tracing
+from weft.ir.trace.builder import Builder, fail, user_line
+from weft.ir.trace.calls import check_takes
+from weft.ir.trace.expr import Expr, node
+from weft.ir.trace.functions import _unpack
+from weft.ir.trace.monoids import Monoid, check_monoid
+
+_LOADS = {"id": "id", "out_degree": "out_degree", "in_degree": "in_degree"}
+
+
+class Sent:
+    """Messages with the condition under which they are sent."""
+
+    __slots__ = ("messages", "when")
+
+    def __init__(self, messages: tuple[Any, ...], when: Any) -> None:
+        self.messages = messages
+        self.when = when
+
+
+def send(message: Any, when: Any = None) -> Sent:
+    """Send a message (or a tuple of them) only along the edges where the condition holds."""
+    return Sent(message if isinstance(message, tuple) else (message,), when)
+
+
+def no_field(builder: Builder, what: str, name: str, known: Any) -> FieldError:
+    """Return the error about a field that does not exist, at the user's line."""
+    maker = "g.state" if what == "the state" else "g.edge_state"
+    expected = f"Expected one of {listed(known)}, or declare" if known else "Declare"
+    error = FieldError(
+        f"{what} has no field {name!r}. {expected} it: {maker}({name}=...).{nearest(name, known)}"
+        f"\n  at {user_line()}"
+    )
+    error.missing = name if what == "the state" else None
+    return error
+
+
+class _Proxy:
+    """What u, v, w and e share: they are not values, and say so."""
+
+    __slots__ = ()
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise fail(f"{what} Use one of its fields, such as v.level or e.weight.")
+
+    def _compare(self, other: object) -> NoReturn:
+        raise fail(
+            "a vertex or an edge is not a number. Use one of its fields, or its id: u.id == v.id."
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _compare
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _compare
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> NoReturn:
+        self._compare(None)
+
+    def __bool__(self) -> NoReturn:
+        self._refuse("a vertex or an edge has no truth value.")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("a vertex or an edge cannot be iterated.")
+
+    def __len__(self) -> NoReturn:
+        self._refuse("a vertex or an edge has no len().")
+
+    def __contains__(self, item: object) -> NoReturn:
+        self._refuse("`in` cannot be traced.")
+
+    def __format__(self, spec: str) -> NoReturn:
+        self._refuse("a vertex or an edge cannot be formatted.")
+
+
+class FieldExpr(Expr):
+    """A field of a vertex: a value, and by .at(i) the same field of a computed vertex."""
+
+    __slots__ = ("field",)
+
+    def __init__(self, value: Value, field: str) -> None:
+        super().__init__(value)
+        self.field = field
+
+    def at(self, i: Any) -> LiveCell:
+        """Return the live field of the computed vertex i."""
+        return LiveCell(self.field, i)
+
+
+class LiveCell(Expr):
+    """A field at a computed vertex: loads, reductions and compare-and-swap on current memory."""
+
+    __slots__ = ("_loaded", "field", "place")
+
+    def __init__(self, field: str, i: Any) -> None:
+        builder = tracing.current()
+        _, shape = builder.fields[field]
+        if shape:
+            raise fail(f"field {field!r} has shape {shape}; .at(i) works on scalar fields.")
+        builder.live.add(field)
+        builder.own.pop(field, None)
+        self.field = field
+        self.place = builder.index(node(i))
+        self._loaded: tuple[Block, Value] | None = None
+
+    @property
+    def node(self) -> Value:  # type: ignore[override]
+        """The value read at the moment of its first use."""
+        builder = tracing.current()
+        if self._loaded is None or not any(b is self._loaded[0] for b in builder.blocks):
+            dtype, shape = builder.fields[self.field]
+            value = builder.emit("at_load", (self.place,), self.field, dtype, shape)
+            self._loaded = builder.blocks[-1], value
+        return self._loaded[1]
+
+    def load(self) -> Expr:
+        """Read the field now."""
+        builder = tracing.current()
+        dtype, shape = builder.fields[self.field]
+        return Expr(builder.emit("at_load", (self.place,), self.field, dtype, shape))
+
+    def _reduce(self, monoid: str, x: Any) -> Expr:
+        builder = tracing.current()
+        dtype, _ = builder.fields[self.field]
+        value = builder.fit(node(x), dtype, (), f"field {self.field!r}")
+        if monoid in ("or", "and") and dtype.kind == "f":
+            raise fail(f"{monoid} needs integers or truth values, but {self.field!r} is {dtype}.")
+        return Expr(builder.emit("at_reduce", (self.place, value), (self.field, monoid), dtype))
+
+    def min(self, x: Any) -> Expr:
+        """Lower the field to x if x is smaller; return the value before."""
+        return self._reduce("min", x)
+
+    def max(self, x: Any) -> Expr:
+        """Raise the field to x if x is larger; return the value before."""
+        return self._reduce("max", x)
+
+    def add(self, x: Any) -> Expr:
+        """Add x to the field; return the value before."""
+        return self._reduce("sum", x)
+
+    def or_(self, x: Any) -> Expr:
+        """Set bits of the field; return the value before."""
+        return self._reduce("or", x)
+
+    def and_(self, x: Any) -> Expr:
+        """Keep bits of the field; return the value before."""
+        return self._reduce("and", x)
+
+    def set(self, x: Any) -> None:
+        """Write the field."""
+        builder = tracing.current()
+        dtype, _ = builder.fields[self.field]
+        value = builder.fit(node(x), dtype, (), f"field {self.field!r}")
+        builder.emit("at_store", (self.place, value), self.field, dtype)
+
+    def cas(self, expected: Any, new: Any) -> Expr:
+        """Write `new` if the field holds `expected`; return the value before."""
+        builder = tracing.current()
+        dtype, _ = builder.fields[self.field]
+        name = f"field {self.field!r}"
+        args = (
+            self.place,
+            builder.fit(node(expected), dtype, (), name),
+            builder.fit(node(new), dtype, (), name),
+        )
+        return Expr(builder.emit("at_cas", args, self.field, dtype))
+
+
+def _naming(name: str) -> Builder:
+    """Return the builder, unless it is Python that asks for something of its own."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return tracing.current()
+
+
+class OldVertex(_Proxy):
+    """Fields of a vertex as they were before their last change."""
+
+    __slots__ = ("_who",)
+    _who: str
+
+    def __init__(self, who: str) -> None:
+        object.__setattr__(self, "_who", who)
+
+    def __getattr__(self, name: str) -> Expr:
+        builder = _naming(name)
+        if name not in builder.fields:
+            raise no_field(builder, "the state", name, builder.fields)
+        dtype, shape = builder.fields[name]
+        return Expr(builder.emit("load", (), ("old", self._who, name), dtype, shape))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise fail("old values cannot be assigned.")
+
+
+class Vertex(_Proxy):
+    """A vertex: u (source), v (own) or w (a common neighbour)."""
+
+    __slots__ = ("_own", "_who")
+    _own: bool
+    _who: str
+
+    def __init__(self, who: str, own: bool = False) -> None:
+        object.__setattr__(self, "_who", who)
+        object.__setattr__(self, "_own", own)
+
+    @property
+    def old(self) -> OldVertex:
+        """The vertex as it was before its fields last changed."""
+        return OldVertex(self._who)
+
+    def __getattr__(self, name: str) -> Expr:
+        builder = _naming(name)
+        if self._own and name in builder.own:
+            return FieldExpr(builder.own[name], name)
+        if name in builder.fields:
+            dtype, shape = builder.fields[name]
+            value = builder.emit("load", (), ("field", self._who, name), dtype, shape)
+            return FieldExpr(value, name)
+        if name in _LOADS:
+            return Expr(builder.emit("load", (), (_LOADS[name], self._who), INT64, (), weak=True))
+        raise no_field(builder, "the state", name, [*builder.fields, *_LOADS])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        builder = tracing.current()
+        if not self._own:
+            role = "the source" if self._who == "u" else "this vertex"
+            who = "old" if self._who == "before" else self._who
+            raise fail(
+                f"{who}.{name} cannot be assigned: {role} is read only here. A vertex function "
+                f"assigns the fields of v; an edge function returns a message for v (into=)."
+            )
+        if builder.nested:
+            raise fail(
+                f"v.{name} is assigned inside a loop or a gather. Carry the value through the "
+                f"loop's state and assign it after the loop."
+            )
+        if name == "changed" and name not in builder.fields:
+            builder.emit("set_changed", (builder.test(node(value), "v.changed"),))
+            return
+        if name in _LOADS:
+            raise fail(f"v.{name} cannot be assigned: it belongs to the graph. Use another name.")
+        if name not in builder.fields:
+            raise no_field(builder, "the state", name, [*builder.fields, "changed"])
+        dtype, shape = builder.fields[name]
+        fitted = builder.fit(node(value), dtype, shape, f"field {name!r}")
+        builder.emit("store", (fitted,), name, dtype, shape)
+        if name not in builder.live:
+            builder.own[name] = fitted
+
+    def gather(
+        self,
+        function: Callable[[Any, Any], Any],
+        monoid: Monoid | tuple[Monoid, ...],
+        *,
+        direction: str = "in",
+        dtype: Any = None,
+    ) -> Any:
+        """Combine a message over the in-edges; see `weft.vertex`.
+
+        Parameters
+        ----------
+        function
+            `f(u, e)` returns the message of an edge, or a tuple; u is the far end.
+        monoid
+            How messages combine; a tuple gives one to each message.
+        direction
+            "in", "out" or "both": an edge that runs both ways counts twice.
+        dtype
+            The dtype to combine in; by default that of the messages.
+
+        Returns
+        -------
+        Expr or tuple of Expr
+            Where there is no message the identity: 0 for a sum, 1 for a product, inf or the largest
+            integer for a minimum; 0 of `any` and `mode`; of `argmin` and `argmax` such a key and
+            -1 (0 if it is no signed integer) for what goes with it.
+        """
+        if not self._own or self._who != "v":
+            raise fail("only v can gather: v.gather(lambda u, e: ..., weft.sum).")
+        return gather(function, monoid, direction, dtype)
+
+
+class Edge(_Proxy):
+    """An edge: its columns, its state, its id and its position in its row."""
+
+    __slots__ = ("_own",)
+
+    def __init__(self, own: bool = False) -> None:
+        object.__setattr__(self, "_own", own)
+
+    @property
+    def reverse(self) -> ReverseEdge:
+        """The opposite arc."""
+        return ReverseEdge()
+
+    def __getattr__(self, name: str) -> Expr:
+        builder = _naming(name)
+        if self._own and name in builder.own_edge:
+            return Expr(builder.own_edge[name])
+        if name in builder.edge_fields:
+            dtype, shape = builder.edge_fields[name]
+            return Expr(builder.emit("load", (), ("edge_state", "e", name), dtype, shape))
+        if name in builder.columns:
+            dtype, shape = builder.columns[name]
+            return Expr(builder.emit("load", (), ("column", "e", name), dtype, shape))
+        if name == "weight":
+            return Expr(builder.const(1))
+        if name in ("id", "rank"):
+            what = "edge_id" if name == "id" else "rank"
+            return Expr(builder.emit("load", (), (what,), INT64, (), weak=True))
+        known = dict.fromkeys([*builder.edge_fields, *builder.columns, "weight", "id", "rank"])
+        raise no_field(builder, "the edge", name, known)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        builder = tracing.current()
+        if name not in builder.edge_fields:
+            if name in builder.columns:
+                raise fail(
+                    f"e.{name} is a column of the graph and cannot be assigned. Declare edge state "
+                    f"with g.edge_state({name}=...)."
+                )
+            raise no_field(builder, "the edge state", name, builder.edge_fields)
+        if not self._own or builder.nested:
+            raise fail("edge state is assigned at the top of an edge function only.")
+        dtype, shape = builder.edge_fields[name]
+        fitted = builder.fit(node(value), dtype, shape, f"edge field {name!r}")
+        builder.emit("store_edge", (fitted,), name, dtype, shape)
+        builder.own_edge[name] = fitted
+
+
+class ReverseEdge(_Proxy):
+    """The opposite arc: its edge state can be read."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Expr:
+        builder = _naming(name)
+        if name not in builder.edge_fields:
+            raise no_field(builder, "the edge state", name, builder.edge_fields)
+        dtype, shape = builder.edge_fields[name]
+        return Expr(builder.emit("load", (), ("edge_state", "rev", name), dtype, shape))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise fail("e.reverse is read only: every arc is written by its own edge function call.")
+
+
+def messages_of(returned: Any, what: str) -> tuple[tuple[Value, ...], Value | None]:
+    """Return the messages and the condition that a function returned."""
+    builder = tracing.current()
+    when = None
+    if isinstance(returned, Sent):
+        if returned.when is not None:
+            when = builder.test(node(returned.when), "when=")
+        returned = returned.messages
+    parts = returned if isinstance(returned, tuple) else (returned,)
+    if any(part is None for part in parts):
+        raise fail(
+            f"{what} returned nothing where a message is due. Return the message, or "
+            f"weft.send(message, when=condition)."
+        )
+    return tuple(node(part) for part in parts), when
+
+
+def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
+    """Trace a gather over the edges of v."""
+    builder = tracing.current()
+    if direction not in ("in", "out", "both"):
+        raise fail(f"direction={direction!r} is not known. Expected 'in', 'out' or 'both'.")
+    if builder.nested:
+        raise fail("a gather cannot stand inside a loop or another gather.")
+    what = "the function of a gather"
+    check_takes(function, what, "u", "e")
+    builder.blocks.append(Block())
+    messages, when = messages_of(function(Vertex("u"), Edge()), what)
+    wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
+    messages = tuple(
+        builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages
+    )
+    monoids = monoid if isinstance(monoid, tuple) else None
+    for part in monoids or (monoid,):
+        check_monoid(part)
+    if monoids is not None and len(monoids) != len(messages):
+        raise fail(f"{len(monoids)} monoids for {len(messages)} messages.")
+    if monoids is None and monoid.name in ("any", "argmin", "argmax"):
+        groups = [(monoid.reduction(messages[0].dtype), len(messages))]
+    else:
+        each = monoids or (monoid,) * len(messages)
+        groups = [(m.reduction(x.dtype), 1) for m, x in zip(each, messages, strict=True)]
+    _check_groups(groups, messages)
+    block = builder.blocks.pop()
+    results: list[Value] = []
+    position = 0
+    for _, count in groups:
+        results.extend(messages[position : position + count])
+        position += count
+        if when is not None:
+            results.append(when)
+    block.results = tuple(results)
+    attr = (direction, tuple((r, count, when is not None) for r, count in groups))
+    kinds = tuple((m.dtype, m.shape) for m in messages)
+    value = builder.emit("gather", (), attr, kinds[0][0], kinds[0][1], False, (block,), kinds)
+    return _unpack(value, builder)
+
+
+def _check_groups(groups: Any, messages: tuple[Value, ...]) -> None:
+    position = 0
+    for reduction, count in groups:
+        for message in messages[position : position + count]:
+            if message.shape and (reduction.name in ("mode", "user") or reduction.selecting):
+                raise fail(f"{reduction.name} combines scalar messages, but got {message.shape}.")
+        if reduction.name in ("argmin", "argmax") and count < 2:
+            raise fail(f"{reduction.name} needs a key and at least one more value in the message.")
+        position += count
+
+
+def common(a: Any, b: Any, function: Callable[[Any], Any], monoid: Monoid) -> Expr:
+    """Combine a message over the common out-neighbours w of two vertices.
+
+    Parallel edges count once; `a` and `b` are vertex ids or vertices.
+    """
+    builder = tracing.current()
+    args = tuple(builder.index(node(x.id if isinstance(x, Vertex) else x)) for x in (a, b))
+    what = "the function of weft.common"
+    check_takes(function, what, "w")
+    builder.blocks.append(Block())
+    messages, when = messages_of(function(Vertex("w")), what)
+    if when is not None or len(messages) != 1 or messages[0].shape:
+        raise fail("the function of weft.common returns one scalar message.")
+    message = builder.strong(messages[0])
+    check_monoid(monoid)
+    if monoid.name in ("any", "argmin", "argmax", "mode"):
+        raise fail(f"{monoid!r} cannot combine over common neighbours.")
+    block = builder.blocks.pop()
+    block.results = (message,)
+    reduction = monoid.reduction(message.dtype)
+    return Expr(builder.emit("common", args, reduction, message.dtype, (), False, (block,)))

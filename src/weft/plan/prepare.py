@@ -1,0 +1,259 @@
+"""From a request to a compiled program: keys, proofs about the start, directions.
+
+The same for every backend; what it means to compile is the backend's own.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.arrays.device import move, to_host
+from weft.config import Config, of_side
+from weft.errors import ConfigError
+from weft.ir.check.key import keyed, lifted_copy
+from weft.ir.ops import Program
+from weft.ir.reference.evaluate import evaluate_arrays
+from weft.ir.request import Request
+from weft.plan.directions import wanted_direction
+from weft.plan.queries import MOST_ADDED
+from weft.plan.sweeps import Sweep, claim_field
+
+_lock = threading.RLock()
+_NOTHING: frozenset[str] = frozenset()
+Make = Callable[[Program, frozenset[str]], Any]
+
+
+class Compiled(Protocol):
+    """What a backend made of a program, as far as it is looked at here."""
+
+    sweeps: list[Sweep]
+    closed: frozenset[str]  # fields that must hold vertices
+
+
+class Preparation:
+    """A request's program on its way to compiled code, found by its key.
+
+    `shape` is what beside the program decides about the code; `make(program, off)` compiles a copy
+    of the program, which it may change, with some rewrites switched off. What rests on a proof
+    about the start is made anew without it where the proof does not hold.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        cache: dict[Any, Any],
+        shape: tuple[Any, ...],
+        make: Make,
+    ) -> None:
+        self.request, self.cache, self.shape, self.make = request, cache, shape, make
+        self.off = frozenset(request.options.get("passes_off", ()))
+        if not request.options.get("fold", True):
+            self.off |= {"step_folding"}
+        self.lift = "constant_lifting" not in self.off
+        self.key, self.constants = keyed(request.program, self.lift)
+
+    def compiled(self) -> Any:
+        """Return the compiled form without the rewrites that are switched off."""
+        full = (self.key, self.shape, self.off)
+        with _lock:
+            compiled = self.cache.get(full)
+            if compiled is None:
+                compiled = self.make(lifted_copy(self.request.program, self.lift), self.off)
+                self.cache[full] = compiled
+        return compiled
+
+    def without(self, rewrite: str) -> Any:
+        """Return the compiled form without one more rewrite."""
+        self.off |= {rewrite}
+        return self.compiled()
+
+
+# What of a request's options decides about code and launches; the others are about one run.
+_ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degree", "grid_degree")
+
+
+def asked_of(request: Request) -> tuple[Any, ...]:
+    """Return what a request asks for, as a part of keys; may be found among its options."""
+    known: tuple[Any, ...] | None = request.options.get("asked")
+    if known is not None:
+        return known
+    return (*map(request.options.get, _ASKED), is_recorded(request))
+
+
+def is_recorded(request: Request) -> bool:
+    """Whether a run is recorded: then it also counts what nothing but the record tells."""
+    return request.options.get("report") is not None
+
+
+def first_form(
+    request: Request, asked: tuple[Any, ...], prepare: Callable[[Request], Preparation]
+) -> tuple[Any, list[Any]]:
+    """Return the compiled form that a request's run tries first, and constants.
+
+    It is kept with the program, by the topology and by what is asked for, and among the options of
+    requests that are made again and again.
+    """
+    known: tuple[Any, list[Any]] | None = request.options.get("form")
+    if known is not None:
+        return known
+    by_topology = request.program.findings.get("made")
+    if by_topology is None:
+        by_topology = request.program.findings["made"] = weakref.WeakKeyDictionary()
+    made = by_topology.setdefault(request.topology, {})
+    key = (asked, kept_old(request), request.arcs)
+    found: tuple[Any, list[Any]] | None = made.get(key)
+    if found is None:
+        preparation = prepare(request)
+        found = made[key] = preparation.compiled(), preparation.constants
+    return found
+
+
+def known_form(request: Request) -> tuple[Any, list[Any]]:
+    """Return what `first_form` returned for a request."""
+    made = request.program.findings["made"][request.topology]
+    found: tuple[Any, list[Any]] = made[asked_of(request), kept_old(request), request.arcs]
+    return found
+
+
+def proven_form(
+    request: Request, prepare: Callable[[Request], Preparation]
+) -> tuple[Any, list[Any]]:
+    """Return a compiled form of a request's program whose proofs hold, and constants."""
+    compiled, constants = first_form(request, asked_of(request), prepare)
+    preparation: Preparation | None = None
+    while refuted := _refuted(request, compiled, constants):
+        preparation = preparation or prepare(request)
+        compiled = preparation.without(refuted)
+    return compiled, constants
+
+
+def _refuted(request: Request, compiled: Compiled, constants: list[Any]) -> str:
+    """Return the name of a rewrite that rests on a proof which does not hold at the start."""
+    if not _starts_rightly(request, compiled, constants):
+        return "write_once"
+    if not _holds_vertices(request, compiled):
+        return "index_proofs"
+    return "" if _state_tells(request, compiled, constants) else "operand_reuse"
+
+
+def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
+    """Whether no proof of write-once hangs on a frontier that is not the first."""
+    if not any(s.check_frontier for s in compiled.sweeps):
+        return True
+    return len(request.program.steps) == 1 and not request.arcs and not request.program.refill
+
+
+def kept_old(request: Request) -> frozenset[str]:
+    """Return the fields whose old values are kept."""
+    found = [name[4:] for name in request.fields if name.startswith("old.")]
+    return frozenset(found) if found else _NOTHING
+
+
+def directions_of(request: Request) -> tuple[str, ...]:
+    """Return the directions that the graph and the configuration allow."""
+    possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[request.topology.keep]
+    wanted = wanted_direction(request.options)
+    return tuple(d for d in possible if wanted in ("auto", d))
+
+
+def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ...]) -> None:
+    """Let the sweeps of a program with steps for wide frontiers push, where they can."""
+    if program.wide and "push" in directions:
+        for sweep in sweeps:
+            if sweep.kind == "edge" and not sweep.push_refused:
+                sweep.pull_refused = "while many are active, all messages are gathered anew"
+
+
+def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:
+    """Raise if a sweep over edges cannot go in any direction that is there."""
+    if sweep.kind != "edge":
+        return
+    refusals = {"push": sweep.push_refused, "pull": sweep.pull_refused}
+    if any(not refusals[direction] for direction in directions):
+        return
+    name = sweep.last.name
+    keep, wanted = request.topology.keep, request.options.get("direction", "auto")
+    if not directions:
+        stored = {"out": "out-edges, which are pushed", "in": "in-edges, which are pulled"}[keep]
+        raise ConfigError(
+            f"direction={wanted!r} is not possible: the graph keeps only {stored}. Build it with "
+            f'keep="both".'
+        )
+    reasons = "; ".join(refusals[direction] for direction in directions)
+    remedy = 'Build the graph with keep="both"' if keep != "both" else 'Use direction="auto"'
+    raise ConfigError(f"{name!r} cannot be run by {' or '.join(directions)}: {reasons}. {remedy}.")
+
+
+def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+    """Whether the first frontier accepts nothing, as the proof of write-once may need."""
+    sweep = compiled.sweeps[0]
+    if not any(s.check_frontier for s in compiled.sweeps):
+        return True
+    if not may_start_anywhere(request, compiled):
+        return False
+    accept = sweep.steps[0].accept
+    assert accept is not None
+    everywhere = request.frontier is None or sweep.steps[0].everywhere
+    chosen: Any = slice(None) if everywhere else request.frontier
+    place = request.topology.device
+    if not everywhere:
+        chosen = move(chosen, place)
+    loaded: dict[str, Any] = {}
+
+    def load(attr: Any) -> Any:
+        if attr[0] == "field":
+            if attr[2] not in loaded:
+                loaded[attr[2]] = to_host(request.fields[attr[2]][chosen])
+            return loaded[attr[2]]
+        if attr[0] == "constant":
+            return constants[attr[1]]
+        return None
+
+    if evaluate_arrays(accept, load).any():
+        return False
+    # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
+    claimed = load(("field", "v", claim_field(sweep.steps[0])))
+    if claimed.dtype.kind == "f" or not claimed.size:
+        return True
+    room = int(np.iinfo(claimed.dtype).max) - max(0, int(claimed.max()))
+    return room >= MOST_ADDED * (request.topology.num_vertices + 1)
+
+
+def wants_state(request: Request, default: bool) -> bool:
+    """Whether pulls are to test the state in place of the frontier, where it tells the same."""
+    kind = of_side(request.options.get("frontier_in"), "pull")
+    return not request.arcs and (kind == "state" or (kind is None and default))
+
+
+def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+    """Whether the deciding field tells who is in the first frontier, as operand reuse needs."""
+    sweep = compiled.sweeps[0]
+    if not sweep.rises:
+        return True
+    step = sweep.steps[0]
+    assert step.accept is not None
+    claimed = request.fields[claim_field(step)]
+
+    def load(attr: Any) -> Any:
+        return constants[attr[1]] if attr[0] == "constant" else claimed
+
+    chosen: Any = slice(None) if request.frontier is None else request.frontier
+    held = claimed[chosen]
+    closed = held.size == np.count_nonzero(~evaluate_arrays(step.accept, load))
+    return bool(closed and (held == held[:1]).all())
+
+
+def _holds_vertices(request: Request, compiled: Compiled) -> bool:
+    """Whether the fields that indices are taken from unchecked hold vertices at the start."""
+    n = request.topology.num_vertices
+
+    def highest(array: Any) -> int:
+        return int(array.view(np.dtype(f"u{array.dtype.itemsize}")).max())
+
+    return all(highest(request.fields[name]) < n for name in compiled.closed)

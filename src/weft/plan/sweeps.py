@@ -1,0 +1,419 @@
+"""How the steps of a program may be carried out: the decisions, with their proofs.
+
+A `Sweep` is a run of functions that go over the same items together: one edge or vertex function,
+or those of a fold. For a sweep over edges the mode says when updates may be seen:
+
+once      `any` into a field that its accept makes write-once: in place, claimed by swap; if the
+          field counts supersteps, a pull may test it in place of the frontier (operand reuse)
+online    min, max, or, and (and argmin, argmax as packed pairs): in place, noticed one by one
+deferred  into a second buffer, compared and copied after the sweep
+effects   no messages: edge state and live fields only
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.ir.check.facts import Facts, block_facts, facts_of
+from weft.ir.ops import BOOL, ROLES, Program, Step, Value
+from weft.ir.types import fits
+
+_NONDECREASING = ("add", "minimum", "maximum", "cast")
+
+
+@dataclass
+class Sweep:
+    """Functions that go over the same arcs or vertices together."""
+
+    kind: str  # edge or vertex
+    steps: list[Step]
+    facts: Facts
+    mode: str = "vertex"
+    buffered: set[str] = field(default_factory=set)  # written to a second buffer first
+    snapshots: set[str] = field(default_factory=set)  # far reads see the fold's beginning
+    old_snapshots: set[str] = field(default_factory=set)  # the same of their old values
+    # Fields that one function writes through .at(i) and another, or an accept, must see as they
+    # were when the sweep began: for each function, and for the tests of all.
+    frozen: list[set[str]] = field(default_factory=list)
+    frozen_accept: set[str] = field(default_factory=set)
+    early_exit: bool = False  # a pull may stop at the first message
+    relaxes: bool = False  # in-place updates feed on themselves (rule 11)
+    keeps_senders: bool = False  # who sent is in its output, beside those that got something
+    adds: bool = False  # messages are added to the field itself, and all that got some are put out
+    check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
+    # What the deciding field of `once` rises by with every superstep, if it tells who is in the
+    # frontier: a pull then tests the field. 0: it does not.
+    rises: int = 0
+    push_refused: str = ""  # why it cannot be pushed
+    pull_refused: str = ""
+    fold_start: bool = True  # the first sweep of a fold, or of a plain step
+    in_order: bool = False  # if it is pushed, one thread does it, from the smallest edge on
+
+    @property
+    def last(self) -> Step:
+        """The function whose changes are the output."""
+        return self.steps[-1]
+
+    @property
+    def direct_pull(self) -> bool:
+        """Whether a pull may write its own vertex at once, since nobody else reads it."""
+        far = self.facts.far | self.facts.far_old
+        return not (self.buffered & far) and not self.snapshots and not self.old_snapshots
+
+    @property
+    def buffered_old(self) -> set[str]:
+        """Fields whose old values others read while a vertex function replaces them."""
+        return self.facts.written & self.facts.far_old
+
+
+def plan_program(program: Program, **arguments: Any) -> tuple[dict[str, list[Sweep]], list[str]]:
+    """Plan the sweeps of all roles; return them by role, and what was decided."""
+    planned, decided = {}, []
+    for role in ROLES:
+        planned[role], more = plan_sweeps(getattr(program, role), program, **arguments)
+        decided += more
+    return planned, decided
+
+
+def plan_sweeps(
+    steps: tuple[Step, ...],
+    program: Program,
+    *,
+    kept_old: frozenset[str] = frozenset(),
+    deterministic: bool = False,
+    wide_pairs: bool = True,
+    reuse: bool = False,
+    off: frozenset[str] = frozenset(),
+) -> tuple[list[Sweep], list[str]]:
+    """Group steps into sweeps and decide how each is carried out; return what was decided.
+
+    A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    With `reuse` a pull tests the state in place of the frontier where that is the same.
+    """
+    sweeps: list[Sweep] = []
+    for step in steps:
+        folded = step.folded and bool(sweeps) and sweeps[-1].kind == step.kind
+        if folded and "step_folding" in off and _may_part(sweeps[-1].steps, step):
+            folded = False
+            _hand_on(sweeps[-1].last)
+        if folded or step.joined:
+            sweeps[-1].steps.append(step)
+        else:
+            sweeps.append(Sweep(step.kind, [step], Facts(), fold_start=not step.folded))
+    decided: list[str] = []
+    for sweep in sweeps:
+        sweep.facts = _facts(sweep)
+        _plan_frozen(sweep)
+        if sweep.kind == "edge":
+            bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
+            _plan_edges(sweep, program, kept_old, off, decided, bytes_)
+            _plan_directions(sweep, deterministic)
+            if reuse and "operand_reuse" not in off and not sweep.pull_refused:
+                sweep.rises = _rises(sweep, program)
+                decided += ["operand_reuse"] if sweep.rises else []
+        else:
+            far = sweep.facts.far
+            sweep.buffered = (sweep.facts.written & far) - sweep.facts.live
+    _plan_snapshots(sweeps)
+    return sweeps, decided
+
+
+def _may_part(before: list[Step], step: Step) -> bool:
+    """Whether a vertex function of a fold may run in a sweep of its own, after the others."""
+    members = [*before, step]
+    if step.kind != "vertex" or step.everywhere or any(facts_of(s).live for s in members):
+        return False
+    reduced = set().union(*(facts_of(s).reduced for s in before))
+    return not reduced & (facts_of(step).scalars | facts_of(step).reduced)
+
+
+def _hand_on(step: Step) -> None:
+    """Let the output of a function of a fold be where the next one runs, changed or not."""
+    if step.hands_on:
+        return
+    step.hands_on = True
+    body = step.body
+    going_on = Value("const", (), True, BOOL)
+    if step.conditional:
+        going_on, body.results, step.conditional = body.results[-1], body.results[:-1], False
+    else:
+        body.body.append(going_on)
+    step.active = None
+    body.body = [v for v in body.body if v.op != "set_changed"]
+    body.body.append(Value("set_changed", (going_on,)))
+
+
+def _facts(sweep: Sweep) -> Facts:
+    merged = Facts()
+    for step in sweep.steps:
+        facts = facts_of(step)
+        for _, block in step.hoisted:
+            hoisted = block_facts(block)
+            facts.scalars |= hoisted.scalars
+            facts.loads |= hoisted.loads
+            facts.near |= hoisted.far | hoisted.near
+            facts.old |= hoisted.old
+        for name in vars(merged):
+            getattr(merged, name).update(getattr(facts, name))
+    return merged
+
+
+def _plan_frozen(sweep: Sweep) -> None:
+    """Live writes are seen at once, but only by functions that touch the field live too."""
+    bodies = [block_facts(step.body) for step in sweep.steps]
+    everything = set().union(*(body.live_written for body in bodies))
+    for body in bodies:
+        reads = body.far | body.near if sweep.kind == "edge" else body.far
+        sweep.frozen.append((reads - body.live) & everything)
+    sweep.frozen_accept = everything & block_facts(*(step.accept for step in sweep.steps)).near
+
+
+def _plan_edges(
+    sweep: Sweep,
+    program: Program,
+    kept: frozenset[str],
+    off: frozenset[str],
+    decided: list[str],
+    pair_bytes: int,
+) -> None:
+    step = sweep.steps[0]
+    if not any(s.into for s in sweep.steps):
+        sweep.mode = "effects"
+        return
+    sweep.mode = "deferred"
+    sweep.buffered = {name for s in sweep.steps for name in s.into}
+    names = {r.name for s in sweep.steps for r in s.reductions}
+    plain = len(sweep.steps) == 1 and step.active is None and not (set(step.into) & kept)
+    accept_reads = block_facts(step.accept)
+    # What a function does beside its message is done wherever accept held at the beginning.
+    may_claim = names == {"any"} and len(step.reductions) == 1 and not step.body_effects()
+    if plain and may_claim and "write_once" not in off:
+        proof = _write_once(step)
+        if proof:
+            sweep.mode, sweep.buffered = "once", set()
+            sweep.check_frontier = proof == "frontier"
+            decided.append("write_once")
+    elif plain and not (accept_reads.near & set(step.into)):
+        body = block_facts(step.body)
+        read = (body.far | body.near) & set(step.into)
+        scalar = not any(dict_shape for _, dict_shape in _into_types(step, program))
+        if names <= {"min", "max", "or", "and"}:
+            relaxes = (
+                bool(read) and _may_relax(step, program, scalar) and "async_relaxation" not in off
+            )
+            if not read or relaxes:
+                sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
+                decided.append("async_relaxation" if relaxes else "in_place")
+        elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
+            half = max(dtype.itemsize for dtype, _ in _into_types(step, program))
+            allowed = half <= pair_bytes and "async_relaxation" not in off
+            if allowed and read <= {step.into[0]} and _may_relax(step, program, True):
+                sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
+                decided.append("async_relaxation")
+    exits = all(r.name == "any" for r in step.reductions) or _saturating(step)
+    if exits and len(sweep.steps) == 1 and "early_exit" not in off and not step.body_effects():
+        sweep.early_exit = True
+        decided.append("early_exit")
+
+
+def _into_types(step: Step, program: Program) -> list[tuple[Any, tuple[int, ...]]]:
+    known = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
+    return [known[name] for name in step.into]
+
+
+def _saturating(step: Step) -> bool:
+    """Whether the first message that is sent decides: a constant True under `or`."""
+    if len(step.into) != 1 or step.reductions[0].name != "or":
+        return False
+    message = step.body.results[0]
+    return message.op == "const" and message.attr is True
+
+
+def _write_once(step: Step) -> str:
+    """Prove that a message makes accept false for good: "always", "frontier" (given that the
+
+    frontier accepts nothing) or "" if there is no proof.
+    """
+    if step.accept is None:
+        return ""
+    test = step.accept.results[0]
+    if test.op not in ("lt", "eq") or len(test.args) != 2:
+        return ""
+    load, bound = _uncast(test.args[0]), test.args[1]
+    if load.op != "load" or load.attr[:2] != ("field", "v") or bound.op != "const":
+        return ""
+    name = load.attr[2]
+    if name not in step.into:
+        return ""
+    message = step.body.results[step.into.index(name)]
+    return _not_accepted(message, name, test.op, bound.attr)
+
+
+def _rises(sweep: Sweep, program: Program) -> int:
+    """Return what the deciding field rises by from frontier to frontier, or 0 without a proof.
+
+    If the message into it is `u.field + c` with c > 0 and all vertices of the first frontier hold
+    the same s, those of the k-th hold s + c k. Nobody else ever does if all others accept at the
+    start: a vertex is written once. So the field tells who is in the frontier, also while a pull
+    writes it: what it writes is s + c (k + 1). The start is checked when a run begins.
+    """
+    step = sweep.last
+    alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
+    if sweep.mode != "once" or not alone or program.trail or step.everywhere:
+        return 0
+    claim = claim_field(step)
+    (dtype,) = (kind for name, kind, _ in program.signature.fields if name == claim)
+    if dtype.kind != "i" or dtype.itemsize < 4:
+        return 0
+    return _added(step.body.results[step.into.index(claim)], claim)
+
+
+def _added(message: Value, name: str) -> int:
+    """Return the sum of the constants that a message adds to u's field, or 0 if it is no such."""
+    message, total = _uncast(message), 0
+    while message.op == "add":
+        numbers = [_uncast(a) for a in message.args]
+        constants = [a for a in numbers if a.op == "const"]
+        if len(constants) != 1:
+            return 0
+        total += int(constants[0].attr)
+        (message,) = (a for a in numbers if a.op != "const")
+    return total if message.op == "load" and message.attr == ("field", "u", name) else 0
+
+
+def claim_field(step: Step) -> str:
+    """Return the field that decides acceptance of a write-once step."""
+    assert step.accept is not None
+    for value in step.accept.walk():
+        if value.op == "load" and value.attr[0] == "field":
+            return str(value.attr[2])
+    raise AssertionError("a write-once step tests a field")
+
+
+def _uncast(value: Value) -> Value:
+    """Return what a value was cast from, if every value is kept.
+
+    Vertices that are cast to 32 bits are fewer than that; edges may be more.
+    """
+    while value.op == "cast":
+        source = value.args[0]
+        bytes_ = 8 if source.op == "load" and source.attr[0] == "edge_id" else 4
+        wide = source.weak and value.dtype.kind != "b" and value.dtype.itemsize >= bytes_
+        if not wide and not fits(source.dtype, value.dtype):
+            break
+        value = source
+    return value
+
+
+def _not_accepted(message: Value, name: str, op: str, bound: float, adds: int = 4) -> str:
+    """Return the proof for one message; at most `adds` small numbers are added in it."""
+    message = _uncast(message)
+    if message.op == "load":
+        if message.attr[0] in ("id", "superstep", "edge_id", "rank"):
+            return "always" if bound <= 0 and (op == "lt" or bound < 0) else ""
+        if message.attr == ("field", "u", name) and op == "lt":
+            return "frontier"
+    if message.op == "add":
+        for a, b in (message.args, message.args[::-1]):
+            step = _uncast(b)
+            if step.op == "const" and 0 <= step.attr <= 2 and adds:
+                inner = _not_accepted(a, name, op, bound, adds - 1)
+                if op == "lt" or inner == "always":
+                    return inner
+    if message.op == "const" and op == "lt":
+        return "always" if message.attr >= bound else ""
+    if message.op == "const" and op == "eq":
+        return "always" if message.attr != bound else ""
+    return ""
+
+
+def _may_relax(step: Step, program: Program, scalar: bool) -> bool:
+    """Rule 11: in place is unobservable for monotone messages inside an unbounded iterate."""
+    facts = facts_of(step)
+    alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
+    observed = program.bounded or program.until is not None or program.trail
+    if not alone or observed or not scalar or "superstep" in facts.loads:
+        return False
+    if facts.reduced or facts.edge_written or facts.live or facts.old or step.everywhere:
+        return False
+    body = block_facts(step.body)
+    if body.near & set(step.into):
+        return False
+    if step.conditional and _depends(step.body.results[-1], set(step.into)):
+        return False
+    if step.reductions[0].selecting:
+        return _nondecreasing(step.body.results[0], step.into[0]) and not _depends(
+            step.body.results[1], set(step.into)
+        )
+    own = dict(zip(step.into, step.body.results, strict=False))
+    return all(
+        _nondecreasing(message, name) and not _depends(message, set(step.into) - {name})
+        for name, message in own.items()
+    )
+
+
+def _depends(value: Value, names: set[str]) -> bool:
+    if value.op == "load" and value.attr[0] == "field" and value.attr[2] in names:
+        return True
+    inner = any(_depends(v, names) for block in value.blocks for v in block.body)
+    return inner or any(_depends(a, names) for a in value.args)
+
+
+def _nondecreasing(value: Value, name: str) -> bool:
+    """Whether a value does not fall when u's field rises (or does not depend on it)."""
+    if not _depends(value, {name}):
+        return True
+    if value.op == "load":
+        return True
+    if value.op == "cast":
+        floats = value.dtype.kind == value.args[0].dtype.kind == "f"
+        kept = floats or fits(value.args[0].dtype, value.dtype)
+        return kept and _nondecreasing(value.args[0], name)
+    if value.op in _NONDECREASING:
+        return all(_nondecreasing(a, name) for a in value.args)
+    if value.op == "sub":
+        return _nondecreasing(value.args[0], name) and not _depends(value.args[1], {name})
+    return False
+
+
+def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
+    reductions = [r for s in sweep.steps for r in s.reductions]
+    selecting = any(r.name in ("argmin", "argmax") for r in reductions)
+    if sweep.mode == "online" and selecting:
+        sweep.pull_refused = "argmin and argmax in place are pushed by compare-and-swap"
+    if len(sweep.steps) > 1:
+        sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
+    sweep.in_order = deterministic and _depends_on_order(sweep)
+    if deterministic and sweep.mode == "once" and sweep.facts.far & set(sweep.last.into):
+        sweep.check_frontier = True  # a source that is claimed itself would show the order
+    if sweep.in_order and not sweep.pull_refused:
+        sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
+
+
+def _depends_on_order(sweep: Sweep) -> bool:
+    """Whether the order of messages can be seen in the bits of a result."""
+    for step in sweep.steps:
+        if any(v.op == "reduce_scalar" and v.dtype.kind == "f" for v in step.body.walk()):
+            return True
+        floats = any(v.dtype.kind == "f" for v in step.body.results)
+        exact = {"or", "and"} if floats else {"min", "max", "or", "and", "sum", "prod"}
+        if sweep.relaxes:  # min and max: the order decides about the sign of zeros only
+            exact |= {"min", "max"}
+        if not {r.name for r in step.reductions} <= exact:
+            return True
+    return False
+
+
+def _plan_snapshots(sweeps: list[Sweep]) -> None:
+    """A vertex run of a fold sees other vertices as they were when the fold began (rule 9)."""
+    written: set[str] = set()
+    for sweep in sweeps:
+        if sweep.fold_start:
+            written = set()
+        elif sweep.kind == "vertex" and not any(step.relaxed for step in sweep.steps):
+            hoisted = block_facts(*(b for step in sweep.steps for _, b in step.hoisted))
+            written -= sweep.facts.live
+            sweep.snapshots = (sweep.facts.far | hoisted.far) & written
+            sweep.old_snapshots = (sweep.facts.far_old | hoisted.far_old) & written
+        written |= sweep.facts.written | sweep.facts.live_written

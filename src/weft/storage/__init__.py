@@ -1,0 +1,1 @@
+"""Files that weft keeps between processes."""

@@ -1,0 +1,204 @@
+"""What `adjacency` does, for arrays on a GPU: sorts of combined keys in place of counting sorts.
+
+An arc (row, column) becomes one 64-bit key, `row << bits | column`, so that one radix sort puts all
+arcs in order and a search finds where each row begins. Functions take and return plain arrays, use
+the module that these belong to, and of it only what NumPy and CuPy share. At most five arrays of
+8 bytes per arc exist at a time, the workspace of the sort included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import module_of
+from weft.arrays.reduce import all_true
+
+Array = Any
+
+# Beyond this many vertices two ids do not fit into one signed key.
+_PACKED_VERTICES = 1 << 31
+# Keys that are counted at once: some releases of CuPy number them by 32 bits there.
+_COUNTED_KEYS = 1 << 30
+
+
+def sort_arcs(
+    row: Array, column: Array, num_vertices: int, payload: Array | None = None
+) -> tuple[Array, Array, Array | None]:
+    """Sort arcs by (row, column), equal ones in input order; see `adjacency.sort_arcs`."""
+    xp = module_of(row)
+    if num_vertices > _PACKED_VERTICES:
+        order = xp.argsort(column, kind="stable")
+        order = order[xp.argsort(row[order], kind="stable")]
+    else:
+        keys = _pack(row, column, num_vertices)
+        if all_true(keys[1:] >= keys[:-1]):
+            return _row_starts(keys, num_vertices), column.copy(), _copied(payload)
+        if payload is None:
+            keys.sort()
+            return _row_starts(keys, num_vertices), _low(keys, num_vertices, column.dtype), None
+        order = xp.argsort(keys, kind="stable")
+        del keys
+    carried = None if payload is None else payload[order]
+    return offsets_of(count_keys(row, num_vertices)), column[order], carried
+
+
+def transpose(
+    offsets: Array, targets: Array, payload: Array | None
+) -> tuple[Array, Array, Array | None]:
+    """Turn rows into targets; returns offsets, targets and payload of the other direction."""
+    xp, n = module_of(targets), int(offsets.size) - 1
+    rows = row_of_slots(offsets, targets.size, targets.dtype)
+    if payload is None and n <= _PACKED_VERTICES:
+        keys = _pack(targets, rows, n)
+        del rows
+        keys.sort()
+        return _row_starts(keys, n), _low(keys, n, targets.dtype), None
+    order = xp.argsort(targets, kind="stable")
+    carried = None if payload is None else payload[order]
+    return offsets_of(count_keys(targets, n)), rows[order], carried
+
+
+def mirror(offsets: Array, targets: Array) -> tuple[Array, Array]:
+    """Add the opposite arc of every edge but the self-loops; see `adjacency.mirror`."""
+    xp, n = module_of(targets), int(offsets.size) - 1
+    edges = int(targets.size)
+    rows = row_of_slots(offsets, edges, targets.dtype)
+    proper = xp.flatnonzero(rows != targets)
+    lower, upper = rows[proper], targets[proper]
+    del proper
+    if n > _PACKED_VERTICES:
+        both = sort_arcs(xp.concatenate((rows, upper)), xp.concatenate((targets, lower)), n)
+        return both[:2]
+    keys = xp.empty(edges + int(lower.size), np.int64)
+    keys[:edges] = _pack(rows, targets, n)
+    del rows
+    keys[edges:] = _pack(upper, lower, n)
+    del lower, upper
+    keys.sort()
+    return _row_starts(keys, n), _low(keys, n, targets.dtype)
+
+
+def spread_over_mirrored(offsets: Array, targets: Array, values: Array) -> Array:
+    """Return one value per edge for both of its arcs; see `adjacency.spread_over_mirrored`."""
+    xp = module_of(targets)
+    rows = row_of_slots(offsets, targets.size, targets.dtype)
+    slots = xp.empty(targets.size, values.dtype)
+    slots[xp.flatnonzero(targets >= rows)] = values
+    # Lower arcs lie in the order of the transposed upper ones.
+    strict = xp.flatnonzero(targets > rows)
+    order = strict[xp.argsort(targets[strict], kind="stable")]
+    del strict
+    slots[xp.flatnonzero(targets < rows)] = slots[order]
+    return slots
+
+
+def row_of_slots(offsets: Array, count: int, dtype: Any) -> Array:
+    """Return the row that owns each of `count` slots: jumps where a row begins, summed up."""
+    xp = module_of(offsets)
+    filled = xp.flatnonzero(offsets[1:] > offsets[:-1])
+    jumps = filled.astype(dtype)
+    jumps[1:] -= filled[:-1].astype(dtype)
+    steps = xp.zeros(int(count), dtype)
+    steps[offsets[filled]] = jumps
+    return xp.cumsum(steps, dtype=dtype)
+
+
+def count_keys(keys: Array, num_keys: int) -> Array:
+    """Return how often each key occurs, as int64.
+
+    By atomic additions: CuPy's `bincount` holds as many counts of all keys as blocks run at once,
+    which is hundreds of times the result.
+    """
+    xp = module_of(keys)
+    counts = xp.zeros(num_keys, np.int64)
+    unsigned = counts.view(np.uint64)  # CuPy does not add at places of int64
+    for begin in range(0, keys.size, _COUNTED_KEYS):
+        xp.add.at(unsigned, keys[begin : begin + _COUNTED_KEYS], 1)
+    return counts
+
+
+def sums_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
+    """Return the sum of the values of each key, as float64.
+
+    CuPy's `bincount` looks at the keys first, by a reduction that takes seconds to compile.
+    """
+    xp = module_of(keys)
+    if xp is np:
+        return np.bincount(keys, weights=values, minlength=num_keys)
+    sums = xp.zeros(num_keys, np.float64)
+    for begin in range(0, keys.size, _COUNTED_KEYS):
+        part = slice(begin, begin + _COUNTED_KEYS)
+        xp.add.at(sums, keys[part], values[part])
+    return sums
+
+
+def greatest_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
+    """Return the greatest of the values of each key, as uint64; 0 for a key without any."""
+    xp = module_of(keys)
+    most = xp.zeros(num_keys, np.uint64)
+    for begin in range(0, keys.size, _COUNTED_KEYS):
+        part = slice(begin, begin + _COUNTED_KEYS)
+        xp.maximum.at(most, keys[part], values[part])
+    return most
+
+
+def offsets_of(counts: Array) -> Array:
+    """Return where each row begins, given the row lengths."""
+    xp = module_of(counts)
+    offsets = xp.zeros(counts.size + 1, np.int64)
+    offsets[1:] = xp.cumsum(counts, dtype=np.int64)
+    return offsets
+
+
+def reduce_runs(values: Array, starts: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    """Combine the values of each run that begins at `starts`, neighbours first, pair by pair.
+
+    Takes as many rounds as the longest run can be halved; the order never varies.
+    """
+    xp = module_of(values)
+    offsets = xp.zeros(starts.size + 1, np.int64)
+    offsets[:-1] = starts
+    offsets[-1] = values.size
+    while values.size > starts.size:
+        lengths = offsets[1:] - offsets[:-1]
+        halved = offsets_of((lengths + 1) // 2)
+        count = int(halved[-1])
+        run = row_of_slots(halved, count, np.int64)
+        left = offsets[run] + 2 * (xp.arange(count, dtype=np.int64) - halved[run])
+        pairs = xp.flatnonzero(left + 1 < offsets[run + 1])
+        del run
+        folded = values[left]
+        folded[pairs] = combine(folded[pairs], values[left[pairs] + 1])
+        values, offsets = folded, halved
+    return values
+
+
+def _pack(row: Array, column: Array, num_vertices: int) -> Array:
+    keys = row.astype(np.int64)
+    keys <<= _bits(num_vertices)
+    keys |= column
+    return keys
+
+
+def _low(keys: Array, num_vertices: int, dtype: Any) -> Array:
+    """Return the columns of keys, which are used up."""
+    keys &= (1 << _bits(num_vertices)) - 1
+    return keys.astype(dtype)
+
+
+def _row_starts(keys: Array, num_vertices: int) -> Array:
+    xp = module_of(keys)
+    firsts = xp.arange(num_vertices + 1, dtype=np.int64)
+    firsts <<= _bits(num_vertices)
+    return xp.searchsorted(keys, firsts).astype(np.int64, copy=False)
+
+
+def _bits(num_vertices: int) -> int:
+    return max(num_vertices - 1, 1).bit_length()
+
+
+def _copied(payload: Array | None) -> Array | None:
+    return None if payload is None else payload.copy()

@@ -1,0 +1,178 @@
+"""Generated modules: kept machine code, fresh after edits, whole after damage."""
+
+import ast
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft.errors
+from weft.backends.cpu.host import cache
+from weft.backends.cpu.runtime import names as runtime
+
+SOURCE = str(Path(weft.errors.__file__).parents[1])
+
+KERNEL = """
+from numba import njit
+from weft.backends.cpu.runtime.names import *
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def kernel(a, n):
+    for i in range(n):
+        atomic_add(a, i % 2, floordiv(i, 2))
+    return a[0] + a[1]
+"""
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    """An empty cache directory for this process."""
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_modules", {})
+    return tmp_path / "cpu"
+
+
+def load_again():
+    """Load the module as a new process would."""
+    cache._modules.clear()
+    return cache.load_module(KERNEL, "test kernel")
+
+
+def work(module):
+    """Run the kernel; return how it came: hits and misses of the cache."""
+    assert module.kernel(np.zeros(2, np.int64), 5) == 4
+    stats = module.kernel.stats
+    return sum(stats.cache_hits.values()), sum(stats.cache_misses.values())
+
+
+def test_a_module_is_loaded_once(directory):
+    modules = []
+    threads = [
+        threading.Thread(target=lambda: modules.append(cache.load_module(KERNEL, "test kernel")))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(modules) == 4 and len(set(map(id, modules))) == 1
+    (file,) = directory.glob("*.py")
+    assert file.name.startswith("weft_cpu_test_kernel_")
+    assert modules[0].__file__ == str(file)
+    assert sys.modules[modules[0].__name__] is modules[0]
+    assert cache.fingerprint() in file.read_text().splitlines()[0]
+    assert not list(directory.glob("*.tmp"))
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def garble(path):
+    path.write_bytes(b"\x80\x04garbage" * 20)
+
+
+@pytest.mark.parametrize("damage", [cut, empty, garble])
+def test_damaged_files_are_repaired(directory, damage):
+    assert work(load_again()) == (0, 1)
+    assert work(load_again()) == (1, 0)
+    for pattern in ("*.py", "__pycache__/*.nbi", "__pycache__/*.nbc"):
+        files = list(directory.glob(pattern))
+        assert files
+        for file in files:
+            damage(file)
+        hits, misses = work(load_again())
+        assert hits + misses == 1
+        assert work(load_again()) == (1, 0), f"{pattern} is still damaged"
+
+
+def test_damaged_bytecode_is_repaired(directory, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    work(load_again())
+    (bytecode,) = directory.glob("__pycache__/*.pyc")
+    whole = bytecode.read_bytes()
+    for content in (whole[:30], whole[:16] + b"\xff" * 40, b""):
+        bytecode.write_bytes(content)
+        assert work(load_again()) == (1, 0)
+
+
+def test_an_error_of_the_module_itself_is_raised(directory):
+    for _ in range(2):
+        with pytest.raises(ValueError, match="its own"):
+            cache.load_module("raise ValueError('its own')", "broken")
+    assert not [name for name in sys.modules if name.startswith("weft_cpu_broken")]
+
+
+def test_an_edited_run_time_gives_another_file(directory, monkeypatch):
+    work(load_again())
+    monkeypatch.setattr(cache, "fingerprint", lambda: "edited")
+    assert work(load_again()) == (0, 1), "the machine code of the old run-time is not used"
+    first, second = sorted(directory.glob("*.py"), key=lambda path: path.stat().st_mtime_ns)
+    assert first.read_text().splitlines()[1:] == second.read_text().splitlines()[1:]
+
+
+def test_the_fingerprint_follows_each_source(tmp_path, monkeypatch):
+    folder = Path(cache.__file__).parent
+    prints = set()
+    for edited in ("nothing", *cache.RUNTIME_SOURCES):
+        for name in cache.RUNTIME_SOURCES:
+            copy = tmp_path / "a" / "b" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            text = (folder / name).read_text()
+            copy.write_text(text + "# edited" * (name == edited))
+        monkeypatch.setattr(cache, "__file__", str(tmp_path / "a" / "b" / "cache.py"))
+        prints.add(cache.fingerprint.__wrapped__())
+    assert len(prints) == 1 + len(cache.RUNTIME_SOURCES)
+
+
+def test_the_fingerprint_covers_all_that_generated_code_imports():
+    """No listed file may import one that is not listed, within weft."""
+    folder = Path(cache.__file__).parent
+    package = folder.parents[1]
+    listed = {(folder / name).resolve() for name in cache.RUNTIME_SOURCES}
+    todo, seen = [folder / "runtime.py", *listed], set()
+    while todo:
+        path = todo.pop().resolve()
+        if path in seen:
+            continue
+        seen.add(path)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("weft."):
+                todo.append(package.joinpath(*node.module.split(".")[1:]).with_suffix(".py"))
+    assert seen == listed
+
+
+def test_run_time_exports():
+    names = {name for name in vars(runtime) if not name.startswith("_")}
+    assert set(runtime.__all__) == names
+
+
+def test_machine_code_is_kept_between_processes(tmp_path):
+    """Two processes start at once with an empty cache; a third compiles nothing."""
+    script = f"""
+import numpy as np
+from weft.backends.cpu import cache
+module = cache.load_module({KERNEL!r}, "shared")
+assert module.kernel(np.zeros(2, np.int64), 5) == 4
+print(sum(module.kernel.stats.cache_hits.values()))
+"""
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "WEFT_CACHE_DIR": str(tmp_path)}
+
+    def start():
+        command = [sys.executable, "-c", script]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    for process in (start(), start()):
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    third = start()
+    assert third.communicate(timeout=120)[0].split() == ["1"]
+    assert third.returncode == 0

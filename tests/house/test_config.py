@@ -1,0 +1,242 @@
+"""Config: what each field takes, what is refused and how, and that results do not depend on it."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+import weft
+from weft.config import CHOICES, DIRECTION_RULES, GPU_ONLY, RANGES
+from weft.errors import ConfigError
+from weft.formats import base as formats
+from weft.frontiers import base as frontiers
+from weft.plan.directions import RULES
+from weft.schedules import base as schedules
+
+
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
+def discover(u, v, e):
+    return u.level + 1
+
+
+@weft.edge(into="label", reduce=weft.min)
+def spread(u, v, e):
+    return u.label
+
+
+def levels(g, source=0):
+    state = g.state(level=weft.full(-1, weft.int32))
+    state.level[source] = 0
+    return state
+
+
+def search(g, **options):
+    state = levels(g)
+    g.iterate(discover, state, [0], config=weft.Config(**options))
+    return state.level.tolist()
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, known in CHOICES.items() for v in known])
+def test_every_listed_value_is_taken(name, value):
+    assert getattr(weft.Config(**{name: value}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("direction", "bamer", r"'auto', 'push', 'pull', 'beamer'.* Did you mean 'beamer'\?"),
+        ("lanes", 3, r"None, 1, 2, 4, 8, 16, 32, 'block'"),
+        ("lanes", 2.0, r"is not known"),
+        ("lanes", "blok", r"Did you mean 'block'\?"),
+        ("width", "clutser", r"Did you mean 'cluster'\?"),
+        ("width", None, r"Expected one of 'auto', 'block', 'cluster', 'grid'"),
+        ("frontier_in", "counter", r"'queue', 'bitmap', 'bytemap', 'reverse_queue'"),
+        ("frontier_out", "reverse_queue", r"'queue', 'bitmap', 'bytemap'"),
+        ("compaction", "ballott", r"Did you mean 'ballot'\?"),
+        ("dedup", "proven", r"'none', 'bitmask', 'history', 'warp', 'exact'"),
+        ("combine", "sorted", r"Did you mean 'sort'\?"),
+        ("ordering", "bucket", r"Did you mean 'buckets'\?"),
+        ("ordering", 1, r"True, False, 'near_far', 'buckets'"),
+        ("fuse", "some", r"'none', 'direction', 'all'"),
+        ("fold", "no", r"Expected one of True, False"),
+        ("change_driven", "yes", r"Expected one of False, True, 'auto'"),
+        ("deterministic", 1, r"Expected one of True, False"),
+        ("deterministic", ["yes"], r"Expected one of True, False"),
+        ("passes_off", "early_exits", r"Did you mean 'early_exit'\?"),
+        ("items_per_thread", 0, r"Expected an integer from 1 to 64"),
+        ("items_per_thread", 65, r"Expected an integer from 1 to 64"),
+        ("block_size", 100, r"Expected a multiple of 32 from 32 to 1024"),
+        ("block_size", 2048, r"Expected a multiple of 32 from 32 to 1024"),
+        ("bin_size", True, r"Expected an integer from 1 to 1024"),
+        ("bin_size", "64", r"Expected an integer from 1 to 1024"),
+        ("threads", 0, r"Expected an integer from 1 on"),
+        ("threads", 2.0, r"Expected an integer from 1 on"),
+        ("delta", 0, r"Expected a number above 0"),
+        ("delta", float("nan"), r"Expected a number above 0"),
+        ("delta", "1", r"Expected a number above 0"),
+        ("delta", True, r"Expected a number above 0"),
+        ("format", 3, r"is not a name"),
+        ("schedule", ("vertex",), r"is not a name"),
+        ("schedule", {"push": 3}, r"is not a name"),
+        ("schedule", {}, r"chooses nothing. Expected some of 'push', 'pull', 'gather'"),
+        ("frontier_in", {"push": "quue"}, r"Did you mean 'queue'\?"),
+        ("frontier_in", {"push": "state"}, r"a push one of 'queue', 'bitmap', 'bytemap'\."),
+        ("frontier_in", {"pull": "queue"}, r"a pull one of 'bitmap', 'bytemap', 'reverse_queue'"),
+        ("passes_off", 3, r"Expected some of 'constant_folding'"),
+        ("passes_off", [["early_exit"]], r"Expected one of 'constant_folding'"),
+    ],
+)
+def test_what_is_refused_says_what_is_possible(name, value, words):
+    with pytest.raises(ConfigError, match=f"{name}=.*{words}"):
+        weft.Config(**{name: value})
+
+
+def test_a_choice_may_differ_by_side():
+    config = weft.Config(schedule={"pull": "vertex", "push": "twc"}, frontier_in={"push": "bitmap"})
+    assert config.schedule == {"push": "twc", "pull": "vertex"}
+    same = weft.Config(schedule={"push": "twc", "pull": "vertex"}, frontier_in={"push": "bitmap"})
+    assert config == same and hash(config) == hash(same)
+    assert weft.Config(schedule={"push": "twc"}).given() == {"schedule": {"push": "twc"}}
+    with pytest.raises(ConfigError, match=r"side of format='pul'.*Did you mean 'pull'\?"):
+        weft.Config(format={"pul": "csr"})
+    with pytest.raises(ConfigError, match=r"lanes={'push': 2} is not known"):
+        weft.Config(lanes={"push": 2})
+    g = weft.generators.path(4)
+    with pytest.raises(ConfigError, match=r"not possible on a CPU: it takes one for all sides"):
+        search(g, schedule={"push": "vertex"})
+    with pytest.raises(ConfigError, match=r"schedule='wrap' is not known"):
+        search(g.to("emulated"), schedule={"push": "wrap"})
+    assert search(g, format={"push": "coo"}, frontier_out={"pull": "bytemap"}) == [0, 1, 2, 3]
+
+
+def test_numbers_of_numpy_are_numbers():
+    config = weft.Config(
+        threads=np.int64(2), lanes=np.int32(4), block_size=np.uint16(64), delta=np.float32(0.5)
+    )
+    assert (config.threads, config.lanes, config.block_size) == (2, 4, 64)
+    assert type(config.threads) is type(config.lanes) is int
+
+
+def test_every_field_is_checked_and_documented():
+    names = {f.name for f in fields(weft.Config)}
+    assert names == {*CHOICES, *RANGES, "format", "schedule", "delta", "passes_off"}
+    for name in names:
+        assert f"\n    {name}\n" in weft.Config.__doc__
+    assert names >= set(GPU_ONLY)
+
+
+def test_fixed_lists_are_those_of_the_engine():
+    assert tuple(RULES) == DIRECTION_RULES
+    assert set(CHOICES["compaction"]) == {None, *frontiers.COMPACTIONS}
+    assert set(CHOICES["dedup"]) == {None, *frontiers.DEDUPS} - {"proven"}
+    assert set(CHOICES["frontier_out"]) == {None, *frontiers.KINDS} - {"counter"}
+
+
+def test_a_config_knows_what_was_given():
+    assert weft.Config().given() == {}
+    config = weft.Config(schedule="merge", direction="auto", passes_off="early_exit")
+    assert config.given() == {"schedule": "merge", "passes_off": frozenset({"early_exit"})}
+
+
+def test_something_else_is_not_a_config():
+    with pytest.raises(ConfigError, match=r"is not a weft.Config. Its fields are 'format', 'reord"):
+        weft.bfs(weft.generators.path(3), 0, config={"direction": "push"})
+
+
+# -- names that are looked up when a program runs ------------------------------------------------
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_names_are_looked_up_in_the_registries(device):
+    g = weft.generators.path(4).to(device)
+    with pytest.raises(ConfigError, match=r"schedule='wrap' is not known.*Did you mean 'warp'\?"):
+        search(g, schedule="wrap")
+    with pytest.raises(ConfigError, match=r"format='csx' is not known.*'coo', .*'csr'.*mean 'csr'"):
+        search(g, format="csx")
+
+
+def test_what_was_registered_later_is_known(monkeypatch):
+    monkeypatch.setattr(schedules, "_schedules", dict(schedules.schedules()))
+    schedules.register(
+        schedules.Schedule("mine", "", "Mine", refuse=lambda format, lanes: "it is too young")
+    )
+    g = weft.generators.path(4)
+    with pytest.raises(ConfigError, match=r"schedule='mine' is not possible on a CPU: .*'merge'"):
+        search(g, schedule="mine")
+    with pytest.raises(
+        ConfigError, match=r"schedule='mine' is not possible over format='coo': it is too young\."
+    ):
+        search(g.to("emulated"), schedule="mine", format="coo")
+    monkeypatch.setattr(formats, "_formats", dict(formats.formats()))
+    known = formats.formats()["csr"]
+    formats.register(formats.Format("own", "", known.kinds, known.build, known.to_coo))
+    assert search(g, format="own") == [0, 1, 2, 3]
+    formats.register(formats.Format("deaf", "", (*known.kinds, *known.kinds), *(print,) * 2))
+    with pytest.raises(ConfigError, match="format='deaf' is not possible on a CPU: it does not"):
+        search(g, format="deaf")
+
+
+# -- results -------------------------------------------------------------------------------------
+
+
+def test_a_cpu_ignores_what_only_a_gpu_has():
+    given = {
+        "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
+        "frontier_out": "bytemap", "compaction": "jit",
+        "bin_size": 7, "dedup": "warp", "combine": "sort", "fuse": "none",
+    }  # fmt: skip
+    assert sorted(given) == sorted(GPU_ONLY)
+    g = weft.generators.rmat(7, 4, seed=5)
+    assert search(g, **given) == search(g)
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_every_rule_gives_the_same_result_on_a_cpu(rule):
+    g = weft.generators.rmat(9, 16, seed=2, directed=True)
+    assert search(g, direction=rule) == search(g)
+    label = np.arange(g.num_vertices)[::-1].copy()
+    found = []
+    for direction in (rule, "push"):
+        state = g.state(label=label)
+        g.iterate(spread, state, max_iter=50, direction=direction)
+        found.append(state.label.tolist())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_rules_turn_as_published(rule):
+    """The directions of a search are those of the rule's own words, computed here."""
+    g = weft.generators.rmat(10, 16, seed=2, directed=True)
+    source = int(np.argmax(g.out_degree))
+    with weft.profile() as p:
+        state = levels(g, source)
+        g.iterate(discover, state, [source], direction=rule)
+    degree, n, m = g.out_degree.astype(int), g.num_vertices, int(g.out_degree.sum())
+    pulling, seen, used = False, 0, []
+    for depth in range(len(p.records)):
+        frontier = np.flatnonzero(state.level == depth)
+        size, edges = frontier.size, int(degree[frontier].sum())
+        seen += edges
+        left, fresh = m - seen, n * (m - seen) / m
+        backward = fresh * n / (n - fresh)
+        turn_to_pull, turn_to_push = {
+            "beamer": (edges > left / 14, size < n / 24),
+            "ligra": (size + edges > m / 20, size + edges <= m / 20),
+            "gunrock": (size * m / n > backward / 1000, size * m / n < backward / 5),
+            "graphblast": (size > n / 10, size <= n / 10),
+            "simdx": (edges > 0.3 * m, edges <= 0.3 * m),
+        }[rule]
+        pulling = not turn_to_push if pulling else bool(turn_to_pull)
+        used.append("pull" if pulling else "push")
+    assert [record.direction for record in p.records] == used
+    assert "pull" in used and used[0] == "push"
+
+
+@pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets"])
+def test_orderings_give_the_same_distances(ordering):
+    g = weft.generators.road(12, weights="float", seed=1)
+    got = weft.sssp(g, 0, config=weft.Config(ordering=ordering))
+    assert got.dist.tolist() == weft.sssp(g, 0).dist.tolist()
