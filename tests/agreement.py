@@ -15,8 +15,7 @@ import numpy as np
 
 import weft
 from oracle import Interpreted, run_interpreted, run_on
-from weft.backends.cuda.host import run as cuda
-from weft.engine.run import Registries
+from weft.backends.cuda.backend import BACKEND as CUDA
 
 # One kernel serves any number of threads.
 THREADS = (weft.Config(threads=1), weft.Config(threads=3))
@@ -131,9 +130,9 @@ def emulated(
     """Run functions as CUDA on the host; `choices` are options of the backend, also hidden ones."""
     held = None if edges is None else g.edge_state(**edges)
     state, place = g.state(**fields), g.to("emulated")
-    chosen = {"registries": Registries, **(choices or {})}
+    chosen = dict(choices or {})
     done = run_on(
-        cuda.execute, place, functions, state, frontier, edge_state=held, options=chosen, **options
+        CUDA, place, functions, state, frontier, edge_state=held, options=chosen, **options
     )
     done.outcome.frontier = np.sort(done.outcome.frontier)
     return done

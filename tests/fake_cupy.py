@@ -424,29 +424,34 @@ def run_on_host(request):
     from dataclasses import replace
 
     from weft.arrays.device import CPU, move, to_host
-    from weft.backends.cpu.host.run import execute
+    from weft.backends.cpu.backend import BACKEND
 
     device = request.topology.device
     moved = {}
     for part in ("fields", "edge_fields"):
-        for name, array in getattr(request, part).items():
+        for name, array in getattr(request.data, part).items():
             assert device.on_host or isinstance(array, ndarray), name
             moved[part, name] = np.array(to_host(array))
-    frontier = request.frontier  # of the device, or of the host as the caller gave it
-    outcome = execute(
-        replace(
-            request,
-            topology=request.topology.to(CPU),
-            fields={n: moved["fields", n] for n in request.fields},
-            edge_fields={n: moved["edge_fields", n] for n in request.edge_fields},
-            column=lambda name, order: to_host(request.column(name, order)),
+    frontier = request.start.frontier  # of the device, or of the host as the caller gave it
+    data, trail = request.data, request.start.trail
+    there = replace(
+        request,
+        topology=request.topology.to(CPU),
+        data=replace(
+            data,
+            fields={n: moved["fields", n] for n in data.fields},
+            edge_fields={n: moved["edge_fields", n] for n in data.edge_fields},
+            column=lambda name, order: to_host(data.column(name, order)),
+        ),
+        start=replace(
+            request.start,
             frontier=None if frontier is None else np.sort(to_host(frontier)),
-            trail=None if request.trail is None else [np.sort(to_host(t)) for t in request.trail],
-            options={**request.options, "schedule": request.options["schedule"] or "vertex"},
-        )
+            trail=None if trail is None else [np.sort(to_host(t)) for t in trail],
+        ),
     )
+    outcome = BACKEND.run(there, BACKEND.compile(there))
     for part in ("fields", "edge_fields"):
-        for name, array in getattr(request, part).items():
+        for name, array in getattr(request.data, part).items():
             array[...] = move(moved[part, name], device)
     # A GPU puts members out in no order.
     backwards = None if outcome.frontier is None else outcome.frontier[::-1].copy()
@@ -463,12 +468,12 @@ def installed(monkeypatch):
     from weft.arrays import device as devices
     from weft.arrays import fill as filling
     from weft.backends.cuda.host import initial_fields as fills
+    from weft.backends.cuda.host import run as engine
 
-    engine = types.ModuleType("weft.backends.cuda.host.run")
-    engine.execute = run_on_host
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cupy", CUPY)
-        patch.setitem(sys.modules, "weft.backends.cuda.host.run", engine)
+        patch.setattr(engine, "compile_program", lambda request: (None, []))
+        patch.setattr(engine, "run_request", lambda request, form: run_on_host(request))
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(filling, "set_words", _set_words)

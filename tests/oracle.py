@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.config import Config
 from weft.ir.check.verify import verify
 from weft.ir.ops import Program, Signature, program_blocks
 from weft.ir.reference.interpret import interpret
-from weft.ir.request import Deferred, Outcome, Request
+from weft.ir.request import Data, Deferred, Degrees, Outcome, Request, RunOptions, Start
 from weft.ir.trace.steps import trace_program
 
 
@@ -119,11 +120,19 @@ def make_request(
     members = None
     if frontier is not None:
         members = np.array(sorted(frontier), np.int64 if arcs else graph.topology.index_dtype)
+    data = Data(plain.fields, plain.edge_fields, column, plain.scalars, plain.parameters)
     request = Request(
-        program, graph.topology, plain.fields, plain.edge_fields, column, plain.scalars, members,
-        arcs, max_iter, replay, dict(options or {}), plain.parameters,
-    )  # fmt: skip
+        program, graph.topology, run_options(options), data, Start(members, arcs, replay), max_iter
+    )
     return request, plain
+
+
+def run_options(choices: dict[str, Any] | None = None) -> RunOptions:
+    """Return the options of a request: fields of a Config, and degrees, which have no field."""
+    rest = dict(choices or {})
+    degrees = [rest.pop(f"{who}_degree", None) for who in ("warp", "block", "grid")]
+    config = Config(**rest)
+    return RunOptions(config, config.schedule, degrees=Degrees(*degrees))
 
 
 def run_interpreted(
@@ -144,10 +153,10 @@ def run_interpreted(
     return Interpreted(plain, outcome, request.program, sizes)
 
 
-def run_on(execute: Any, *arguments: Any, **options: Any) -> Interpreted:
-    """Run functions by the `execute(request)` of a backend on a copy of a state."""
+def run_on(backend: Any, *arguments: Any, **options: Any) -> Interpreted:
+    """Run functions by a backend on a copy of a state."""
     request, plain = make_request(*arguments, **options)
-    outcome = execute(request)
+    outcome = backend.run(request, backend.compile(request))
     if isinstance(outcome.frontier, Deferred):
         outcome.frontier = outcome.frontier.get()
     if outcome.frontier is None:

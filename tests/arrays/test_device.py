@@ -135,13 +135,13 @@ def test_running_out_of_memory_names_what_needs_less(cupy, monkeypatch):
     engine = sys.modules["weft.backends.cuda.host.run"]
     buffers = []
 
-    def greedy(request):
+    def greedy(request, form):
         held = np.zeros(8)
         buffers.append(weakref.ref(held))
         raise cupy.cuda.memory.OutOfMemoryError(4_000_000, 512)
 
-    run_on_host = engine.execute
-    monkeypatch.setattr(engine, "execute", greedy)
+    run_on_host = engine.run_request
+    monkeypatch.setattr(engine, "run_request", greedy)
     g = weft.generators.rmat(5, 4, directed=True).to("cuda")
     state = g.state(x=weft.full(0.0))
     step = weft.vertex(lambda v: v.x < 0)
@@ -153,10 +153,10 @@ def test_running_out_of_memory_names_what_needs_less(cupy, monkeypatch):
     for part in ("keep='out'", "other than 'batch'", "float32 in place of", "other than 'merge'"):
         assert part in text
     assert buffers[0]() is None, "what the run held is given back while the error is looked at"
-    monkeypatch.setattr(engine, "execute", run_on_host)
+    monkeypatch.setattr(engine, "run_request", run_on_host)
     assert g.run(step, state).tolist() == []
     weft.bfs(g, 0)  # from now on ready
-    monkeypatch.setattr(engine, "execute", greedy)
+    monkeypatch.setattr(engine, "run_request", greedy)
     with pytest.raises(DeviceMemoryError, match=r"4.0 MB was needed(.|\n)*keep='out'"):
         weft.bfs(g, 0)
     assert buffers[1]() is None
@@ -496,13 +496,13 @@ def test_schedules_of_a_gpu_are_refused_on_a_cpu_only(cupy, monkeypatch):
         weft.bfs(G, 0, config=config)
     seen = []
 
-    def execute(request):
-        seen.append(request.options["schedule"])
+    def run(request, form):
+        seen.append(request.options.schedule)
         return fake_cupy.run_on_host(
-            replace(request, options={**request.options, "schedule": "vertex"})
+            replace(request, options=replace(request.options, schedule="vertex"))
         )
 
-    monkeypatch.setattr(sys.modules["weft.backends.cuda.host.run"], "execute", execute)
+    monkeypatch.setattr(sys.modules["weft.backends.cuda.host.run"], "run_request", run)
     weft.bfs(G.to("emulated"), 0, config=config)
     assert seen == ["twc"]
 

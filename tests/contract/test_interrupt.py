@@ -19,7 +19,7 @@ import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 import numpy as np
 import weft
-from weft.backends.cpu import execute
+from weft.backends.cpu.host import run as execute
 
 if {threads} > 1:
     execute.SMALL_GRAPH = 0

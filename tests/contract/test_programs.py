@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracle import assert_same, run_interpreted, run_on
 from programs import Case, cases, edge_specs, fixpoints, graphs, vertex_specs
-from weft.backends.cpu.host.run import execute
+from weft.backends.cpu.backend import BACKEND
 from weft.errors import ConfigError
 
 SCHEDULES = ("vertex", "edge", "merge")
@@ -40,10 +40,10 @@ def check(case: Case, options: dict, *, same_steps: bool = True, index=None, **m
     for threads in THREADS:
         chosen = {**options, "threads": threads}
         try:
-            got = run_on(execute, *given, options=chosen, **arguments)
+            got = run_on(BACKEND, *given, options=chosen, **arguments)
         except ConfigError:  # the direction is not possible for one of the steps
             chosen["direction"] = "auto"
-            got = run_on(execute, *given, options=chosen, **arguments)
+            got = run_on(BACKEND, *given, options=chosen, **arguments)
         if not same_steps:
             got.outcome.steps = want.outcome.steps
         try:

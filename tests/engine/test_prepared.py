@@ -1,4 +1,4 @@
-"""Algorithms that are called again run from what the first call found, as long as that holds."""
+"""Programs that ran before are prepared already, as long as what that depended on holds."""
 
 import gc
 import threading
@@ -10,23 +10,23 @@ import pytest
 import weft
 from algorithms.test_bfs import check
 from weft.algorithms import bfs
-from weft.engine import ready
 from weft.engine import tuned as remembered
 from weft.graph import execution as running
 
 
 @pytest.fixture
 def found(monkeypatch):
-    """Whether each call was ready; None where it was known not to be."""
+    """Whether the program of each call was prepared already."""
     seen = []
+    ask = running.Running._prepared
 
-    def find(*arguments):
-        result = ready.find(*arguments)
-        refused = result is not None and result.options is None
-        seen.append(None if refused else result is not None and not ready.is_watched())
-        return result
+    def looked_up(self, program, config, direction=None):
+        before = set(map(id, (kept.prepared for kept in self._ready.values())))
+        prepared = ask(self, program, config, direction)
+        seen.append(id(prepared) in before)
+        return prepared
 
-    monkeypatch.setattr(running, "find", find)
+    monkeypatch.setattr(running.Running, "_prepared", looked_up)
     return seen
 
 
@@ -87,7 +87,7 @@ def test_columns_configurations_and_tuning_are_looked_at(found):
     assert found == [False, False, True, True, False, True, False, False, True]
 
 
-def test_programs_that_use_columns_go_the_whole_way(found):
+def test_programs_that_use_columns_read_those_of_the_call(found):
     @weft.edge(into="level", reduce=weft.min)
     def advance(u, v, e):
         return u.level + u.height
@@ -97,9 +97,10 @@ def test_programs_that_use_columns_go_the_whole_way(found):
     for height in (1, 5):
         g.vertex["height"] = np.array([height, 2, 3, 4])
         for _ in range(2):
-            state = g._iterate_from(advance, 0, None, level=weft.full(99).but(0, 0))
+            state = g.state(level=weft.full(99).but(0, 0))
+            g.iterate(advance, state, [0])
             assert state.level.tolist() == [0, height, height + 2, height + 5]
-    assert found == [False, None, None, None]
+    assert found == [False, True, True, True]
 
 
 def test_other_orders_and_formats_are_ready_too(found):
@@ -127,16 +128,24 @@ def test_orders_that_are_given_up_are_made_again(found):
     assert found == [False, True, False, False, True]  # one order is kept
 
 
-def test_a_state_of_a_ready_run_belongs_to_its_graph():
+def test_fields_that_nothing_touched_are_written_where_they_belong():
     g = graph().reorder("degree")
     level = weft.full(-1, weft.int32)
     fields = {"level": level.but(3, 0), "parent": weft.full(-1, weft.vertex_id).but(3, 3)}
     for _ in range(2):
-        state = g._iterate_from(bfs.discover, 3, None, **fields)
-    assert state.is_of(g._history.version)
-    g.update(add=([0], [1]))
-    with pytest.raises(weft.errors.FieldError, match="version 0"):
+        state = g.state(**fields)
+        assert state._untouched.keys() == fields.keys()
         g.iterate(bfs.discover, state, [3])
+        assert not state._untouched
+        check(g, 3, bfs.BFS(state.level, state.parent))
+
+
+def test_fields_that_a_user_may_have_written_to_are_copied():
+    g = graph().reorder("degree")
+    state = g.state(level=weft.full(-1, weft.int32), parent=weft.full(-1, weft.vertex_id))
+    state.level[3], state.parent[3] = 0, 3
+    g.iterate(bfs.discover, state, [3])
+    check(g, 3, bfs.BFS(state.level, state.parent))
 
 
 def test_runs_that_are_watched_are_watched(found):
@@ -144,7 +153,7 @@ def test_runs_that_are_watched_are_watched(found):
     weft.bfs(g, 0)
     with weft.profile() as told:
         weft.bfs(g, 0)
-    assert len(told.records) > 1 and found == [False, False]
+    assert len(told.records) > 1 and found == [False, True]
 
 
 def test_graphs_are_not_kept_alive():

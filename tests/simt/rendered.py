@@ -66,7 +66,7 @@ class Kernel:
             keyer = Keyer()
             keyer.program(self.request.program)
             numbers = [value.dtype.type(value.attr) for value in keyer.constants]
-            self.request.options["constants"] = numbers
+            self.request.constants = numbers
             lift_constants(keyer.constants)
         self.step = self.request.program.steps[0]
         self.topology = job.graph.topology
@@ -107,7 +107,7 @@ class Kernel:
         if kind in ("field", "next", "old"):
             array = self.plain.fields[("old." if kind == "old" else "") + rest[0]]
         elif kind == "column":
-            array = self.request.column(*rest)
+            array = self.request.data.column(*rest)
         elif kind in ("offsets", "targets"):
             array = getattr(topology.adjacency(rest[0]), kind)
         elif kind in ("arcs", "edges"):
@@ -164,7 +164,7 @@ __global__ void {self.name}({", ".join(params)}) {{
         n = self.topology.num_vertices
         sizes = (np.int64(n), np.int64(self.topology.num_arcs))
         scalars = [array[0] for array in self.plain.scalars.values()]
-        numbers = self.request.options.get("constants", ())
+        numbers = self.request.constants
         constants = [numbers[position] for position, _ in self.constants.values()]
         args = (*self.buffers, *sizes, *constants, *scalars, np.int64(0))
         launch = Launch(self.name, args, -(-n // BLOCK), BLOCK)

@@ -8,7 +8,6 @@ from agreement import emulated, interpreted
 from oracle import assert_same, make_request
 from weft.backends.cuda.host import options as choices
 from weft.backends.cuda.host.run import compile_program
-from weft.engine.run import Registries
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
 
@@ -67,7 +66,7 @@ def test_programs_whose_queues_lie_by_class(name):
 def phases(functions, fields, frontier, trail=False, **options):
     """Return the phases that a program would have, without compiling it."""
     g = G.to("emulated")
-    chosen = {"registries": Registries, "schedule": "twc", **options}
+    chosen = {"schedule": "twc", **options}
     request, _ = make_request(
         g, functions, g.state(**fields), frontier, mode="iterate", trail=trail, options=chosen
     )

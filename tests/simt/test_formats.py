@@ -13,7 +13,6 @@ from small_formats import FORMATS
 from weft.backends.cuda.host import options as choices
 from weft.backends.cuda.host.run import compile_program
 from weft.config import BySide
-from weft.engine.run import Registries
 from weft.engine.watch import Watch, watching
 
 
@@ -22,7 +21,7 @@ def compiled(name, **choices):
     options = {"mode": "iterate", **options}
     request, _ = make_request(
         G.to("emulated"), functions, G.state(**fields), frontier,
-        options={"registries": Registries, **choices}, **options,
+        options=choices, **options,
     )  # fmt: skip
     return compile_program(request)[0]
 
@@ -110,7 +109,7 @@ def test_rows_are_joined_where_that_suits_the_degrees():
         g = g.to("emulated")
         request, _ = make_request(
             g, functions, g.state(**fields), None, mode="iterate",
-            options={"registries": Registries, **chosen},
+            options=chosen,
         )  # fmt: skip
         return [side.joined for side in compile_program(request)[0].options.sides]
 

@@ -11,7 +11,6 @@ from oracle import make_request
 from simt.test_configs import PROGRAMS, G
 from weft.backends.cuda.host.run import compile_program
 from weft.config import BySide
-from weft.engine.run import Registries
 from weft.engine.watch import Watch, watching
 
 LONGEST = ("features", {"schedule": "twc"})
@@ -55,7 +54,7 @@ def rendered_as(name, choices):
     request, _ = make_request(
         G.to("emulated"), functions, G.state(**fields), frontier,
         edge_state=None if edges is None else G.edge_state(**edges),
-        options={"registries": Registries, **choices}, **options,
+        options=choices, **options,
     )  # fmt: skip
     return compile_program(request)[0].rendered
 

@@ -8,7 +8,6 @@ from agreement import emulated, interpreted
 from oracle import make_request
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
 from weft.backends.cuda.host.run import compile_program
-from weft.engine.run import Registries
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
 
@@ -60,7 +59,7 @@ WIDTHS = {"width": start(-1, 99, np.int16), "by": start(-1, 1, np.int64)}
 def prepared(functions, fields, **options):
     request, _ = make_request(
         G.to("emulated"), functions, G.state(**fields), [1], mode="iterate",
-        options={"registries": Registries, **options},
+        options=options,
     )  # fmt: skip
     return compile_program(request)[0]
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from oracle import assert_same, run_interpreted, run_on
 from programs import Case, cases, edge_specs, fixpoints, graphs, vertex_specs
-from weft.backends.cuda.host.run import execute
-from weft.engine.run import Registries
+from weft.backends.cuda.backend import BACKEND
 from weft.errors import ConfigError
 from weft.formats import formats
 from weft.schedules import schedules
@@ -58,13 +57,13 @@ def check(case: Case, options: dict, *, same_steps: bool = True, index=None, **m
     frontier = arguments.pop("frontier", case.frontier)
     graph, functions, state = case.graph(index_dtype=index), case.functions(), case.state()
     want = run_interpreted(graph, functions, state, frontier, **arguments)
-    chosen = {**options, "registries": Registries}
+    chosen = dict(options)
     given = (graph.to("emulated"), functions, state, frontier)
     try:
-        got = run_on(execute, *given, options=chosen, **arguments)
+        got = run_on(BACKEND, *given, options=chosen, **arguments)
     except ConfigError:  # the direction is not possible for one of the steps
         chosen["direction"] = "auto"
-        got = run_on(execute, *given, options=chosen, **arguments)
+        got = run_on(BACKEND, *given, options=chosen, **arguments)
     got.outcome.frontier = np.sort(got.outcome.frontier)
     if not same_steps:
         got.outcome.steps = want.outcome.steps

@@ -90,11 +90,11 @@ def test_graphs_of_one_family_are_nearer_than_those_of_another():
 
 def test_programs_have_the_same_name_in_every_process(graph):
     script = (
-        "import weft\nfrom weft.engine import watching\n"
+        "import weft\nfrom weft.engine import watch as watching\n"
         "g = weft.generators.rmat(7, 6, seed=4).to('emulated')\n"
         "w = watching.Watch(keeping=True)\n"
         "import weft.backends.cuda.host.run as e\n"
-        "e.execute = lambda request: (_ for _ in ()).throw(SystemExit)\n"
+        "e.compile_program = lambda request: (_ for _ in ()).throw(SystemExit)\n"
         "with watching.watching(w):\n"
         "    for call in (lambda: weft.bfs(g, 0), lambda: weft.pagerank(g)):\n"
         "        try:\n            call()\n        except SystemExit:\n            pass\n"

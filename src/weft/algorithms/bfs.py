@@ -116,8 +116,6 @@ def bfs(
         g.iterate(improve, state, frontier, max_iter=most, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
-    state = g._iterate_from(
-        discover, source, config,
-        level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source),
-    )  # fmt: skip
+    state = g.state(level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source))
+    g.iterate(discover, state, [source], config=config)
     return BFS(state.level, state.parent)

@@ -117,10 +117,10 @@ def sssp(
     dtype = _distance_dtype(g, weight, low, high)
     starts = {"dist": _unreached(dtype).but(source, 0), "parent": NO_PARENT.but(source, source)}
     came = insertions(g, warm_start, since)
+    state = g.state(**starts)
     if came is None and low >= 0:
-        state = g._iterate_from(_typed(relax, weight, dtype), source, config, **starts)
+        g.iterate(_typed(relax, weight, dtype), state, [source], config=config)
     else:
-        state = g.state(**starts)
         frontier: Any = [source]
         if came is not None:
             dist, parent, frontier = continued_tree(g, source, warm_start, came, low)

@@ -1,8 +1,9 @@
 """Devices by name, the array module of each, and what stands between a user and a GPU.
 
-A device is `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, or `"emulated"`: the generated CUDA
-executed by a host emulation on NumPy arrays, for debugging and for tests without a GPU. This is the
-one module that knows how arrays get from one to another.
+A device is `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, `"emulated"` (the generated CUDA executed
+by a host emulation on NumPy arrays, for debugging and for tests without a GPU) or `"reference"`
+(the interpreter, which defines what a program means). This is the one module that moves arrays
+between devices.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from weft.errors import ConfigError, DeviceError, DeviceMemoryError, listed, nearest
 
-KINDS: Final = ("cpu", "cuda", "emulated")
+KINDS: Final = ("cpu", "cuda", "emulated", "reference")
 
 OLDEST_DRIVER: Final = 12000  # CUDA 12.0, as cuDriverGetVersion numbers it
 OLDEST_CAPABILITY: Final = (7, 5)  # Turing
@@ -36,7 +37,7 @@ class Device:
 
     Parameters
     ----------
-    kind : {"cpu", "cuda", "emulated"}
+    kind : {"cpu", "cuda", "emulated", "reference"}
     index : int
         The number of the GPU, from 0.
     """

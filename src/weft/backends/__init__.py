@@ -1,1 +1,36 @@
-"""Backends: what renders, compiles and launches typed IR on a kind of device."""
+"""Backends: what renders, compiles and launches typed IR on a kind of device.
+
+This is the one place that chooses a backend; everything else asks `backend_of`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from weft.arrays.device import Device
+
+if TYPE_CHECKING:
+    from weft.backends.base import Backend
+
+# The module of each kind of device; its `BACKEND` follows the protocol of `weft.backends.base`.
+HOMES = {
+    "cpu": "weft.backends.cpu.backend",
+    "cuda": "weft.backends.cuda.backend",
+    "emulated": "weft.backends.cuda.backend",
+    "reference": "weft.backends.reference.backend",
+}
+
+
+def backend_of(device: Device) -> Backend:
+    """Return the backend of a device, imported when it is first needed."""
+    name = HOMES[device.kind]
+    backend: Backend = (sys.modules.get(name) or import_module(name)).BACKEND
+    return backend
+
+
+def loaded_backend_of(device: Device) -> Backend | None:
+    """Return the backend of a device if anything has used it in this process, else None."""
+    module = sys.modules.get(HOMES[device.kind])
+    return None if module is None else module.BACKEND

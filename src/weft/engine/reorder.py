@@ -6,9 +6,9 @@ what it wrote is copied back. Ids are looked up inside the kernels, which is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program, program_blocks
 from weft.ir.request import Deferred, Outcome, Request
 from weft.topology.renumbering import Numbering
+
+if TYPE_CHECKING:
+    from weft.backends.base import Backend
 
 FEW = 1024  # members of a first frontier that are looked up where they lie
 # Ops and loads that see in which order the arcs of a vertex lie.
@@ -40,74 +43,76 @@ class Crossing:
     """What is to be copied back when a run has ended."""
 
     numbering: Numbering
-    fields: list[tuple[Any, Any]] = field(default_factory=list)  # (the user's, the one used)
-    edge_fields: list[tuple[Any, Any]] = field(default_factory=list)
+    copy_back: Callable[[], None]
+    """Copies what the run wrote to the user's arrays."""
 
-    def back(self, request: Request, outcome: Outcome) -> Outcome:
-        """Copy fields back, and return the outcome in the user's numbers."""
-        _carry(request, self.numbering.place, [(inner, outer) for outer, inner in self.fields])
-        for outer, inner in self.edge_fields:
-            outer[self.numbering.arcs] = inner
+    def outcome(self, request: Request, outcome: Outcome) -> Outcome:
+        """Return the outcome in the user's numbers."""
         xp, order = request.topology.xp, self.numbering.order
         frontier = outcome.frontier
-        if not (request.arcs and outcome.steps == 0):
+        if not (request.start.arcs and outcome.steps == 0):
             if isinstance(frontier, Deferred):
                 listed = frontier
                 frontier = Deferred(lambda: _taken(order, listed.get()))
             elif frontier is not None and frontier.size:
                 frontier = _taken(order, frontier)
-                if request.topology.device.kind == "cpu":  # others sort when somebody asks
+                if request.topology.device.on_host:  # others sort when somebody asks
                     frontier = np.sort(frontier)
         return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
 
 
-def cross(request: Request) -> tuple[Request, Crossing]:
-    """Return a request over an arranged topology in the numbers that the topology uses."""
-    numbering = request.topology.numbering
+def cross(
+    request: Request, backend: Backend, untouched: Mapping[str, Any]
+) -> tuple[Request, Crossing]:
+    """Return a request over an arranged topology in the numbers that the topology uses.
+
+    Fields of `untouched` still hold the values that they were described by: those are written where
+    they belong, in place of being copied.
+    """
+    topology, data = request.topology, request.data
+    numbering = topology.numbering
     assert numbering is not None
     used, written, edge_used, edge_written = _names(request.program)
-    old = {name for name in request.fields if name.startswith("old.")}
+    old = {name for name in data.fields if name.startswith("old.")}
     used, written = used | old, written | old
-    crossing = Crossing(numbering)
     fields = {
-        name: request.topology.xp.empty(array.shape, array.dtype)
-        for name, array in request.fields.items()
+        name: topology.xp.empty(array.shape, array.dtype)
+        for name, array in data.fields.items()
         if name in used
     }
-    pairs = [(request.fields[name], inner) for name, inner in fields.items()]
-    _carry(request, numbering.order, pairs)
+    starts = {name: untouched[name] for name in fields if name in untouched}
+    place = numbering.place_on_host if starts else None
+    backend.fill(
+        topology.device,
+        [
+            (fields[name], value, [(int(place[item]), own) for item, own in places])
+            for name, (value, places) in starts.items()
+            if place is not None
+        ],
+    )
+    pairs = [(data.fields[n], inner) for n, inner in fields.items() if n not in starts]
+    backend.carry(topology.device, numbering.order, pairs)
     edge_fields = {
-        name: array[numbering.arcs]
-        for name, array in request.edge_fields.items()
-        if name in edge_used
+        name: array[numbering.arcs] for name, array in data.edge_fields.items() if name in edge_used
     }
-    crossing.fields = [(request.fields[name], fields[name]) for name in sorted(written)]
-    crossing.edge_fields = [
-        (request.edge_fields[name], edge_fields[name]) for name in sorted(edge_written)
-    ]
+    back = [(fields[name], data.fields[name]) for name in sorted(written)]
+    edges_back = [(edge_fields[name], data.edge_fields[name]) for name in sorted(edge_written)]
+
+    def copy_back() -> None:
+        backend.carry(topology.device, numbering.place, back)
+        for inner, outer in edges_back:
+            outer[numbering.arcs] = inner
+
     inner = replace(
         request,
-        fields=fields,
-        edge_fields=edge_fields,
-        frontier=_placed(request, numbering),
-        trail=None if request.trail is None else _trail(request, numbering),
+        data=replace(data, fields=fields, edge_fields=edge_fields),
+        start=replace(
+            request.start,
+            frontier=_placed(request, numbering),
+            trail=None if request.start.trail is None else _trail(request, numbering),
+        ),
     )
-    return inner, crossing
-
-
-def used_fields(program: Program) -> set[str]:
-    """Return the fields that a program uses, columns of the vertices among them."""
-    return _names(program)[0]
-
-
-def users_fields(request: Request) -> tuple[dict[str, Any], Callable[[], None]]:
-    """Return new arrays for the fields of a request in the user's order, and what fills them."""
-    numbering = request.topology.numbering
-    assert numbering is not None
-    empty = request.topology.xp.empty
-    fields = {name: empty(array.shape, array.dtype) for name, array in request.fields.items()}
-    pairs = [(inner, fields[name]) for name, inner in request.fields.items()]
-    return fields, lambda: _carry(request, numbering.place, pairs)
+    return inner, Crossing(numbering, copy_back)
 
 
 def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
@@ -126,13 +131,13 @@ def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
 
 
 def _placed(request: Request, numbering: Numbering) -> Any:
-    if request.frontier is None:
+    if request.start.frontier is None:
         return None
-    held = request.frontier
-    if isinstance(held, np.ndarray) and not request.arcs and held.size <= FEW:
+    held = request.start.frontier
+    if isinstance(held, np.ndarray) and not request.start.arcs and held.size <= FEW:
         return _sorted(request, numbering.place_on_host[held])
     members = move(held, request.topology.device)
-    if not request.arcs:
+    if not request.start.arcs:
         return _sorted(request, _taken(numbering.place, members))
     xp = request.topology.xp
     places = xp.empty(numbering.arcs.size, numbering.arcs.dtype)
@@ -141,33 +146,17 @@ def _placed(request: Request, numbering: Numbering) -> Any:
 
 
 def _trail(request: Request, numbering: Numbering) -> list[Any]:
-    assert request.trail is not None
+    assert request.start.trail is not None
     device = request.topology.device
-    return [_sorted(request, numbering.place[move(part, device)]) for part in request.trail]
+    return [_sorted(request, numbering.place[move(part, device)]) for part in request.start.trail]
 
 
-def _carry(request: Request, places: Any, pairs: list[tuple[Any, Any]]) -> None:
-    """Copy what each first array has at some places to the second one of its pair."""
-    together: list[tuple[Any, Any]] = []
-    device = request.topology.device
-    if device.kind == "cuda" and pairs:
-        from weft.backends.cuda.host import reorder_fields as carrying
-
-        can_carry = carrying.can_carry
-        together = [pair for pair in pairs if can_carry(pair[0]) and can_carry(pair[1])]
-        carrying.carry(device, places, together)
-    done = {id(target) for _, target in together}
-    for source, target in pairs:
-        if id(target) not in done:
-            _taken(source, places, out=target)
-
-
-def _taken(array: Any, places: Any, out: Any = None) -> Any:
+def _taken(array: Any, places: Any) -> Any:
     """Return what an array has at some places; indices in brackets take CuPy longer to prepare."""
     xp = module_of(array)
     if xp is np:
-        return np.take(array, places, axis=0, out=out, mode="clip")
-    return xp.take(array, places, axis=0, out=out)
+        return np.take(array, places, axis=0, mode="clip")
+    return xp.take(array, places, axis=0)
 
 
 def _sorted(request: Request, members: Any) -> Any:

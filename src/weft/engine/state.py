@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from weft.arrays.device import Device, as_array, device_of, is_device_array, move, to_host
 from weft.arrays.fill import fill
+from weft.backends import backend_of
 from weft.engine.initial_values import evaluate_on_device
 from weft.engine.values import check_holds
 from weft.errors import FieldError, expected, nearest
@@ -47,13 +46,6 @@ class Full:
         array([-1,  0, -1], dtype=int32)
         """
         other = Full(self.value, self.dtype, self.shape, (*self.places, (item, value)))
-        other._settled = self._settled
-        return other
-
-    def moved(self, place: Array) -> Full:
-        """Return the same for items in another order, given the place of each."""
-        other = Full(self.value, self.dtype, self.shape)
-        other.places = tuple((int(place[item]), value) for item, value in self.places)
         other._settled = self._settled
         return other
 
@@ -165,16 +157,18 @@ class State:
         parameters: dict[str, Array] | None = None,
     ) -> None:
         vars(self).update(
-            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _version=None,
-            _known=frozenset(),
+            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _untouched={},
+            _version=None, _known=frozenset(), _signature=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
     scalars: dict[str, Array]
     parameters: dict[str, Array]
     old: dict[str, Array]  # kept once a program asked for v.old
+    _untouched: dict[str, tuple[Any, Places]]  # fields that still hold what they were filled with
     _version: Any  # the version of the graph that made it, None if it was not made by one
     _known: frozenset[str]  # see `known_to_be`
+    _signature: Any  # what programs may name, with what that was derived from
 
     def belonging_to(self, version: Any) -> State:
         """Return this state, from now on that of a version of a graph."""
@@ -209,6 +203,7 @@ class State:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self.fields:
+            self._untouched.pop(name, None)  # whoever has the array may write to it
             return self.fields[name]
         if name in self.scalars:
             return self.scalars[name][0]
@@ -228,6 +223,7 @@ class State:
             held[0] = value
         elif name in self.fields or name in self.parameters:
             field = self.fields[name] if name in self.fields else self.parameters[name]
+            self._untouched.pop(name, None)
             places: Places = ()
             if isinstance(value, Full):
                 if callable(value.value):
@@ -300,6 +296,7 @@ def _made(
     scalars: dict[str, Array] = {}
     parameters: dict[str, Array] = {}
     starts: list[Any] = []  # what a GPU fills together
+    untouched: dict[str, tuple[Any, Places]] = {}
     for name, what in declared.items():
         if name in _RESERVED:
             raise FieldError(
@@ -311,7 +308,7 @@ def _made(
                 "not begin with an underscore, since functions read it as an attribute."
             )
         if isinstance(what, Full) and not callable(what.value):
-            fields[name] = _filled(name, what, topology, length, starts)
+            fields[name] = _filled(name, what, topology, length, starts, untouched)
         elif isinstance(what, Scalar):
             if edges:
                 raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
@@ -325,14 +322,10 @@ def _made(
         else:
             fields[name] = _field(name, what, topology, columns, length, edges)
     if starts:
-        _fill_together(topology.device, starts)
-    return State(fields, scalars, parameters)
-
-
-def _fill_together(device: Device, starts: list[Any]) -> None:
-    """Write first values on a GPU, by as few launches as possible."""
-    name = "weft.backends.cuda.host.initial_fields"
-    (sys.modules.get(name) or import_module(name)).fill_fields(device, starts)
+        backend_of(topology.device).fill(topology.device, starts)
+    made = State(fields, scalars, parameters)
+    made._untouched.update(untouched)
+    return made
 
 
 def _parameter(name: str, what: Parameter, topology: Topology) -> Array:
@@ -353,7 +346,14 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
     return types.check_dtype(dtype, f"field {name!r}")
 
 
-def _filled(name: str, what: Full, topology: Topology, length: int, starts: list[Any]) -> Array:
+def _filled(
+    name: str,
+    what: Full,
+    topology: Topology,
+    length: int,
+    starts: list[Any],
+    untouched: dict[str, tuple[Any, Places]],
+) -> Array:
     """Return a field that starts as one value; a GPU fills it later, with those in `starts`."""
     dtype, shape, value = what.settled(name, topology)
     if what.places:
@@ -361,10 +361,12 @@ def _filled(name: str, what: Full, topology: Topology, length: int, starts: list
     result: Array = topology.xp.empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
-    elif topology.device.kind == "cuda" and length:
-        starts.append((result, value, what.places))
-    else:
+        return result
+    if topology.device.on_host or not length:
         fill(result, value, what.places)
+    else:
+        starts.append((result, value, what.places))
+    untouched[name] = value, what.places
     return result
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.arrays.device import Device, gpu_facts
+from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.fingerprint import fingerprint_of, sizes_of
 from weft.errors import ConfigError
@@ -91,10 +92,8 @@ def _look_up(topology: Topology) -> dict[str, Config]:
 
 def _is_possible(config: Config, topology: Topology) -> bool:
     """Whether a winner can be used here: a format of one's own may not be known in each process."""
-    from weft.engine.run import check_names  # which stands above
-
     try:
-        check_names(config, topology)
+        backend_of(topology.device).check(config, topology)
     except ConfigError as error:
         warnings.warn(
             f"what tuning found for this graph is not used: {error} The default is used; "

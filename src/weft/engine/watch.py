@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
+from weft.backends import backend_of
 from weft.backends.limits import TimeLimit
 from weft.engine.tuned import program_digest
 from weft.ir.request import Request
@@ -39,11 +40,12 @@ class Watch:
         digest = program_digest(request.program)
         if digest not in self.requests:
             program = copy.deepcopy(request.program)  # passes rewrite the one that runs
-            fields = request.fields
-            if request.topology.device.kind == "cpu":
-                # Proofs about the start look at the fields, which the run is about to change.
-                fields = {name: array.copy() for name, array in fields.items()}
-            self.requests[digest] = replace(request, program=program, fields=fields)
+            data = request.data
+            if backend_of(request.topology.device).starts_are_read:
+                # The run is about to change the fields, which proofs about the start look at.
+                fields = {name: array.copy() for name, array in data.fields.items()}
+                data = replace(data, fields=fields)
+            self.requests[digest] = replace(request, program=program, data=data)
 
 
 _open: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)

@@ -1,5 +1,5 @@
 """How the arcs of a graph lie in memory: one module and one CUDA header per format."""
 
-from weft.formats.base import Format, choose, format, formats, register
+from weft.formats.base import DEFAULT_FORMAT, Format, choose, format, formats, register
 
-__all__ = ["Format", "choose", "format", "formats", "register"]
+__all__ = ["DEFAULT_FORMAT", "Format", "choose", "format", "formats", "register"]

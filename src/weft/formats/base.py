@@ -21,6 +21,7 @@ from typing import Any
 from weft.config import BySide
 from weft.errors import ConfigError, listed, unknown
 
+DEFAULT_FORMAT = "csr"
 HERE = Path(__file__).parent
 KEPT_ARCS = 1 << 24  # on a host: what has more arcs is kept on disk
 FEW = (1, 2, 4)  # rows of a vertex, for which no list of them is made

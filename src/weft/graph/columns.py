@@ -38,6 +38,7 @@ class Columns(MutableMapping[str, Array]):
         self, length: int, columns: Mapping[str, Array] | None = None, device: Device = CPU
     ) -> None:
         self._length = length
+        self.changes = 0  # how often a column was assigned or deleted
         self._device = device
         self._columns: dict[str, Array] = dict(columns or {})
         # Where a stored array was moved to before: the array, and its copy while it is in use.
@@ -54,10 +55,12 @@ class Columns(MutableMapping[str, Array]):
             # What came to a GPU from elsewhere was copied on the way.
             shared = self._device.on_host or checked is values
             self._columns[name] = checked.copy() if shared else checked
+        self.changes += 1
 
     def __delitem__(self, name: str) -> None:
         self.storage(name)
         del self._columns[name]
+        self.changes += 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.arrays.device import device_of, is_device_array, lies_on
+from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Trail, make_frontier
-from weft.engine.ready import find, is_watched, keep, kinds_of
+from weft.engine.prepared import Columns, Prepared
 from weft.engine.reorder import sees_positions
-from weft.engine.run import Run, run_program, signature_of
-from weft.engine.state import Full, State, make_state
-from weft.engine.tuned import remembered
+from weft.engine.run import Run, signature_of
+from weft.engine.state import State, make_state
+from weft.engine.tuned import changes, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
 from weft.ir.passes.delta import Delta, Refused, rewrite
+from weft.ir.request import Deferred
 from weft.ir.trace.cache import kept_trace
+from weft.storage.memory import Cache
 from weft.topology.orders import arranged, kept
 
 if TYPE_CHECKING:
@@ -33,12 +35,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-# Of an `iterate` that is given nothing but functions, a state and a frontier.
-_PLAIN_ROLES: dict[str, Any] = {
-    "until": None, "refill": (), "next_threshold": None, "bounded": False, "trail": False,
-}  # fmt: skip
-
-
 class Running:
     """The methods of a graph that hold state and run programs."""
 
@@ -48,6 +44,7 @@ class Running:
     _order: Array | None = None  # the vertices as they lie in memory, if not in their own order
     _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
     _history: History
+    _ready: Cache[Any, _Kept]
 
     def state(self, **fields: Any) -> State:
         """Make the state that programs work on: one array per field, aligned with the vertices.
@@ -154,7 +151,8 @@ class Running:
         array([1, 0, 2])
         """
         program = kept_trace(functions, self._signature(state, edge_state), "run")
-        outcome = self._execute(program, state, edge_state, frontier, direction, config)
+        prepared = self._prepared(program, config, direction)
+        outcome = prepared.run(self._columns(), state, edge_state, self._first(frontier))
         return self._frontier_of(outcome.frontier)
 
     def iterate(
@@ -248,9 +246,8 @@ class Running:
             delta = self._delta(program, wanted, tolerance, frontier, most)
         if delta is not None:
             program, held = delta.program, hidden_state(delta, state, self._topology)
-        outcome = self._execute(
-            program, held, edge_state, frontier, direction, config, max_iter=most
-        )
+        prepared = self._prepared(program, config, direction)
+        outcome = prepared.run(self._columns(), held, edge_state, self._first(frontier), most)
         if delta is not None and outcome.converged:
             take_results(delta, held, self._topology)
         scalars = {name: array[0] for name, array in state.scalars.items()}
@@ -259,33 +256,44 @@ class Running:
             last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
 
-    def _iterate_from(
-        self, functions: Any, source: int, config: Config | None, **fields: Full
-    ) -> State:
-        """Make a state and iterate from one vertex: `state`, then `iterate`, for algorithms.
+    def _prepared(
+        self, program: Program, config: Config | None, direction: str | None = None
+    ) -> Prepared:
+        """Return a program prepared for this graph, from the last call where nothing changed.
 
-        What does not hang on the values is found in the first call and kept. `functions` must be
-        the same object in every call, and read nothing from outside that may change.
+        Without a configuration it has the one that tuning found, or the default.
         """
-        version = self._history.version
-        kinds = kinds_of(self._topology, fields, self._edge.stored(), self._vertex.stored())
-        ready = find(version, functions, config, kinds)
-        held = None if ready is None else ready.held()
-        if ready is not None and ready.options is not None and held and not is_watched():
-            return ready.run(held, fields, self._edge, source).belonging_to(version)
-        state = self.state(**fields)
-        self.iterate(functions, state, [source], config=config)
-        if ready is None:
-            program = kept_trace(functions, self._signature(state, None), "iterate", **_PLAIN_ROLES)
-            checked = self._config_of(program, config)
-            held = self._held_for(program, checked)
-            keep(version, functions, config, checked, program, held, fields, kinds)
-        return state
+        key = (id(program), id(config), direction)
+        kept = self._ready.get(key)
+        if kept is not None and kept.holds(self._topology, self._order):
+            return kept.prepared
+        if config is None:
+            checked = remembered(self._topology, program) or check_config(None)
+        else:
+            checked = check_config(config)
+        if direction is not None:
+            checked = replace(checked, direction=direction)
+        prepared = Prepared(program, self._held_for(program, checked), checked)
+        if prepared.topology not in (self._topology, self._arranged_as_held()):
+            # Of the orders that only a configuration asks for, one is kept.
+            for other, found in list(self._ready.items()):
+                if found.prepared.topology not in (self._topology, prepared.topology):
+                    self._ready.pop(other, None)
+        self._ready[key] = _Kept(prepared, config, self._topology, self._order, changes[0])
+        return prepared
 
-    def _config_of(self, program: Program, config: Config | None) -> Config:
-        """Return the configuration of a run: the given one, what tuning found, or the default."""
-        found = remembered(self._topology, program) if config is None else None
-        return found or check_config(config)
+    def _arranged_as_held(self) -> Topology | None:
+        """Return the topology in the graph's own order, if it was made."""
+        return None if self._arrangement is None else self._arrangement[1]
+
+    def _columns(self) -> Columns:
+        return Columns(self._vertex.stored(), self._edge)
+
+    def _first(self, frontier: Any) -> Frontier:
+        """Return the first frontier of a run, of vertices or of arcs."""
+        if isinstance(frontier, Frontier) and frontier.arcs:
+            return self.edge_frontier(frontier)
+        return self.frontier(frontier)
 
     def _delta(
         self,
@@ -338,7 +346,8 @@ class Running:
             part if is_device_array(part) and is_own(part) else self._replayed(part)
             for part in trail
         ]
-        self._execute(program, state, edge_state, None, direction, config, trail=checked)
+        prepared = self._prepared(program, config, direction)
+        prepared.run(self._columns(), state, edge_state, self.frontier(), None, checked)
 
     def _replayed(self, members: Any) -> Array:
         """Return one frontier of a trail; those that `iterate` kept are sorted already."""
@@ -356,9 +365,16 @@ class Running:
         self._check_state(state, self._topology.num_vertices, "state")
         if edge_state is not None:
             self._check_state(edge_state, self._topology.num_arcs, "edge_state")
-        return signature_of(
+        source = (self._history.version, self._vertex.changes, self._edge.changes)
+        kept = state._signature
+        if edge_state is None and kept is not None and kept[0] == source:
+            return kept[1]
+        made = signature_of(
             self._topology, state, edge_state, self._vertex.stored(), self._edge.stored()
         )
+        if edge_state is None:
+            vars(state)["_signature"] = source, made
+        return made
 
     def _check_state(self, state: State, length: int, maker: str) -> None:
         """Raise unless the fields of a state fit this graph; what it made itself lies right."""
@@ -384,33 +400,6 @@ class Running:
                 f"{str(here)!r}. "
                 f"Make the state with g.{maker}(...) of the graph that runs the program."
             )
-
-    def _execute(
-        self,
-        program: Any,
-        state: State,
-        edge_state: State | None,
-        frontier: Any,
-        direction: str | None,
-        config: Config | None,
-        **more: Any,
-    ) -> Any:
-        checked = self._config_of(program, config)
-        if direction is not None:
-            checked = replace(checked, direction=direction)
-        arcs = isinstance(frontier, Frontier) and frontier.arcs
-        frontier = self.edge_frontier(frontier) if arcs else self.frontier(frontier)
-        return run_program(
-            program,
-            self._held_for(program, checked),
-            state,
-            edge_state,
-            self._vertex.stored(),
-            self._edge,
-            frontier,
-            checked,
-            **more,
-        )
 
     def _held_for(self, program: Any, config: Config) -> Topology:
         """Return the topology that a program runs over: the user's, or one in another order.
@@ -443,9 +432,9 @@ class Running:
         arranged = {topology for topology in (latest, own) if topology is not None}
         return held + sum(t.memory_bytes + scratch_bytes(t) for t in arranged)
 
-    def _frontier_of(self, items: Array | None) -> Frontier:
+    def _frontier_of(self, items: Array | Deferred | None) -> Frontier:
         device = self._topology.device
-        in_order = device.kind == "cpu"
+        in_order = device.on_host and not isinstance(items, Deferred)
         return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
 
 
@@ -466,6 +455,21 @@ def order_wanted(config: Config) -> str | None:
 
 def scratch_bytes(topology: Topology) -> int:
     """Return the bytes that finished runs keep for the next ones on a topology."""
-    backend = "cpu" if topology.device.kind == "cpu" else "cuda"
-    workspace = sys.modules.get(f"weft.backends.{backend}.host.workspace")
-    return workspace.held_bytes(topology) if workspace is not None else 0
+    backend = loaded_backend_of(topology.device)
+    return 0 if backend is None else backend.held_bytes(topology)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A prepared program, and what it was prepared for."""
+
+    prepared: Prepared
+    config: Config | None  # as given; kept alive, since it is found by its identity
+    topology: Topology
+    order: Array | None
+    tunings: int
+
+    def holds(self, topology: Topology, order: Array | None) -> bool:
+        """Whether the graph, its order and, if they decide, stored tunings are what they were."""
+        tuned = self.config is not None or self.tunings == changes[0]
+        return self.topology is topology and self.order is order and tuned

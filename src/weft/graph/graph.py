@@ -35,9 +35,12 @@ from weft.graph.mutation import Changing
 from weft.graph.subgraph import induced, members_mask
 from weft.graph.version import History, Version
 from weft.report.html import columns_text, few, table_html
+from weft.storage.memory import Cache
 from weft.topology.adjacency import Array
 from weft.topology.orders import arranged, check_order
 from weft.topology.topology import Keep, Topology
+
+MOST_READY = 64  # programs that a graph keeps prepared
 
 
 class Edges(NamedTuple):
@@ -108,6 +111,7 @@ class Graph(Running, Changing, Interchange):
         self._edge = EdgeColumns(topology, edge)
         self._order = order
         self._history = History(Version(topology.num_vertices))
+        self._ready = Cache("prepared programs", MOST_READY)
 
     @classmethod
     def from_edges(

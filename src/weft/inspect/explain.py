@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from weft.config import Config, check_config
+from weft.config import Config
 from weft.engine.change_driven import hidden_state
 from weft.engine.reorder import cross
-from weft.engine.run import make_request
 from weft.engine.state import State, full
-from weft.engine.tuned import remembered
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
 from weft.ir.check.show import show
@@ -22,7 +20,6 @@ from weft.plan.directions import wanted_direction
 if TYPE_CHECKING:
     from weft.backends.cuda.host.describe import KernelFacts
     from weft.ir.ops import Program
-    from weft.ir.request import Request
     from weft.plan.sweeps import Sweep
 
 MODES = {
@@ -215,12 +212,7 @@ def explain(
         state = _guess_state(g, trace)
     program = trace(state)
     traced = show(program)
-    checked = check_config(config)
-    if config is None:
-        checked = remembered(g.topology, program) or checked
-    if direction is not None:
-        checked = replace(checked, direction=direction)
-    columns = {name: g.vertex.storage(name) for name in g.vertex}
+    checked = g._prepared(program, config, direction).config
     # Old values are not to be kept from now on.
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
@@ -228,14 +220,13 @@ def explain(
     delta = g._delta(program, wanted, 0.0, frontier, max_iter)
     if delta is not None:
         program, copy = delta.program, hidden_state(delta, copy, g.topology)
+    prepared = g._prepared(program, config, direction)
     with g.topology.device.current():
-        request = make_request(
-            program, g._held_for(program, checked), copy, edge_state, columns, g.edge,
-            g.frontier(frontier), checked,
-        )  # fmt: skip
+        request = prepared.request(g._columns(), copy, edge_state, g.frontier(frontier))
         if request.topology.numbering is not None:
-            request, _ = cross(request)
-        compiled, on_device = _compile(request)
+            request, _ = cross(request, prepared.backend, {})
+        form = prepared.backend.prove(request, prepared.form(request))
+        compiled, on_device = form[0], prepared.backend.describe(request, form)
     # Programs of one form share what was compiled: it is told with the names of this one.
     made = compiled.program
     own = zip(made.all_steps(), program.all_steps(), strict=True)
@@ -254,7 +245,7 @@ def explain(
         tuple(
             _summary(
                 replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
-                g.topology.keep, wanted_direction(checked.options()), _role(sweep, made),
+                g.topology.keep, wanted_direction(checked), _role(sweep, made),
             )
             for sweep in compiled.sweeps
         ),
@@ -262,25 +253,6 @@ def explain(
         str(g.topology.device),
         **on_device,
     )  # fmt: skip
-
-
-def _compile(request: Request) -> tuple[Any, dict[str, Any]]:
-    """Return what the backend makes of a request, and what there is to tell of a GPU's kernels."""
-    if request.topology.device.kind == "cpu":
-        from weft.backends.cpu.host import run as cpu
-
-        return cpu.compile_program(request)[0], {}
-    from weft.backends.cuda.host import describe as describing
-    from weft.backends.cuda.host import run as execute
-    from weft.backends.cuda.host.defaults import describe_shape
-
-    compiled, _ = execute.compile_program(request)
-    return compiled, {
-        "phases": tuple(compiled.rendered.phases),
-        "kernels": describing.describe_kernels(request, compiled),
-        "launches": describing.launches_text(compiled.options.fuse),
-        "shape": describe_shape(request.topology),
-    }
 
 
 def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:

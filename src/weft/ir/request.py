@@ -1,42 +1,83 @@
-"""What an executor is asked to do, and what it answers: the same for every backend."""
+"""What an executor is asked to do and what it answers; the same for every backend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from weft.config import Config
 from weft.ir.ops import Program
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass
-class Request:
-    """A program with the graph, the state it works on (changed in place) and the first frontier."""
+@dataclass(frozen=True)
+class Degrees:
+    """Degrees from which a warp, a block or the whole grid shares a row; None: the default."""
 
-    program: Program
-    topology: Topology
+    warp: int | None = None
+    block: int | None = None
+    grid: int | None = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """A configuration as checked for a device: whatever, besides the program, shapes the code.
+
+    Requests of one program over one topology with equal options run the same code.
+    """
+
+    config: Config = field(default_factory=Config)
+    schedule: Any = None  # one name, or one per side; None leaves it to the backend
+    recorded: bool = False  # runs also count what only a profile shows
+    degrees: Degrees = Degrees()
+
+
+@dataclass
+class Data:
+    """The arrays that a program works on; it changes them in place."""
+
     fields: dict[str, Array]  # name -> (n, *shape); "old.name" where old values are kept
     edge_fields: dict[str, Array]  # name -> (arcs, *shape), by canonical arc
     column: Callable[[str, str], Array]  # (name, "out" | "in" | "edge") -> slot or edge order
     scalars: dict[str, Array]  # name -> array of one element
+    parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
+    known_edges: frozenset[str] = frozenset()  # facts about edge state, see `State.known_to_be`
+
+
+@dataclass
+class Start:
+    """Where a run begins."""
+
     frontier: Array | None = None  # sorted vertices or arcs; None stands for all
     arcs: bool = False  # the frontier holds canonical arcs
-    max_iter: int | None = None
     trail: list[Array] | None = None  # the frontiers to replay, first to last
-    options: dict[str, Any] = field(default_factory=dict)
-    parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
+
+
+@dataclass
+class Request:
+    """A program, the graph and state it runs on, and how."""
+
+    program: Program
+    topology: Topology
+    options: RunOptions
+    data: Data
+    start: Start = field(default_factory=Start)
+    max_iter: int | None = None
+    report: Callable[..., None] | None = None  # takes the records of the supersteps
+    limit: Any = None  # a `TimeLimit` on the runs of a tuner
+    constants: Sequence[Any] = ()  # values of lifted constants, for the interpreter
     # Copies fields as the run leaves them. A device may be asked to do so while the run is under
-    # way, since it does one thing after another; `Outcome.followed` tells whether that was enough.
+    # way, since it does one thing after another; `Outcome.followed` says whether that was enough.
     follow: Callable[[], None] | None = None
 
 
 class Deferred:
-    """An array that is made when somebody asks for it: most runs' last frontier never is."""
+    """An array that is computed on demand: the last frontier of most runs is never looked at."""
 
     def __init__(self, make: Callable[[], Array]) -> None:
         self._make = make

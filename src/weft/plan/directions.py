@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from weft.config import Config
 from weft.ir.ops import WIDE_SHARE
 
 COST = "cost"
@@ -58,13 +58,11 @@ def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
     return f"{edges} * {WIDE_SHARE} > {arcs}" if pulls else "0"
 
 
-def rule_of(options: Mapping[str, Any]) -> str:
+def rule_of(config: Config) -> str:
     """Return the rule by which a configuration chooses directions, `COST` being weft's own."""
-    wanted = options.get("direction")
-    return str(wanted) if wanted in RULES else COST
+    return config.direction if config.direction in RULES else COST
 
 
-def wanted_direction(options: Mapping[str, Any]) -> str:
+def wanted_direction(config: Config) -> str:
     """Return "push", "pull" or, also for every rule, "auto"."""
-    wanted = options.get("direction") or "auto"
-    return "auto" if wanted in RULES else str(wanted)
+    return "auto" if config.direction in RULES else config.direction

@@ -6,15 +6,13 @@ The same for every backend; what it means to compile is the backend's own.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
 
 from weft.arrays.device import move, to_host
-from weft.config import Config, of_side
+from weft.config import of_side
 from weft.errors import ConfigError
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
@@ -52,8 +50,8 @@ class Preparation:
         make: Make,
     ) -> None:
         self.request, self.cache, self.shape, self.make = request, cache, shape, make
-        self.off = frozenset(request.options.get("passes_off", ()))
-        if not request.options.get("fold", True):
+        self.off = frozenset(request.options.config.passes_off)
+        if not request.options.config.fold:
             self.off |= {"step_folding"}
         self.lift = "constant_lifting" not in self.off
         self.key, self.constants = keyed(request.program, self.lift)
@@ -74,58 +72,12 @@ class Preparation:
         return self.compiled()
 
 
-# What of a request's options decides about code and launches; the others are about one run.
-_ASKED = (*(field.name for field in fields(Config)), "warp_degree", "block_degree", "grid_degree")
+Form = tuple[Any, list[Any]]  # a compiled program and the values of its lifted constants
 
 
-def asked_of(request: Request) -> tuple[Any, ...]:
-    """Return what a request asks for, as a part of keys; may be found among its options."""
-    known: tuple[Any, ...] | None = request.options.get("asked")
-    if known is not None:
-        return known
-    return (*map(request.options.get, _ASKED), is_recorded(request))
-
-
-def is_recorded(request: Request) -> bool:
-    """Whether a run is recorded: then it also counts what nothing but the record tells."""
-    return request.options.get("report") is not None
-
-
-def first_form(
-    request: Request, asked: tuple[Any, ...], prepare: Callable[[Request], Preparation]
-) -> tuple[Any, list[Any]]:
-    """Return the compiled form that a request's run tries first, and constants.
-
-    It is kept with the program, by the topology and by what is asked for, and among the options of
-    requests that are made again and again.
-    """
-    known: tuple[Any, list[Any]] | None = request.options.get("form")
-    if known is not None:
-        return known
-    by_topology = request.program.findings.get("made")
-    if by_topology is None:
-        by_topology = request.program.findings["made"] = weakref.WeakKeyDictionary()
-    made = by_topology.setdefault(request.topology, {})
-    key = (asked, kept_old(request), request.arcs)
-    found: tuple[Any, list[Any]] | None = made.get(key)
-    if found is None:
-        preparation = prepare(request)
-        found = made[key] = preparation.compiled(), preparation.constants
-    return found
-
-
-def known_form(request: Request) -> tuple[Any, list[Any]]:
-    """Return what `first_form` returned for a request."""
-    made = request.program.findings["made"][request.topology]
-    found: tuple[Any, list[Any]] = made[asked_of(request), kept_old(request), request.arcs]
-    return found
-
-
-def proven_form(
-    request: Request, prepare: Callable[[Request], Preparation]
-) -> tuple[Any, list[Any]]:
-    """Return a compiled form of a request's program whose proofs hold, and constants."""
-    compiled, constants = first_form(request, asked_of(request), prepare)
+def proven_form(request: Request, form: Form, prepare: Callable[[Request], Preparation]) -> Form:
+    """Return a form whose proofs hold for a request: the given one, or one with fewer rewrites."""
+    compiled, constants = form
     preparation: Preparation | None = None
     while refuted := _refuted(request, compiled, constants):
         preparation = preparation or prepare(request)
@@ -146,19 +98,19 @@ def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
     """Whether no proof of write-once hangs on a frontier that is not the first."""
     if not any(s.check_frontier for s in compiled.sweeps):
         return True
-    return len(request.program.steps) == 1 and not request.arcs and not request.program.refill
+    return len(request.program.steps) == 1 and not request.start.arcs and not request.program.refill
 
 
 def kept_old(request: Request) -> frozenset[str]:
     """Return the fields whose old values are kept."""
-    found = [name[4:] for name in request.fields if name.startswith("old.")]
+    found = [name[4:] for name in request.data.fields if name.startswith("old.")]
     return frozenset(found) if found else _NOTHING
 
 
 def directions_of(request: Request) -> tuple[str, ...]:
     """Return the directions that the graph and the configuration allow."""
     possible = {"out": ("push",), "in": ("pull",), "both": ("push", "pull")}[request.topology.keep]
-    wanted = wanted_direction(request.options)
+    wanted = wanted_direction(request.options.config)
     return tuple(d for d in possible if wanted in ("auto", d))
 
 
@@ -178,7 +130,7 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
     if any(not refusals[direction] for direction in directions):
         return
     name = sweep.last.name
-    keep, wanted = request.topology.keep, request.options.get("direction", "auto")
+    keep, wanted = request.topology.keep, request.options.config.direction
     if not directions:
         stored = {"out": "out-edges, which are pushed", "in": "in-edges, which are pulled"}[keep]
         raise ConfigError(
@@ -199,8 +151,8 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
         return False
     accept = sweep.steps[0].accept
     assert accept is not None
-    everywhere = request.frontier is None or sweep.steps[0].everywhere
-    chosen: Any = slice(None) if everywhere else request.frontier
+    everywhere = request.start.frontier is None or sweep.steps[0].everywhere
+    chosen: Any = slice(None) if everywhere else request.start.frontier
     place = request.topology.device
     if not everywhere:
         chosen = move(chosen, place)
@@ -209,7 +161,7 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
     def load(attr: Any) -> Any:
         if attr[0] == "field":
             if attr[2] not in loaded:
-                loaded[attr[2]] = to_host(request.fields[attr[2]][chosen])
+                loaded[attr[2]] = to_host(request.data.fields[attr[2]][chosen])
             return loaded[attr[2]]
         if attr[0] == "constant":
             return constants[attr[1]]
@@ -227,8 +179,8 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
 
 def wants_state(request: Request, default: bool) -> bool:
     """Whether pulls are to test the state in place of the frontier, where it tells the same."""
-    kind = of_side(request.options.get("frontier_in"), "pull")
-    return not request.arcs and (kind == "state" or (kind is None and default))
+    kind = of_side(request.options.config.frontier_in, "pull")
+    return not request.start.arcs and (kind == "state" or (kind is None and default))
 
 
 def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
@@ -238,12 +190,12 @@ def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> 
         return True
     step = sweep.steps[0]
     assert step.accept is not None
-    claimed = request.fields[claim_field(step)]
+    claimed = request.data.fields[claim_field(step)]
 
     def load(attr: Any) -> Any:
         return constants[attr[1]] if attr[0] == "constant" else claimed
 
-    chosen: Any = slice(None) if request.frontier is None else request.frontier
+    chosen: Any = slice(None) if request.start.frontier is None else request.start.frontier
     held = claimed[chosen]
     closed = held.size == np.count_nonzero(~evaluate_arrays(step.accept, load))
     return bool(closed and (held == held[:1]).all())
@@ -256,4 +208,4 @@ def _holds_vertices(request: Request, compiled: Compiled) -> bool:
     def highest(array: Any) -> int:
         return int(array.view(np.dtype(f"u{array.dtype.itemsize}")).max())
 
-    return all(highest(request.fields[name]) < n for name in compiled.closed)
+    return all(highest(request.data.fields[name]) < n for name in compiled.closed)

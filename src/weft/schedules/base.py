@@ -19,6 +19,7 @@ from typing import Literal
 from weft.errors import ConfigError, unknown
 from weft.formats import Format
 
+SCALAR_LANES = 1  # that take one edge together; more where fields have features
 HERE = Path(__file__).parent
 WARP = 32
 ALIGNMENT = 16

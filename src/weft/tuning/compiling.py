@@ -6,31 +6,30 @@ import copy
 import weakref
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
+from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.reorder import sees_positions
-from weft.engine.run import check_names
 from weft.graph.execution import order_wanted
-from weft.ir.request import Request
+from weft.ir.request import Request, RunOptions
 from weft.topology.renumbering import Numbering
 from weft.topology.topology import Topology
 
 
 def under(request: Request, config: Config) -> Request:
     """Return a kept request as it would be under another configuration."""
-    options: dict[str, Any] = {**request.options, **config.options(), "report": None}
-    options.pop("limit", None)
-    if insists(request):
-        options["direction"] = request.options["direction"]
-    options["schedule"] = check_names(config, request.topology)
     topology = request.topology
+    if insists(request):
+        config = replace(config, direction=request.options.config.direction)
+    options = RunOptions(config, backend_of(topology.device).check(config, topology))
     order = config.reorder or order_wanted(config) or "none"
     if order != "none" and not config.deterministic and not sees_positions(request.program):
         topology = _renumbered(topology)
     program = copy.deepcopy(request.program)
-    return replace(request, program=program, topology=topology, options=options)
+    return replace(
+        request, program=program, topology=topology, options=options, report=None, limit=None
+    )
 
 
 _stand_ins: weakref.WeakKeyDictionary[Topology, Topology] = weakref.WeakKeyDictionary()
@@ -55,14 +54,13 @@ def _renumbered(topology: Topology) -> Topology:
 
 def insists(request: Request) -> bool:
     """Whether the algorithm itself gave a direction to a run under the default configuration."""
-    return bool(request.options["direction"] != "auto")
+    return request.options.config.direction != "auto"
 
 
 def compiled(request: Request, config: Config) -> Any:
     """Return what the backend makes of a kept request under a configuration."""
-    backend = "cpu" if request.topology.device.kind == "cpu" else "cuda"
-    execute = import_module(f"weft.backends.{backend}.host.run")
-    return execute.compile_program(under(request, config))[0]
+    backend, wanted = backend_of(request.topology.device), under(request, config)
+    return backend.prove(wanted, backend.compile(wanted))[0]
 
 
 def sources_of(requests: Iterable[Request], config: Config) -> tuple[str, ...]:

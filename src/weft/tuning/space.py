@@ -438,8 +438,8 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
 
         found += [({"schedule": name}, why) for name in schedules() if (why := refusal(name))]
         return found
-    from weft.engine.run import SCALAR_LANES
     from weft.formats import formats
+    from weft.schedules import SCALAR_LANES
 
     for side in traits.sides:
         for name, format_ in formats().items():

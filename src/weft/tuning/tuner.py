@@ -286,7 +286,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
     refused: dict[str, str] = {}
     ordered = features = False
     for request in requests:
-        features |= any(array.ndim > 1 for array in request.fields.values())
+        features |= any(array.ndim > 1 for array in request.data.fields.values())
         for sweep in compiled(request, Config()).sweeps:
             if sweep.kind == "edge":
                 reasons = {"push": sweep.push_refused, "pull": sweep.pull_refused}

@@ -112,13 +112,13 @@ class _Run:
     def once(self) -> Outcome:
         """Run one superstep."""
         request = self.request
-        output = self._superstep(self._members(request.frontier, request.arcs))
+        output = self._superstep(self._members(request.start.frontier, request.start.arcs))
         return Outcome(1, not len(output), self._array(output), self.trail)
 
     def replay(self) -> Outcome:
         """Run one superstep for each frontier of a trail, last to first."""
         output = Members(())
-        trail = self.request.trail or []
+        trail = self.request.start.trail or []
         for frontier in reversed(trail):
             output = self._superstep(self._members(frontier))
         return Outcome(len(trail), True, self._array(output))
@@ -126,7 +126,7 @@ class _Run:
     def iterate(self) -> Outcome:
         """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached."""
         request = self.request
-        frontier = self._members(request.frontier, request.arcs)
+        frontier = self._members(request.start.frontier, request.start.arcs)
         converged = False
         while not converged:
             if not len(frontier):

@@ -51,15 +51,15 @@ class Memory:
         self.num_vertices = topology.num_vertices
         self.superstep = 0
         self.refreshing = 0
-        self.now = request.fields
-        self.edge_now = request.edge_fields
-        self.scalars = request.scalars
-        self.parameters = request.parameters
-        self.constants = request.options.get("constants", ())
+        self.now = request.data.fields
+        self.edge_now = request.data.edge_fields
+        self.scalars = request.data.scalars
+        self.parameters = request.data.parameters
+        self.constants = request.constants
         self.begin: dict[str, Array] = {}
         self.edge_begin: dict[str, Array] = {}
         self.reduced: dict[Step, dict[str, Any]] = {}
-        self._column = request.column
+        self._column = request.data.column
         self._columns: dict[str, Array] = {}
         self._reverse: Array | None = None
         self._read_arcs()

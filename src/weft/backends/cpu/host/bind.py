@@ -12,6 +12,7 @@ from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
 from weft.backends.layouts import Ordered, ordered
 from weft.config import of_side
+from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.topology import Direction
@@ -68,11 +69,12 @@ class Binder:
         return self.constants[position]
 
     def _field(self, name: str) -> Array:
-        return flat(self.request.fields[name])
+        return flat(self.request.data.fields[name])
 
     def _origin(self, name: str) -> Array:
         """Return what a field holds at the first frontier, the same everywhere."""
-        chosen: Any = slice(0, 1) if self.request.frontier is None else self.request.frontier[:1]
+        first = self.request.start.frontier
+        chosen: Any = slice(0, 1) if first is None else first[:1]
         held = self._field(name)[chosen]
         return np.array([held[0] if held.size else 0], np.int64)
 
@@ -86,11 +88,12 @@ class Binder:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field = self._field(name)
         buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
-        buffer[:] = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
+        dtype = self.request.data.fields[name].dtype
+        buffer[:] = neutral_of(Reduction(monoid, None, identity), dtype)
         return buffer
 
     def _old(self, name: str) -> Array:
-        return flat(self.request.fields["old." + name])
+        return flat(self.request.data.fields["old." + name])
 
     def _old_next(self, name: str) -> Array:
         field = self._old(name)
@@ -113,14 +116,14 @@ class Binder:
         return self.workspace.get(("hidden", name, which), self.n * size, kind)
 
     def _parameter(self, name: str) -> Array:
-        return flat(self.request.parameters[name])
+        return flat(self.request.data.parameters[name])
 
     def _column(self, name: str, direction: Direction, side: str = "") -> Array:
-        column = self.request.column(name, direction)
+        column = self.request.data.column(name, direction)
         return flat(self._ordered(side, direction).column(name, column) if side else column)
 
     def _edge_state(self, name: str) -> Array:
-        return flat(self.request.edge_fields[name])
+        return flat(self.request.data.edge_fields[name])
 
     def _edge_next(self, name: str) -> Array:
         field = self._edge_state(name)
@@ -152,8 +155,7 @@ class Binder:
 
     def _ordered(self, side: str, direction: Direction) -> Ordered:
         """Return the format of a side, built for a direction."""
-        registries: Any = self.request.options["registries"]
-        chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+        chosen = choose(of_side(self.request.options.config.format, side))
         return ordered(self.topology, chosen, direction)
 
     def _part(self, side: str, direction: Direction, position: int, name: str) -> Array:
@@ -191,7 +193,7 @@ class Binder:
         return unsigned(self.topology.reverse_arcs())
 
     def _scalar(self, name: str) -> Array:
-        return flat(self.request.scalars[name])
+        return flat(self.request.data.scalars[name])
 
     def _partial(self, name: str, dtype: Any) -> Array:
         kind = _element(dtype)
@@ -237,7 +239,7 @@ class Binder:
         return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
 
     def _arc_queue(self) -> Array:
-        frontier = self.request.frontier
+        frontier = self.request.start.frontier
         if frontier is None:
             frontier = np.arange(self.topology.num_arcs, dtype=np.int64)
         return unsigned(np.ascontiguousarray(frontier, dtype=np.int64))
@@ -298,24 +300,24 @@ class Binder:
     def _steering(self) -> Array:
         """Return threshold and delta; without a delta it is measured when first needed."""
         steering = self.workspace.get("steering", 2, np.float64)
-        steering[:] = -np.inf, self.request.options.get("delta") or 0.0
+        steering[:] = -np.inf, self.request.options.config.delta or 0.0
         return steering
 
     def _trail(self) -> Array:
-        if self.request.trail is not None:
-            parts = [np.asarray(part, dtype=np.int64) for part in self.request.trail]
+        if self.request.start.trail is not None:
+            parts = [np.asarray(part, dtype=np.int64) for part in self.request.start.trail]
             return np.concatenate([*parts, np.zeros(0, np.int64)])
         return self.workspace.get("trail", self.trail_size, np.int64)
 
     def _trail_ends(self) -> Array:
-        if self.request.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.trail)]
+        if self.request.start.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.start.trail)]
             return np.cumsum(np.asarray(sizes, dtype=np.int64))
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
 
     def _pair(self, key: str, payload: str, width: int) -> Array:
         pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)
-        fields = (self.request.fields[key], self.request.fields[payload])
+        fields = (self.request.data.fields[key], self.request.data.fields[payload])
         pack(pair, width, fields)
         self.pairs.append((pair, width, fields))
         return pair

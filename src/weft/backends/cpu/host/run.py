@@ -26,12 +26,14 @@ from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIV
 from weft.backends.limits import TimeLimit
 from weft.config import SIDES, of_side
 from weft.errors import FaultError
+from weft.formats import format as format_named
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
 from weft.plan.prepare import (
+    Form,
     Preparation,
     check_directions,
     directions_of,
@@ -77,11 +79,11 @@ def prepare(request: Request) -> Preparation:
     topology = request.topology
     kept = kept_old(request)
     directions = directions_of(request)
+    config = request.options.config
     shape = (
         topology.directed, topology.keep, topology.numbering is None, directions,
-        request.options.get("schedule", "vertex"),
-        bool(request.options.get("deterministic")), bool(request.options.get("ordering", True)),
-        kept, request.arcs, rule_of(request.options), wants_state(request, REUSES),
+        request.options.schedule or "vertex", config.deterministic, bool(config.ordering),
+        kept, request.start.arcs, rule_of(config), wants_state(request, REUSES),
         tuple((side, format_.name) for side, format_ in formats_of(request).items()),
     )  # fmt: skip
 
@@ -91,9 +93,10 @@ def prepare(request: Request) -> Preparation:
     return Preparation(request, _compiled, shape, make)
 
 
-def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+def compile_program(request: Request) -> Form:
     """Return the compiled form of a request's program and its constants."""
-    return proven_form(request, prepare)
+    preparation = prepare(request)
+    return preparation.compiled(), preparation.constants
 
 
 def formats_of(request: Request) -> dict[str, Any]:
@@ -101,13 +104,14 @@ def formats_of(request: Request) -> dict[str, Any]:
 
     Deterministic runs have none: what depends on the order of arcs takes them as they are there.
     """
-    get = request.options.get
+    config = request.options.config
     found: dict[str, Any] = {}
+    if config.format is None or config.deterministic:
+        return found
     for side in SIDES:
-        name = of_side(get("format"), side)
-        if name is not None and not get("deterministic"):
-            registries: Any = request.options["registries"]
-            format_ = registries.format(name)
+        name = of_side(config.format, side)
+        if name is not None:
+            format_ = format_named(name)
             if format_.splits:
                 found[side] = format_
     return found
@@ -119,7 +123,8 @@ def _make(
     program, topology = request.program, request.topology
     fired = run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
-    deterministic = bool(request.options.get("deterministic"))
+    config = request.options.config
+    deterministic = config.deterministic
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
     arguments["reuse"] = wants_state(request, REUSES)
@@ -133,18 +138,18 @@ def _make(
         and sweeps[0].relaxes
         and sweeps[0].steps[0].priority is not None
         and "push" in directions
-        and request.options.get("ordering", True)
-        and not request.arcs
+        and config.ordering
+        and not request.start.arcs
     )
-    schedule = "vertex" if deterministic else request.options.get("schedule", "vertex")
+    schedule = "vertex" if deterministic else request.options.schedule or "vertex"
     options = Options(
         directions,
         schedule,
         deterministic,
-        ordered,
+        bool(ordered),
         kept,
-        request.arcs,
-        rule_of(request.options),
+        request.start.arcs,
+        rule_of(config),
         formats_of(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
@@ -154,12 +159,12 @@ def _make(
     return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
 
 
-def execute(request: Request) -> Outcome:
+def run_request(request: Request, form: Form) -> Outcome:
     """Run a request to its end."""
-    compiled, constants = compile_program(request)
+    compiled, constants = proven_form(request, form, prepare)
     topology = request.topology
     small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
-    nt = 1 if small else int(request.options.get("threads") or num_threads())
+    nt = 1 if small else int(request.options.config.threads or num_threads())
     workspace = workspaces.take(topology)
     outcome = _Run(request, compiled, constants, workspace, nt).drive()
     workspaces.give_back(topology, workspace)  # after an error its contents cannot be trusted
@@ -197,16 +202,16 @@ class _Run:
         self._start(queues[0])
         limit = 2**62 if request.max_iter is None else request.max_iter
         if program.mode == "replay":
-            assert request.trail is not None
-            limit = len(request.trail)
-        report: Any = request.options.get("report")
+            assert request.start.trail is not None
+            limit = len(request.start.trail)
+        report = request.report
         clock = None
         if report is not None:
             from weft.backends.cpu.host.clock import Clock
 
             clock = Clock()
         self._arguments = arguments
-        patience: TimeLimit | None = request.options.get("limit")
+        patience: TimeLimit | None = request.limit
         while True:
             fixed = (self.n, request.topology.num_arcs, limit, SLICE, *queues, *bits, ring)
             run(kernel, self.nt, self.ctl, (*fixed, *self._arguments), patience)
@@ -228,7 +233,7 @@ class _Run:
                 patience.check()
         self.workspace.epoch = self.saved("epoch")
         binder.unpack()
-        if clock is not None:
+        if report is not None and clock is not None:
             count = self.saved("records")
             facts = {"device": "cpu", "threads": self.nt}
             records = clock.records(ring, count, self.saved("began"))
@@ -245,7 +250,7 @@ class _Run:
     def _start(self, queue: Any) -> None:
         request, topology = self.request, self.request.topology
         self.ctl[:] = 0
-        frontier = None if request.arcs else request.frontier
+        frontier = None if request.start.arcs else request.start.frontier
         degrees = topology.out_degree
         if frontier is None:
             self.save("size", self.n)
@@ -258,8 +263,9 @@ class _Run:
             edges = int(degrees[frontier].sum())
             self.save("edges", edges)
             self.save("explored", edges)
-        if request.arcs:
-            count = topology.num_arcs if request.frontier is None else len(request.frontier)
+        if request.start.arcs:
+            chosen = request.start.frontier
+            count = topology.num_arcs if chosen is None else len(chosen)
             self.save("size", count)
             self.save("edges", count)
             self.save("dense", 2)
@@ -305,7 +311,7 @@ class _Run:
         size = self.saved("size")
         frontier = None
         if self.saved("dense") == 2:  # arcs that no superstep has taken
-            frontier = self.request.frontier
+            frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
         trail = []

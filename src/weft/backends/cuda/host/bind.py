@@ -16,6 +16,7 @@ from weft.backends.cuda.codegen.program import Rendered
 from weft.backends.cuda.host.workspace import Workspace
 from weft.backends.layouts import Ordered, ordered
 from weft.config import NARROW, SIDES, of_side
+from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.adjacency import count_keys, fitting_dtype
@@ -109,7 +110,7 @@ class Binder:
         self.pairs: list[tuple[Any, tuple[Any, Any], bool]] = []
         self.turned: dict[Any, tuple[Any, Any]] = {}  # arrays and their second buffers
         self.sorted: dict[str, Any] = {}  # edge state by in-slots
-        self.known = request.options.get("edge_state", ())  # of edge state, see `known_to_be`
+        self.known = request.data.known_edges
         self.trail_room = max(self.n, 1)
         self.trail_steps = TRAIL_STEPS
         self._layouts: dict[tuple[str, str], Ordered] = {}
@@ -129,7 +130,7 @@ class Binder:
     # -- fields and their copies
 
     def _field(self, name: str) -> Any:
-        return flat(self.request.fields[name])
+        return flat(self.request.data.fields[name])
 
     def _copy(self, key: Any, field: Any) -> Any:
         buffer = self.workspace.get(key, field.size, field.dtype)
@@ -151,8 +152,8 @@ class Binder:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field = self._field(name)
         buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
-        neutral = neutral_of(Reduction(monoid, None, identity), self.request.fields[name].dtype)
-        fill(buffer, neutral)
+        dtype = self.request.data.fields[name].dtype
+        fill(buffer, neutral_of(Reduction(monoid, None, identity), dtype))
         return buffer
 
     def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
@@ -161,7 +162,7 @@ class Binder:
         return buffer
 
     def _old(self, name: str) -> Any:
-        return flat(self.request.fields["old." + name])
+        return flat(self.request.data.fields["old." + name])
 
     def _old_next(self, name: str) -> Any:
         field = self._old(name)
@@ -186,7 +187,7 @@ class Binder:
     def _pair(self, key: str, payload: str, wide: bool = False) -> Any:
         words = 2 * self.n if wide else self.n
         buffer = self.workspace.get(("pair", key), words, np.uint64)
-        fields = (self.request.fields[key], self.request.fields[payload])
+        fields = (self.request.data.fields[key], self.request.data.fields[payload])
         pack(buffer, fields, wide)
         self.pairs.append((buffer, fields, wide))
         return buffer
@@ -206,7 +207,7 @@ class Binder:
                 if key[0] != "edge_next" or not dropped:
                     field[:] = buffer[: field.size]
         for name, state in self.sorted.items() if not dropped else ():
-            self._change_order(state, flat(self.request.edge_fields[name]))
+            self._change_order(state, flat(self.request.data.edge_fields[name]))
 
     def unpack(self) -> None:
         """Write packed pairs back into their fields."""
@@ -214,7 +215,7 @@ class Binder:
             unpack(buffer, fields, wide)
 
     def _parameter(self, name: str, how: str = "") -> Any:
-        matrix = self.request.parameters[name]
+        matrix = self.request.data.parameters[name]
         if how != "turned":
             return flat(matrix)
         buffer = self.workspace.get(("turned", name), matrix.size, matrix.dtype)
@@ -224,13 +225,13 @@ class Binder:
     # -- edges
 
     def _column(self, name: str, direction: Direction, side: str = "") -> Any:
-        column = self.request.column(name, direction)
+        column = self.request.data.column(name, direction)
         if side:
             column = self._ordered(side, direction).column(name, column)
         return flat(aligned(column))
 
     def _edge_state(self, name: str) -> Any:
-        given = flat(self.request.edge_fields[name])
+        given = flat(self.request.data.edge_fields[name])
         if not self.rendered.states_by_in or self.arcs == 0:
             return given
         if {"uniform", "dropped"} <= set(self.known):
@@ -278,8 +279,7 @@ class Binder:
         """Return the format of a side, built for a direction."""
         found = self._layouts.get((side, direction))
         if found is None:
-            registries: Any = self.request.options["registries"]
-            chosen = registries.chosen(of_side(self.request.options.get("format"), side))
+            chosen = choose(of_side(self.request.options.config.format, side) or DEFAULT_FORMAT)
             found = self._layouts[side, direction] = ordered(self.topology, chosen, direction)
         return found
 
@@ -333,7 +333,7 @@ class Binder:
         return self.topology.reverse_arcs()
 
     def _arc_queue(self) -> Any:
-        frontier = self.request.frontier
+        frontier = self.request.start.frontier
         if frontier is None:
             return self.xp.arange(self.arcs, dtype=np.int64)
         return self.xp.asarray(frontier, dtype=np.int64)
@@ -404,13 +404,13 @@ class Binder:
         raise AssertionError(f"{side.schedule.name} has no {name}")
 
     def _trail(self) -> Any:
-        if self.request.trail is not None:
-            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.trail]
+        if self.request.start.trail is not None:
+            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.start.trail]
             return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
         return self.workspace.get("trail", self.trail_room, np.int64)
 
     def _trail_ends(self) -> Any:
-        if self.request.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.trail)]
+        if self.request.start.trail is not None:
+            sizes = [0, *(len(part) for part in self.request.start.trail)]
             return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)

@@ -93,7 +93,7 @@ def _counted(number: int, noun: str) -> str:
 def describe_kernels(request: Request, compiled: Compiled) -> tuple[KernelFacts, ...]:
     """Compile a program, without running it, and return what its kernels take."""
     device = request.topology.device
-    driver = request.options.get("driver") or driver_of(device.kind, device.index)
+    driver = driver_of(device.kind, device.index)
     module = compiled.module(driver)
     how = launching(request, compiled.rendered, compiled.options, driver, module)
     return tuple(

@@ -22,9 +22,12 @@ from weft.backends.cuda.host.defaults import (
 )
 from weft.config import NARROW, SIDES, each_choice, of_side
 from weft.errors import ConfigError
+from weft.formats import DEFAULT_FORMAT
+from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
-from weft.plan.prepare import asked_of, directions_of, is_recorded, wants_state
+from weft.plan.prepare import directions_of, wants_state
+from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
 BLOCK = 256
@@ -72,7 +75,7 @@ _chosen: weakref.WeakKeyDictionary[Topology, dict[Any, Options]] = weakref.WeakK
 def choose_options(request: Request, kept: frozenset[str]) -> Options:
     """Return what of a configuration shapes the code, with defaults for the graph."""
     known = _chosen.setdefault(request.topology, {})
-    key = (asked_of(request), kept, request.arcs, _ordered(request), _may_search(request))
+    key = (request.options, kept, request.start.arcs, _ordered(request), _may_search(request))
     if key not in known:
         known[key] = _choose_options(request, kept)
     return known[key]
@@ -80,35 +83,33 @@ def choose_options(request: Request, kept: frozenset[str]) -> Options:
 
 def _ordered(request: Request) -> bool:
     """Whether the program asks to be carried out in the order of priorities, and may be."""
-    return request.program.steps[0].priority is not None and bool(
-        request.options.get("ordering", True)
-    )
+    asked = request.program.steps[0].priority is not None
+    return asked and bool(request.options.config.ordering)
 
 
 def _choose_options(request: Request, kept: frozenset[str]) -> Options:
-    get = request.options.get
-    registries: Any = get("registries")
-    deterministic = bool(get("deterministic"))
+    config, schedules = request.options.config, request.options.schedule
+    deterministic = config.deterministic
     shape = shape_of(request.topology)
     sides = {}
     for name in SIDES:
-        chosen = "vertex" if deterministic else of_side(get("schedule"), name)
-        format_ = registries.format(of_side(get("format"), name) or "csr")
+        chosen = "vertex" if deterministic else of_side(schedules, name)
+        format_ = format_named(of_side(config.format, name) or DEFAULT_FORMAT)
         if deterministic and format_.splits:  # what the parts of a vertex gather meets in any order
-            format_ = registries.format("csr")
+            format_ = format_named(DEFAULT_FORMAT)
         usual = default_schedule(shape, name, ordered=_ordered(request))
         joining = joining_schedule(shape, name) if format_.joins else ""
         joined = bool(joining) and chosen in (None, joining)
         suited = joining if joined else of_side(format_.schedule, name) or usual
-        schedule = registries.schedule(chosen or suited)
-        wanted = of_side(get("frontier_in"), name)
-        left = of_side(get("frontier_out"), name) or ("queue" if name == "push" else "bitmap")
+        schedule = schedule_named(chosen or suited)
+        wanted = of_side(config.frontier_in, name)
+        left = of_side(config.frontier_out, name) or ("queue" if name == "push" else "bitmap")
         kind = _input(schedule, format_, wanted, name)
         sides[name] = Side(schedule, format_, kind, left, joined)
-    narrow = None if deterministic else _narrow(get("schedule"), sides["push"], registries)
+    narrow = None if deterministic else _narrow(schedules, sides["push"])
     if narrow is not None:  # both have one visitor
         sides["push"] = replace(sides["push"], joined=False)
-    kinds = (*each_choice(get("frontier_in")), *each_choice(get("frontier_out")))
+    kinds = (*each_choice(config.frontier_in), *each_choice(config.frontier_out))
     if "bytemap" in kinds:  # the maps of a run are of one kind
         sides = {name: _by_bytes(side) for name, side in sides.items()}
     return Options(
@@ -117,27 +118,27 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         push=sides["push"],
         pull=sides["pull"],
         gather=sides["gather"],
-        rule=rule_of(request.options),
-        compaction="ballot" if deterministic else get("compaction") or "online",
+        rule=rule_of(config),
+        compaction="ballot" if deterministic else config.compaction or "online",
         # The list of the rows of a frontier has room for each row once.
-        dedup="exact" if deterministic or sides["push"].format.virtual else get("dedup") or "exact",
-        combine=get("combine") or "atomic",
+        dedup="exact" if deterministic or sides["push"].format.virtual else config.dedup or "exact",
+        combine=config.combine or "atomic",
         deterministic=deterministic,
-        ordered=bool(get("ordering", True)),
-        buckets=get("ordering") == "buckets",
+        ordered=bool(config.ordering),
+        buckets=config.ordering == "buckets",
         kept_old=kept,
-        arcs=request.arcs,
-        fuse=get("fuse") or "all",
+        arcs=request.start.arcs,
+        fuse=config.fuse or "all",
         lanes=1 if deterministic else common_lanes(shape),
-        lane_bytes=LANE_BYTES if get("lanes") is None else 1,
-        feature_lanes=WARP if get("lanes") in (None, "block") else int(get("lanes") or WARP),
-        large_blocks=int(get("block_size") or 0) > BLOCK,
+        lane_bytes=LANE_BYTES if config.lanes is None else 1,
+        feature_lanes=WARP if config.lanes in (None, "block") else int(config.lanes or WARP),
+        large_blocks=(config.block_size or 0) > BLOCK,
         long_rows=shape.largest > CHUNK,
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
-        chosen_output=of_side(get("frontier_out"), "pull") is not None,
-        counted=is_recorded(request) or _may_narrow(get("width"), get("fuse")),
+        chosen_output=of_side(config.frontier_out, "pull") is not None,
+        counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
 
 
@@ -152,12 +153,12 @@ def _may_search(request: Request) -> bool:
     return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
 
 
-def _narrow(chosen: Any, push: Side, registries: Any) -> Side | None:
+def _narrow(chosen: Any, push: Side) -> Side | None:
     """Return how narrow frontiers are pushed, if not as wide ones are."""
     name = of_side(chosen, NARROW)
     if name in (None, push.schedule.name):
         return None
-    schedule = registries.schedule(name)
+    schedule = schedule_named(name)
     kind = _input(schedule, push.format, push.frontier_in, "push")
     return replace(push, schedule=schedule, frontier_in=kind, joined=False)
 
@@ -201,7 +202,7 @@ class _Areas:
 
 
 def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
-    bin_size = int(request.options.get("bin_size") or 64) * block // 16
+    bin_size = (request.options.config.bin_size or 64) * block // 16
     index_bytes = request.topology.index_dtype.itemsize
     needs = [
         side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
@@ -224,19 +225,19 @@ def launching(
     request: Request, rendered: Rendered, options: Options, driver: Any, module: Any
 ) -> Launching:
     """Return how the kernels of a run are launched, from what they take."""
-    get = request.options.get
+    config, degrees = request.options.config, request.options.degrees
     emulated = request.topology.device.kind == "emulated"
-    first = int(get("block_size") or (EMULATED_BLOCK if emulated else BLOCK))
+    first = config.block_size or (EMULATED_BLOCK if emulated else BLOCK)
     # Large partials may leave no room for a usual block: what was not asked for gives way.
-    blocks = [first] if get("block_size") else [first >> k for k in range(first.bit_length() - 5)]
+    blocks = [first] if config.block_size else [first >> k for k in range(first.bit_length() - 5)]
     areas = [_areas(request, rendered, options, block) for block in blocks]
     room = driver.limits.shared_bytes - STATIC_BYTES
     area = next((area for area in areas if area.nbytes <= room), areas[-1])
     block, bin_size, shared = area.block, area.bin_size, area.nbytes
     if shared > room:
-        raise _too_little_shared(area, int(get("bin_size") or 64), driver.limits)
+        raise _too_little_shared(area, config.bin_size or 64, driver.limits)
     fuse = options.fuse
-    width = get("width") or "auto"
+    width = config.width
     kernels = {name: module.kernel(name) for name in KERNELS[fuse]}
     fused = fuse in TO_THE_END
     small = width == "auto" and fused and _is_small(request.topology, block, driver.limits)
@@ -252,11 +253,11 @@ def launching(
     alone = rendered.narrows and _may_narrow(width, fuse)
     narrow = block * cluster if alone else 0
     knobs = {
-        "row_lanes": 0 if get("lanes") == "block" else int(get("lanes") or 8),
-        "items": int(get("items_per_thread") or 8),
-        "warp_degree": int(get("warp_degree") or 32),
-        "block_degree": int(get("block_degree") or _block_degree(rendered)),
-        "grid_degree": int(get("grid_degree") or _grid_degree(rendered)),
+        "row_lanes": 0 if config.lanes == "block" else int(config.lanes or 8),
+        "items": config.items_per_thread or 8,
+        "warp_degree": degrees.warp or 32,
+        "block_degree": degrees.block or _block_degree(rendered),
+        "grid_degree": degrees.grid or _grid_degree(rendered),
         "bin_size": bin_size,
         "output_at": area.schedule_bytes,
         "touched_at": area.schedule_bytes + area.output_bytes,
@@ -268,8 +269,8 @@ def launching(
         "few": 1 << 20,
         "many": 1 << 23,
     }
-    degrees = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
-    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, degrees)
+    classes = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
+    knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, classes)
     share = shape_of(request.topology).head_share
     return Launching(grid, block, shared, cluster, fuse, knobs, wide_grid, share)
 

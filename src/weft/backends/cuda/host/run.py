@@ -27,11 +27,9 @@ from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
 from weft.plan.prepare import (
+    Form,
     Preparation,
-    asked_of,
     check_directions,
-    first_form,
-    is_recorded,
     kept_old,
     may_start_anywhere,
     push_narrow,
@@ -112,7 +110,7 @@ def prepare(request: Request) -> Preparation:
     return preparation
 
 
-def compile_program(request: Request) -> tuple[Compiled, list[Any]]:
+def compile_program(request: Request) -> Form:
     """Return the compiled form of a request's program and its constants."""
     preparation = prepare(request)
     return preparation.compiled(), preparation.constants
@@ -129,7 +127,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
-    if request.options.get("combine") is None and must_sort(every, options):
+    if request.options.config.combine is None and must_sort(every, options):
         options = replace(options, combine="sort")
     decided += allow_sorted_pushes(every, options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
@@ -143,12 +141,12 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         and sweeps[0].steps[0].priority is not None
         and "push" in options.directions
         and options.ordered
-        and not request.arcs
+        and not request.start.arcs
     )
     options = replace(options, ordered=ordered)
     classes = "degree_classes" not in off and takes_classes(program, sweeps, options)
     options = replace(options, classes=classes)
-    if program.wide and request.options.get("fuse") is None:
+    if program.wide and request.options.config.fuse is None:
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
     keep_senders(sweeps, options)
@@ -162,16 +160,15 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     return Compiled(rendered, program, options, every, made, closed)
 
 
-def execute(request: Request) -> Outcome:
+def run_request(request: Request, form: Form, driver: Any = None) -> Outcome:
     """Run a request to its end."""
     device = request.topology.device
-    driver = request.options.get("driver") or driver_of(device.kind, device.index)
-    asked = asked_of(request)
-    compiled, constants = first_form(request, asked, prepare)
+    driver = driver or driver_of(device.kind, device.index)
+    compiled, constants = form
     preparation: Preparation | None = None
     workspace, idle = workspaces.take(request.topology, driver)
     while True:
-        run = _Run(request, compiled, constants, workspace, asked)
+        run = _Run(request, compiled, constants, workspace)
         refuted = run.drive()
         if not refuted:
             break
@@ -194,7 +191,7 @@ class _Plan:
         places = self.launching.knobs["class_4"] if options.classes else n
         kind = topology.index_dtype
         self.control: Control = workspace.control(
-            len(request.scalars), rendered.accumulators, places, kind
+            len(request.data.scalars), rendered.accumulators, places, kind
         )
         self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
         # Bindings to what every run brings anew.
@@ -211,14 +208,13 @@ class _Run:
         compiled: Compiled,
         constants: list[Any],
         workspace: Any,
-        asked: tuple[Any, ...],
     ) -> None:
         self.request, self.compiled, self.workspace = request, compiled, workspace
         self.driver = workspace.driver
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
         self.plan: _Plan = workspace.remembered(
-            (compiled, asked), _Plan, request, compiled, workspace
+            (compiled, request.options), _Plan, request, compiled, workspace
         )
         self.launching, self.control = self.plan.launching, self.plan.control
         self.queues = self.plan.queues
@@ -227,7 +223,7 @@ class _Run:
         )
         self.saved = self.control.saved
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
-        self.limit: TimeLimit | None = request.options.get("limit")
+        self.limit: TimeLimit | None = request.limit
         self.launches = 0
 
     def drive(self) -> str:
@@ -266,8 +262,8 @@ class _Run:
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
-        frontier = request.frontier
-        if request.arcs:
+        frontier = request.start.frontier
+        if request.start.arcs:
             count = topology.num_arcs if frontier is None else len(frontier)
             control.write(epoch=workspace.epoch, size=count, edges=count, dense=2)
         elif frontier is None:
@@ -276,23 +272,23 @@ class _Run:
         else:
             control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
         control.write(share=self.launching.share)
-        delta = request.options.get("delta")
+        delta = request.options.config.delta
         if delta is not None:
             control.write(delta=float(delta))
-        for position, held in enumerate(request.scalars.values()):
+        for position, held in enumerate(request.data.scalars.values()):
             control.stage_scalar(position, held)
-        control.upload(None if request.arcs else frontier)
+        control.upload(None if request.start.arcs else frontier)
 
     def _arguments(self) -> tuple[Any, list[Any]]:
         """Return the arguments of the kernels: packed those that are the same run after run."""
         limit = 2**62 if self.request.max_iter is None else self.request.max_iter
         if self.request.program.mode == "replay":
-            assert self.request.trail is not None
-            limit = len(self.request.trail)
-        ring_size = RECORDS if is_recorded(self.request) else 0
+            assert self.request.start.trail is not None
+            limit = len(self.request.start.trail)
+        ring_size = RECORDS if self.request.options.recorded else 0
         self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
         given = [
-            flat(self.request.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
+            flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
         ]
         key = (limit, ring_size, self.binder.trail_room, self.binder.trail_steps)
@@ -408,7 +404,7 @@ class _Run:
     # -- ending
 
     def _read_scalars(self) -> None:
-        held = self.request.scalars
+        held = self.request.data.scalars
         if not held:
             return
         for position, array in enumerate(held.values()):
@@ -416,7 +412,7 @@ class _Run:
             array[...] = place.view(array.dtype)
 
     def _tell_profile(self) -> None:
-        report = self.request.options.get("report")
+        report = self.request.report
         if report is None:
             return
         count = self.saved("records")
@@ -444,7 +440,7 @@ class _Run:
         steps, size = self.saved("step"), self.saved("size")
         frontier: Any = None
         if self.saved("dense") == 2:  # arcs that no superstep has taken
-            frontier = self.request.frontier
+            frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = self._frontier(size)
         trail = []
@@ -497,7 +493,7 @@ class _Run:
         """Return the last frontier where a field tells who is in it."""
         sweep = self.compiled.sweeps[0]
         held = self.saved("origin") + sweep.rises * self.saved("step")
-        field = self.request.fields[claim_field(sweep.steps[0])]
+        field = self.request.data.fields[claim_field(sweep.steps[0])]
         return self.xp.flatnonzero(field == held).astype(self.request.topology.index_dtype)
 
 

@@ -1,0 +1,284 @@
+"""A program prepared for one graph under one configuration: the one way to run it.
+
+`Graph.iterate`, `run` and `replay`, `weft.explain` and the tuner all ask for a `Prepared`. It holds
+whatever does not depend on the values of a state: the topology that the program runs over, the
+checked options, the backend, and the compiled forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import CPU, move, to_host
+from weft.backends import backend_of
+from weft.config import Config, each_choice
+from weft.engine import profile, watch
+from weft.engine.frontier import Frontier
+from weft.engine.reorder import Crossing, cross
+from weft.engine.state import State
+from weft.errors import ConfigError, FieldError, TraceError, listed
+from weft.formats import DEFAULT_FORMAT
+from weft.ir.check.facts import program_facts
+from weft.ir.ops import Program
+from weft.ir.request import Data, Outcome, Request, RunOptions, Start
+from weft.plan.prepare import Form, kept_old
+from weft.schedules import schedule as schedule_named
+from weft.topology.topology import Topology
+
+Array = np.ndarray[Any, Any]
+
+
+class Prepared:
+    """A program with all that running it on a graph takes, except a state.
+
+    Parameters
+    ----------
+    program
+        The traced program.
+    topology
+        What it runs over, perhaps in another order than the user's.
+    config
+        How to run it.
+    """
+
+    def __init__(self, program: Program, topology: Topology, config: Config) -> None:
+        self.program, self.topology, self.config = program, topology, config
+        self.backend = backend_of(topology.device)
+        self.options = RunOptions(config, self.backend.check(config, topology))
+        self._recorded = replace(self.options, recorded=True)
+        self._old = old_names(program)
+        self._sorts = self.backend.sorts_frontiers or config.deterministic
+        self._forms: dict[Any, Form] = {}
+
+    def request(
+        self,
+        columns: Columns,
+        state: State,
+        edge_state: State | None,
+        frontier: Frontier,
+        max_iter: int | None = None,
+        trail: list[Array] | None = None,
+    ) -> Request:
+        """Return what the backend is asked to do; old values are kept from now on."""
+        program = self.program
+        fields = dict(state.fields)
+        if columns.vertex:
+            _add_columns(fields, columns.vertex, program)
+        for name in self._old:
+            if name not in state.old:
+                state.old[name] = fields[name].copy()
+        for name, array in state.old.items():
+            fields["old." + name] = array
+        if frontier.arcs or self.config.deterministic:
+            _check_roles(program, frontier, self.config)
+        members = None
+        if not frontier.is_all:
+            members = frontier.items if self._sorts else frontier.held
+        edges, known = {}, frozenset[str]()
+        if edge_state is not None:
+            edges, known = edge_state.fields, edge_state._known
+        data = Data(
+            fields, edges, columns.reader(self.topology), state.scalars, state.parameters, known
+        )
+        report = _reporter(program, self.config)
+        return Request(
+            program,
+            self.topology,
+            self.options if report is None else self._recorded,
+            data,
+            Start(members, frontier.arcs, trail),
+            max_iter,
+            report,
+        )
+
+    def form(self, request: Request) -> Form:
+        """Return the compiled form that a request of this program tries first."""
+        key = (request.options.recorded, request.start.arcs, kept_old(request))
+        found = self._forms.get(key)
+        if found is None:
+            found = self._forms[key] = self.backend.compile(request)
+        return found
+
+    def run(
+        self,
+        columns: Columns,
+        state: State,
+        edge_state: State | None,
+        frontier: Frontier,
+        max_iter: int | None = None,
+        trail: list[Array] | None = None,
+    ) -> Outcome:
+        """Run the program on a state."""
+        request: Request | None = None
+        topology = self.topology
+        untouched = dict(state._untouched)
+        state._untouched.clear()  # the run is about to write to fields
+        with topology.device.current(lambda: [] if request is None else lighter(request)):
+            request = self.request(columns, state, edge_state, frontier, max_iter, trail)
+            if topology.num_vertices == 0:
+                return _run_empty(request)
+            watching = watch.active()
+            if watching is not None:
+                watching.note(request)
+                request.limit = watching.limit
+            if topology.numbering is None:
+                return self.backend.run(request, self.form(request))
+            inner, crossing = cross(request, self.backend, untouched)
+            return self._over(inner, crossing)
+
+    def _over(self, request: Request, crossing: Crossing) -> Outcome:
+        """Run a request over an arranged topology; return the outcome in the user's numbers."""
+        request.follow = crossing.copy_back
+        outcome = self.backend.run(request, self.form(request))
+        if not outcome.followed:
+            crossing.copy_back()
+        return crossing.outcome(request, outcome)
+
+
+class Columns:
+    """The columns of a graph, as runs read them."""
+
+    def __init__(self, vertex: dict[str, Array], edge: Any) -> None:
+        self.vertex, self.edge = vertex, edge
+
+    def reader(self, topology: Topology) -> Callable[[str, str], Array]:
+        """Return what gives an edge column in the order of edges or of a direction's slots."""
+        edge = self.edge
+
+        def column(name: str, direction: str) -> Array:
+            if direction == "edge":
+                values: Array = edge.storage(name)
+            else:
+                values = edge.in_slots(name, direction, topology)
+            return values
+
+        return column
+
+
+def old_names(program: Program) -> list[str]:
+    """Return the fields whose old values a program asks for."""
+    found: list[str] | None = program.findings.get("old")
+    if found is None:
+        asked = set[str]().union(*(fact.old for fact in program_facts(program)))
+        found = program.findings["old"] = sorted(asked)
+    return found
+
+
+def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: Program) -> None:
+    """Add the columns of the graph to the fields of a state that do not hide them."""
+    for name, values in columns.items():
+        if name not in fields:
+            fields[name] = values
+            if any(name in fact.written for fact in program_facts(program)):
+                raise FieldError(
+                    f"{name!r} is a column of the graph and cannot be written by a program. "
+                    f"Declare a field of that name in g.state(...)."
+                )
+
+
+def _check_roles(program: Program, frontier: Frontier, config: Config) -> None:
+    """Raise if a frontier of arcs, or the same bits every time, is more than a program can have."""
+    if frontier.arcs and program.steps[0].kind != "edge":
+        raise TraceError(
+            f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a "
+            f"vertex function. Use g.frontier(...)."
+        )
+    if frontier.arcs and program.trail:
+        raise TraceError(
+            "trail=True keeps frontiers of vertices, but the first one holds arcs. Run the first "
+            "superstep with g.run, and go on with the frontier that it returns."
+        )
+    if config.deterministic:
+        for step, fact in zip(program.all_steps(), program_facts(program), strict=True):
+            if fact.live and not step.order_free:
+                raise ConfigError(
+                    f"deterministic=True cannot hold for {step.name!r}: it touches "
+                    f"{sorted(fact.live)} through .at(i), in no fixed order. Mark it "
+                    f"order_free=True if its result does not depend on the order."
+                )
+
+
+def _reporter(program: Program, config: Config) -> Any:
+    active = profile.active()
+    if active is None:
+        return None
+    name = ", ".join(step.name for step in program.steps)
+    shown = {k: v for k, v in config.options().items() if v is not None}
+
+    def report(
+        columns: dict[str, Any], facts: dict[str, object] | None = None, dropped: int = 0
+    ) -> None:
+        records = np.zeros(len(columns["step"]), profile.RECORD)
+        for key, values in columns.items():
+            records[key] = values
+        active.add(name, shown, records, dropped, facts)
+
+    return report
+
+
+def _run_empty(request: Request) -> Outcome:
+    """Run a program on a graph without vertices: nothing but scalars can change."""
+    from weft.ir.reference.interpret import interpret
+
+    place, data, start = request.topology.device, request.data, request.start
+
+    def on_host(arrays: dict[str, Array]) -> dict[str, Array]:
+        return {name: to_host(array) for name, array in arrays.items()}
+
+    host = replace(
+        request,
+        topology=request.topology.to(CPU),
+        data=replace(
+            data,
+            fields=on_host(data.fields),
+            edge_fields=on_host(data.edge_fields),
+            column=lambda name, order: to_host(data.column(name, order)),
+            parameters=on_host(data.parameters),
+        ),
+        start=replace(
+            start,
+            trail=None if start.trail is None else [to_host(part) for part in start.trail],
+            frontier=None if start.frontier is None else to_host(start.frontier),
+        ),
+    )
+    outcome = interpret(host)
+    trail = [move(part, place) for part in outcome.trail]
+    return replace(outcome, frontier=move(outcome.frontier, place), trail=trail)
+
+
+def lighter(request: Request) -> list[str]:
+    """Return the choices of a request that would need less memory, the largest first."""
+    topology, config, fields = request.topology, request.options.config, request.data.fields
+    n, arcs = topology.num_vertices, topology.num_arcs
+    found: dict[str, int] = {}
+    if config.compaction == "batch":
+        text = "a compaction other than 'batch', which lists every message"
+        found[text] = 2 * topology.index_dtype.itemsize * arcs
+    if topology.directed and topology.keep == "both":
+        found["a graph built with keep='out', which is only pushed"] = arcs * 4 + n * 8
+    if any(name not in (None, DEFAULT_FORMAT) for name in each_choice(config.format)):
+        found[f"format={DEFAULT_FORMAT!r}"] = arcs * topology.index_dtype.itemsize
+    for name in each_choice(request.options.schedule):
+        if name is None:
+            continue
+        parts = schedule_named(name).workspace(n, arcs)
+        nbytes = sum(np.dtype(dtype).itemsize * size for _, dtype, size in parts if size >= n)
+        if nbytes:
+            found[f"a schedule other than {name!r}, which lays rows out"] = nbytes
+    if "reverse_queue" in each_choice(config.frontier_in):
+        found["frontier_in='bitmap'"] = 2 * n * topology.index_dtype.itemsize
+    wide = [
+        name
+        for name, array in fields.items()
+        if array.dtype == np.float64 and not name.startswith("old.")
+    ]
+    if wide:
+        nbytes = sum(int(fields[name].nbytes) for name in wide)
+        found[f"float32 in place of float64 for {listed(wide[:3])}"] = nbytes // 2
+    if request.program.trail:
+        found["trail=False"] = 8 * n
+    return sorted(found, key=lambda text: -found[text])
