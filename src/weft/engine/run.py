@@ -51,6 +51,11 @@ class Run:
         return table_html("Run", rows)
 
 
+def _kinds(arrays: dict[str, Array]) -> tuple[Any, ...]:
+    """Return name, dtype and shape of an item of each array."""
+    return tuple([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]) if arrays else ()
+
+
 _signatures: Cache[Any, Signature] = Cache("signatures of states", 1024)
 
 
@@ -65,12 +70,14 @@ def signature_of(
     fields = {**vertex_columns, **state.fields} if vertex_columns else state.fields
     edge_fields = edge_state.fields if edge_state is not None else {}
     parts = (
-        tuple([(n, a.dtype, a.shape[1:]) for n, a in fields.items()]),
-        tuple([(n, a.dtype, a.shape[1:]) for n, a in edge_fields.items()]),
-        tuple([(n, a.dtype, a.shape[1:]) for n, a in edge_columns.items()]),
-        tuple([(n, a.dtype) for n, a in state.scalars.items()]),
+        _kinds(fields),
+        _kinds(edge_fields),
+        _kinds(edge_columns),
+        tuple([(n, a.dtype) for n, a in state.scalars.items()]) if state.scalars else (),
         topology.index_dtype,
-        tuple([(n, a.dtype, a.shape) for n, a in state.parameters.items()]),
+        tuple([(n, a.dtype, a.shape) for n, a in state.parameters.items()])
+        if state.parameters
+        else (),
     )
     known = _signatures.get(parts)
     if known is None:

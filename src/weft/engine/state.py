@@ -54,13 +54,20 @@ class Full:
         found = self._settled.get(topology.index_dtype)
         if found is None:
             dtype = _dtype(self.dtype, self.value, name, topology)
-            value = as_array(self.value)
-            shape = self.shape or value.shape
-            _check_shape(name, shape)
+            value, shape = self.value, self.shape
+            if type(value) is not int and type(value) is not float:
+                value = as_array(value)
+                shape = shape or value.shape
+            if shape:
+                _check_shape(name, shape)
             check_holds(dtype, value, f"field {name!r}")
-            if value.ndim or is_device_array(value):
+            if type(value) is int or type(value) is float:
+                number = value
+            elif value.ndim or is_device_array(value):
                 return dtype, shape, value  # perhaps the user's own, who may write to it
-            found = self._settled[topology.index_dtype] = dtype, shape, value.item()
+            else:
+                number = value.item()
+            found = self._settled[topology.index_dtype] = dtype, shape, number
         return found
 
 

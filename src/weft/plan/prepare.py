@@ -5,13 +5,14 @@ The same for every backend; what it means to compile is the backend's own.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from weft.arrays.device import move, to_host
+from weft.arrays.device import to_host
 from weft.config import of_side
 from weft.errors import ConfigError
 from weft.ir.check.key import keyed, lifted_copy
@@ -32,6 +33,7 @@ class Compiled(Protocol):
 
     sweeps: list[Sweep]
     closed: frozenset[str]  # fields that must hold vertices
+    checks_frontier: bool  # a proof of write-once needs a first frontier that accepts nothing
 
 
 class Preparation:
@@ -87,16 +89,18 @@ def proven_form(request: Request, form: Form, prepare: Callable[[Request], Prepa
 
 def _refuted(request: Request, compiled: Compiled, constants: list[Any]) -> str:
     """Return the name of a rewrite that rests on a proof which does not hold at the start."""
-    if not _starts_rightly(request, compiled, constants):
+    if compiled.checks_frontier and not _starts_rightly(request, compiled, constants):
         return "write_once"
-    if not _holds_vertices(request, compiled):
+    if compiled.closed and not _holds_vertices(request, compiled):
         return "index_proofs"
-    return "" if _state_tells(request, compiled, constants) else "operand_reuse"
+    if compiled.sweeps[0].rises and not _state_tells(request, compiled, constants):
+        return "operand_reuse"
+    return ""
 
 
 def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
     """Whether no proof of write-once hangs on a frontier that is not the first."""
-    if not any(s.check_frontier for s in compiled.sweeps):
+    if not compiled.checks_frontier:
         return True
     return len(request.program.steps) == 1 and not request.start.arcs and not request.program.refill
 
@@ -145,17 +149,12 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
 def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
     """Whether the first frontier accepts nothing, as the proof of write-once may need."""
     sweep = compiled.sweeps[0]
-    if not any(s.check_frontier for s in compiled.sweeps):
-        return True
     if not may_start_anywhere(request, compiled):
         return False
     accept = sweep.steps[0].accept
     assert accept is not None
     everywhere = request.start.frontier is None or sweep.steps[0].everywhere
     chosen: Any = slice(None) if everywhere else request.start.frontier
-    place = request.topology.device
-    if not everywhere:
-        chosen = move(chosen, place)
     loaded: dict[str, Any] = {}
 
     def load(attr: Any) -> Any:
@@ -167,14 +166,21 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
             return constants[attr[1]]
         return None
 
-    if evaluate_arrays(accept, load).any():
+    accepts = evaluate_arrays(accept, load)
+    if accepts.item() if accepts.size == 1 else accepts.any():
         return False
     # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
     claimed = load(("field", "v", claim_field(sweep.steps[0])))
     if claimed.dtype.kind == "f" or not claimed.size:
         return True
-    room = int(np.iinfo(claimed.dtype).max) - max(0, int(claimed.max()))
+    largest = claimed.item() if claimed.size == 1 else int(claimed.max())
+    room = _most(claimed.dtype) - max(0, largest)
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
+
+
+@functools.cache
+def _most(dtype: np.dtype[Any]) -> int:
+    return int(np.iinfo(dtype).max)
 
 
 def wants_state(request: Request, default: bool) -> bool:
@@ -185,10 +191,7 @@ def wants_state(request: Request, default: bool) -> bool:
 
 def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
     """Whether the deciding field tells who is in the first frontier, as operand reuse needs."""
-    sweep = compiled.sweeps[0]
-    if not sweep.rises:
-        return True
-    step = sweep.steps[0]
+    step = compiled.sweeps[0].steps[0]
     assert step.accept is not None
     claimed = request.data.fields[claim_field(step)]
 

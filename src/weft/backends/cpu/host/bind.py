@@ -20,6 +20,15 @@ from weft.topology.topology import Direction
 Array = np.ndarray[Any, Any]
 
 
+# Bindings to arrays of the topology, and to buffers that nothing is written to before a run.
+STEADY = frozenset({
+    "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
+    "arc_source", "arc_target", "partial", "shares", "local", "local_touched", "touched",
+    "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
+    "spread", "hidden",
+})  # fmt: skip
+
+
 def unsigned(array: Array) -> Array:
     """Return integers as unsigned ones: Numba then need not look for negative indices."""
     return array.view(np.dtype(f"u{array.dtype.itemsize}"))
@@ -60,7 +69,16 @@ class Binder:
 
     def arguments(self) -> list[Any]:
         """Return the arguments that the code asked for, in order."""
-        return [self._bind(*binding) for binding in self.rendered.bindings.values()]
+        steady = self.workspace.steady(self.rendered, self.nt, self._steady)
+        return [
+            held if held is not None else self._bind(*binding)
+            for held, binding in zip(steady, self.rendered.bindings.values(), strict=True)
+        ]
+
+    def _steady(self) -> list[Any]:
+        """Return the arguments that stay the same run after run; None in place of the others."""
+        bindings = self.rendered.bindings.values()
+        return [self._bind(*b) if b[0] in STEADY else None for b in bindings]
 
     def _bind(self, kind: str, *rest: Any) -> Any:
         return getattr(self, f"_{kind}")(*rest)

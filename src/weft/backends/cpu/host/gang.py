@@ -248,7 +248,7 @@ def run(
         cases; what the kernel wrote is incomplete.
     """
     pool = _pool
-    if isinstance(kernel, Dispatcher) and not kernel.signatures:
+    if isinstance(kernel, Dispatcher) and not kernel.overloads:
         with compiling():
             kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
     with limit.running() if limit is not None else contextlib.nullcontext():

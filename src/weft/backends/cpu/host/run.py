@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,6 +64,11 @@ class Compiled:
     fired: list[str]
     closed: frozenset[str] = frozenset()  # fields that must hold vertices
     kernel: Any = None
+
+    @functools.cached_property
+    def checks_frontier(self) -> bool:
+        """Whether a proof of write-once needs a first frontier that accepts nothing."""
+        return any(sweep.check_frontier for sweep in self.sweeps)
 
     def load(self) -> Any:
         """Return the compiled kernel."""
@@ -260,7 +266,8 @@ class _Run:
         else:
             queue[: len(frontier)] = frontier
             self.save("size", len(frontier))
-            edges = int(degrees[frontier].sum())
+            taken = degrees[frontier]
+            edges = taken.item() if taken.size == 1 else int(taken.sum())
             self.save("edges", edges)
             self.save("explored", edges)
         if request.start.arcs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from weft.backends.cpu.runtime.loops import CELLS
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
+MOST_STEADY = 64  # programs whose arguments a workspace keeps
 
 
 class Workspace:
@@ -20,6 +22,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[Any, Array] = {}
+        self._steady: dict[Any, tuple[Any, list[Any]]] = {}
         self.ctl = control(CELLS)
         self.epoch = 0
 
@@ -28,9 +31,20 @@ class Workspace:
         kind = np.dtype(dtype)
         held = self._arrays.get((name, kind))
         if held is None or held.size < size:
+            self._steady.clear()  # it may hold the buffer that was
             held = aligned(size, kind)
             self._arrays[name, kind] = held
         return held[:size]
+
+    def steady(self, owner: Any, nt: int, make: Callable[[], list[Any]]) -> list[Any]:
+        """Return arguments that stay the same run after run, made again once buffers moved."""
+        found = self._steady.get((id(owner), nt))
+        if found is None:
+            arguments = make()  # may take memory itself
+            if len(self._steady) >= MOST_STEADY:
+                self._steady.clear()
+            found = self._steady[id(owner), nt] = owner, arguments  # the owner is kept alive
+        return found[1]
 
     def stamps(self, n: int, steps: int, number: int = 0) -> Array:
         """Return one of the arrays of stamps of vertices; all are older than the next epoch."""

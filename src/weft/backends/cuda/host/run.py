@@ -69,6 +69,11 @@ class Compiled:
     modules: dict[int, Any] = field(default_factory=dict)
 
     @functools.cached_property
+    def checks_frontier(self) -> bool:
+        """Whether a proof of write-once needs a first frontier that accepts nothing."""
+        return any(sweep.check_frontier for sweep in self.sweeps)
+
+    @functools.cached_property
     def start_words(self) -> Any:
         """What the accumulators start from, three times."""
         words = np.zeros(self.rendered.accumulators, np.uint64)
