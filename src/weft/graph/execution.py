@@ -459,6 +459,11 @@ def scratch_bytes(topology: Topology) -> int:
     return 0 if backend is None else backend.held_bytes(topology)
 
 
+def prepared_cache() -> Cache[Any, _Kept]:
+    """Return an empty cache for the programs that a graph keeps prepared."""
+    return Cache("prepared programs", 64)
+
+
 @dataclass(frozen=True, eq=False)
 class _Kept:
     """A prepared program, and what it was prepared for."""

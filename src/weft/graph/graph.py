@@ -21,7 +21,7 @@ from weft.arrays.device import (
 from weft.errors import GraphError
 from weft.graph.build import Duplicates, SelfLoops, assemble, check_ends, check_weight, native
 from weft.graph.columns import EdgeColumns, VertexColumns
-from weft.graph.execution import Running, scratch_bytes
+from weft.graph.execution import Running, prepared_cache, scratch_bytes
 from weft.graph.interop.methods import Interchange
 from weft.graph.labels import (
     Labels,
@@ -35,12 +35,9 @@ from weft.graph.mutation import Changing
 from weft.graph.subgraph import induced, members_mask
 from weft.graph.version import History, Version
 from weft.report.html import columns_text, few, table_html
-from weft.storage.memory import Cache
 from weft.topology.adjacency import Array
 from weft.topology.orders import arranged, check_order
 from weft.topology.topology import Keep, Topology
-
-MOST_READY = 64  # programs that a graph keeps prepared
 
 
 class Edges(NamedTuple):
@@ -111,7 +108,7 @@ class Graph(Running, Changing, Interchange):
         self._edge = EdgeColumns(topology, edge)
         self._order = order
         self._history = History(Version(topology.num_vertices))
-        self._ready = Cache("prepared programs", MOST_READY)
+        self._ready = prepared_cache()
 
     @classmethod
     def from_edges(
