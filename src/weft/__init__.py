@@ -1,4 +1,8 @@
-"""A programmable graph-processing framework for Python."""
+"""A programmable graph-processing framework for Python.
+
+The imports below `TYPE_CHECKING` are the one table of public names: type checkers follow them, and
+`__getattr__` reads them to import a module when a name of it is first used.
+"""
 
 from __future__ import annotations
 
@@ -108,67 +112,40 @@ if TYPE_CHECKING:
     from weft.ir.trace.proxies import common, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
+    from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune
 
-# Where each public name lives; modules are imported when a name of theirs is first used.
-_HOMES = {
-    "weft.ir.trace.functions": (
-        "acos any_changed asin atan atan2 bitcast cast cbrt ceil clz cos cosh degree dot exp "
-        "exp2 expm1 eye floor for_range hadamard_inverse hypot inverse isfinite isinf isnan log "
-        "log10 log1p log2 logsumexp matmul matvec maximum minimum neighbor neighbor_edge "
-        "normalize num_vertices outer popcount random random_bits reduce round sign sin sinh "
-        "solve sqrt stack superstep tan tanh transpose trunc where while_loop"
-    ),
-    "weft.ir.trace.monoids": "and_ any argmax argmin max min mode monoid or_ prod sum",
-    "weft.ir.trace.proxies": "common send",
-    "weft.ir.types": "vertex_id",
-    "weft.program": "edge fold vertex",
-    "weft.group": "collaborative scratch",
-    "weft.graph": "Graph",
-    "weft.io": "read write",
-    "weft.config": "Config",
-    "weft.engine.state": "State full parameter scalar",
-    "weft.engine.frontier": "Frontier",
-    "weft.engine.run": "Run",
-    "weft.engine.profile": "profile",
-    "weft.inspect.memory": "estimate_memory",
-    "weft.inspect.explain": "explain",
-    "weft.tuning": "TuningReport tune",
-    "weft.errors": "WeftError",
-    "weft.algorithms.bfs": "bfs",
-    "weft.algorithms.sssp": "sssp",
-    "weft.algorithms.pagerank": "pagerank",
-    "weft.algorithms.connected_components": "connected_components",
-    "weft.algorithms.core_number": "core_number",
-    "weft.algorithms.triangles": "triangle_count",
-    "weft.algorithms.clustering": "clustering",
-    "weft.algorithms.betweenness": "betweenness",
-    "weft.algorithms.label_propagation": "label_propagation",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("acc", "datasets", "errors", "generators", "group", "learning", "maps")
-_DTYPES = (
-    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
-    "float64",
-)  # fmt: skip
 
-__all__ = ["__version__", *_HOME, *_MODULES, *_DTYPES]
+def _table() -> dict[str, tuple[str, str]]:
+    """Return the module and the name there of every public name, as imported above."""
+    import ast
+    from pathlib import Path
+
+    homes: dict[str, tuple[str, str]] = {}
+    for block in ast.parse(Path(__file__).read_text(encoding="utf-8")).body:
+        if isinstance(block, ast.If):
+            for line in block.body:
+                if isinstance(line, ast.ImportFrom):
+                    for name in line.names:
+                        homes[name.asname or name.name] = str(line.module), name.name
+    return homes
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"weft.{name}")
-    elif name in _DTYPES:
-        value = getattr(import_module("numpy"), name)
-    else:
+    table = globals().get("_homes") or globals().setdefault("_homes", _table())
+    if name == "__all__":
+        return ["__version__", *table]
+    if name not in table:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    module, own = table[name]
+    value = (
+        import_module(f"weft.{own}") if module == "weft" else getattr(import_module(module), own)
+    )
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

@@ -13,19 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.ir.elementwise import OPS
+
 # Elementwise ops on values of equal dtype (comparisons give bool). Operands broadcast by shape.
-ARITHMETIC = (
-    "add", "sub", "mul", "div", "floordiv", "mod", "pow", "minimum", "maximum", "hypot", "atan2",
-)  # fmt: skip
-BITWISE = ("bit_and", "bit_or", "bit_xor", "shl", "shr")
-COMPARISON = ("lt", "le", "gt", "ge", "eq", "ne")
-UNARY = (
-    "neg", "abs", "invert", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10",
-    "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor",
-    "ceil", "round", "trunc", "sign", "popcount", "clz",
-)  # fmt: skip
-PREDICATE = ("isnan", "isinf", "isfinite")
-ELEMENTWISE = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *UNARY, *PREDICATE)) | {
+ELEMENTWISE = frozenset(OPS) | {
     "select",  # (condition, if true, if false)
     "cast",  # to the value's dtype; float to int saturates, NaN gives 0
     "bitcast",  # same width, same bits

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from weft.ir.check.show import show_type
+from weft.ir.elementwise import OPS
 from weft.ir.ops import (
-    ARITHMETIC,
-    BITWISE,
     BOOL,
-    COMPARISON,
     ELEMENTWISE,
     FEATURE,
     FLOAT64,
@@ -20,7 +18,6 @@ from weft.ir.ops import (
     INT64,
     LIVE_READ,
     LIVE_WRITE,
-    PREDICATE,
     UINT64,
     Shape,
     Signature,
@@ -28,7 +25,6 @@ from weft.ir.ops import (
 )
 
 Kind = tuple[np.dtype[Any], Shape]
-_SAME_UNARY = ("neg", "abs", "sign", "invert")
 _NUMBERS = (  # loads that give an integer
     "id", "out_degree", "in_degree", "edge_id", "rank", "superstep", "num_vertices", "refreshing",
 )  # fmt: skip
@@ -64,11 +60,7 @@ def check_op(
 ) -> None:
     """Check the operands, the attribute and the result type of one instruction."""
     op = value.op
-    arity = _ARITIES.get(op)
-    if op in ARITHMETIC or op in BITWISE or op in COMPARISON:
-        arity = 2
-    elif op in ELEMENTWISE and arity is None:
-        arity = 1
+    arity = OPS[op].arity if op in OPS else _ARITIES.get(op)
     if arity is not None:
         demand(len(value.args) == arity, f"{len(value.args)} operands, expected {arity}")
     if op in ELEMENTWISE:
@@ -112,7 +104,8 @@ def _check_elementwise(value: Value) -> None:
         demand(args[0].shape == () and value.shape != (), "only a scalar is broadcast")
         shape = value.shape
     first = args[0].dtype
-    if op in ARITHMETIC or op in BITWISE or op in COMPARISON:
+    declared = OPS.get(op)
+    if declared is not None and declared.arity == 2:
         _operand(value, 1, first, None)
     if op == "select":
         _operand(value, 0, BOOL, None)
@@ -120,18 +113,9 @@ def _check_elementwise(value: Value) -> None:
         _operand(value, 2, value.dtype, None)
     elif op == "bitcast":
         demand(first.itemsize == value.dtype.itemsize, f"bits of {first} as {value.dtype}")
-    kinds = "bifu"
-    if op in BITWISE or op in ("invert", "popcount", "clz"):
-        kinds = "iu" if op in ("shl", "shr") else "biu"
-    elif op in PREDICATE or op in ("div", "hypot", "atan2"):
-        kinds = "f"
-    elif op in ARITHMETIC or op in _SAME_UNARY:
-        kinds = "ifu"
-    elif op not in COMPARISON and op not in ("select", "cast", "bitcast", "broadcast"):
-        kinds = "f"
-    demand(first.kind in kinds, f"{op} of {first}")
+    demand(declared is None or first.kind in declared.takes, f"{op} of {first}")
     dtype: np.dtype[Any]
-    if op in COMPARISON or op in PREDICATE:
+    if declared is not None and declared.group in ("comparison", "predicate"):
         dtype = BOOL
     elif op in ("popcount", "clz"):
         dtype = INT32

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.ops import ELEMENTWISE, FEATURE, Reduction, Value, identity_of
+from weft.ir.elementwise import OPS
+from weft.ir.ops import FEATURE, Reduction, Value, identity_of
 
 
 class Fault(Exception):
@@ -35,74 +36,6 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
     return np.where(whole <= low, dtype.type(info.min), result)
 
 
-def _bits(x: Any) -> Any:
-    """Return the bits of integers or truth values as unsigned integers."""
-    x = np.asarray(x)
-    return x.view(np.dtype(f"u{x.dtype.itemsize}"))
-
-
-def _width(x: Any) -> int:
-    return int(np.asarray(x).dtype.itemsize) * 8
-
-
-def _divided(function: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(a: Any, b: Any) -> Any:
-        if np.asarray(a).dtype.kind == "f":
-            return function(a, b)
-        zero = np.equal(b, 0)
-        return np.where(zero, np.zeros_like(b), function(a, np.where(zero, np.ones_like(b), b)))
-
-    return guarded
-
-
-def _power(a: Any, b: Any) -> Any:
-    if np.asarray(a).dtype.kind == "f":
-        return np.power(a, b)
-    negative = np.less(b, 0)
-    result = np.power(a, np.where(negative, np.zeros_like(b), b))
-    # 1 / a**-b, rounded towards zero.
-    odd = np.not_equal(np.bitwise_and(b, np.ones_like(b)), 0)
-    sign = np.where(odd, a, np.ones_like(a))
-    inverse = np.where(np.equal(a, 1) | np.equal(a, -1), sign, np.zeros_like(a))
-    return np.where(negative, inverse, result)
-
-
-def _shift(function: Callable[..., Any]) -> Callable[..., Any]:
-    def wrapped(a: Any, b: Any) -> Any:
-        b = np.asarray(b)
-        return function(a, np.bitwise_and(b, b.dtype.type(_width(b) - 1)))
-
-    return wrapped
-
-
-def _leading_zeros(x: Any) -> Any:
-    bits = _bits(x)
-    distance = 1
-    while distance < _width(bits):  # copy the highest one bit into every place below it
-        bits = bits | (bits >> bits.dtype.type(distance))
-        distance *= 2
-    return _width(bits) - np.bitwise_count(bits).astype(np.int32)
-
-
-_NUMPY: dict[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "floordiv": _divided(np.floor_divide), "mod": _divided(np.remainder), "pow": _power,
-    "minimum": np.fmin, "maximum": np.fmax, "hypot": np.hypot, "atan2": np.arctan2,
-    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
-    "shl": _shift(np.left_shift), "shr": _shift(np.right_shift),
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "eq": np.equal, "ne": np.not_equal,
-    "neg": np.negative, "abs": np.absolute, "invert": np.invert, "sqrt": np.sqrt,
-    "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
-    "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
-    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "round": np.rint,
-    "trunc": np.trunc, "sign": np.sign, "isnan": np.isnan, "isinf": np.isinf,
-    "isfinite": np.isfinite, "popcount": lambda x: np.bitwise_count(_bits(x)),
-    "clz": _leading_zeros, "select": np.where,
-}  # fmt: skip
-
-
 def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
     """Compute an elementwise op; operands have `axes` axes in front of those of their features."""
     rank = len(value.shape)
@@ -118,7 +51,8 @@ def elementwise(value: Value, args: Sequence[Any], axes: int = 0) -> Any:
     if value.op == "broadcast":
         front = operands[0].shape[:axes]
         return np.broadcast_to(operands[0], front + value.shape)
-    return np.asarray(_NUMPY[value.op](*operands)).astype(value.dtype, copy=False)[()]
+    meaning = np.where if value.op == "select" else OPS[value.op].meaning
+    return np.asarray(meaning(*operands)).astype(value.dtype, copy=False)[()]
 
 
 # -- reductions
@@ -291,5 +225,4 @@ def features(value: Value, args: Sequence[Any]) -> Any:
     return np.array(_FEATURE[value.op](value, *args)).astype(value.dtype)[()]
 
 
-assert set(_NUMPY) | {"cast", "bitcast", "broadcast"} == ELEMENTWISE
 assert set(_FEATURE) == FEATURE

@@ -13,6 +13,7 @@ import numpy as np
 
 from weft.errors import TraceError
 from weft.ir import ops, types
+from weft.ir.elementwise import OPS
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Shape, Signature, Value
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
@@ -175,7 +176,7 @@ class Builder:
 
     def unary(self, op: str, a: Value) -> Value:
         """Append a unary elementwise op."""
-        if op in ops.PREDICATE:
+        if OPS[op].group == "predicate":
             if a.dtype.kind != "f":
                 a = self.cast(a, FLOAT64)
             return self.emit(op, (a,), dtype=BOOL, shape=a.shape)
@@ -197,13 +198,13 @@ class Builder:
         """Append a binary elementwise op on operands of one dtype."""
         dtype, weak = types.promote(a.dtype, a.weak, b.dtype, b.weak)
         shape = self.broadcast(a.shape, b.shape)
-        if op in ops.BITWISE and dtype.kind == "f":
+        if OPS[op].group == "bitwise" and dtype.kind == "f":
             raise fail(f"{op} needs integers or truth values, but got {a.dtype} and {b.dtype}.")
-        if op in ("hypot", "atan2", "div"):
+        if OPS[op].takes == "f":
             dtype = types.quotient(dtype)
         if (
             dtype == BOOL
-            and op not in ops.COMPARISON
+            and OPS[op].group != "comparison"
             and op not in ("bit_and", "bit_or", "bit_xor")
         ):
             if op in ("minimum", "maximum"):
@@ -211,7 +212,7 @@ class Builder:
             else:
                 dtype = ops.INT64 if op == "pow" else np.dtype(np.int8)
         a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
-        if op in ops.COMPARISON:
+        if OPS[op].group == "comparison":
             return self.emit(op, (a, b), dtype=BOOL, shape=shape)
         return self.emit(op, (a, b), dtype=dtype, shape=shape, weak=weak)
 

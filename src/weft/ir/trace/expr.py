@@ -6,28 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.ir.ops import ARITHMETIC, BITWISE, COMPARISON, Value
+from weft.ir.elementwise import OPS, ufuncs
+from weft.ir.ops import Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
-
-# NumPy's functions that may be called on an expression, and the op each one becomes.
-_UFUNCS = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
-    "floor_divide": "floordiv", "remainder": "mod", "power": "pow", "minimum": "minimum",
-    "maximum": "maximum", "fmin": "minimum", "fmax": "maximum", "hypot": "hypot",
-    "arctan2": "atan2", "bitwise_and": "bit_and", "bitwise_or": "bit_or",
-    "bitwise_xor": "bit_xor", "logical_and": "bit_and", "logical_or": "bit_or",
-    "logical_xor": "bit_xor",
-    "left_shift": "shl", "right_shift": "shr", "less": "lt", "less_equal": "le",
-    "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne", "negative": "neg",
-    "absolute": "abs", "fabs": "abs", "invert": "invert", "logical_not": "invert",
-    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
-    "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "floor": "floor", "ceil": "ceil", "rint": "round", "trunc": "trunc",
-    "sign": "sign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-}  # fmt: skip
-_BINARY = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON))
 
 
 def node(x: Any) -> Value:
@@ -217,7 +199,7 @@ class Expr:
         return item(self, position)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Expr:
-        op = _UFUNCS.get(ufunc.__name__)
+        op = ufuncs().get(ufunc.__name__)
         if op is None or method != "__call__" or kwargs:
             raise fail(
                 f"numpy.{ufunc.__name__} has no traced form here. Use the function of the same "
@@ -225,7 +207,7 @@ class Expr:
             )
         if ufunc.__name__.startswith("logical_"):  # of numbers: whether they are not 0
             inputs = tuple(Expr(tracing.current().condition(node(x))) for x in inputs)
-        if op in _BINARY:
+        if OPS[op].arity == 2:
             return binary(op, *inputs)
         return unary(op, *inputs)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.ir import ops, types
+from weft.ir.elementwise import OPS, public
 from weft.ir.ops import FLOAT64, INT64, UINT64, Block, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail
@@ -22,63 +23,32 @@ def where(condition: Any, a: Any, b: Any) -> Expr:
     return Expr(builder.select(node(condition), node(a), node(b)))
 
 
-def minimum(a: Any, b: Any) -> Expr:
-    """Return the smaller of two values, feature by feature; NaN is ignored."""
-    return binary("minimum", a, b)
+def elementwise_function(name: str) -> Callable[..., Expr]:
+    """Return the function of users for a declared op, as ``weft.sqrt``."""
+    op = OPS[name]
 
+    def one(x: Any) -> Expr:
+        return unary(name, x)
 
-def maximum(a: Any, b: Any) -> Expr:
-    """Return the larger of two values, feature by feature; NaN is ignored."""
-    return binary("maximum", a, b)
+    def two(a: Any, b: Any) -> Expr:
+        return binary(name, a, b)
 
-
-def _unary_function(op: str, doc: str) -> Callable[[Any], Expr]:
-    def function(x: Any) -> Expr:
-        return unary(op, x)
-
-    function.__name__ = function.__qualname__ = op
-    function.__doc__ = doc
+    function = one if op.arity == 1 else two
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = op.doc
     return function
 
 
-sqrt = _unary_function("sqrt", "Return the square root.")
-cbrt = _unary_function("cbrt", "Return the cube root.")
-exp = _unary_function("exp", "Return e to the power x.")
-exp2 = _unary_function("exp2", "Return 2 to the power x.")
-expm1 = _unary_function("expm1", "Return exp(x) - 1, exact for small x.")
-log = _unary_function("log", "Return the natural logarithm.")
-log2 = _unary_function("log2", "Return the logarithm to base 2.")
-log10 = _unary_function("log10", "Return the logarithm to base 10.")
-log1p = _unary_function("log1p", "Return log(1 + x), exact for small x.")
-sin = _unary_function("sin", "Return the sine.")
-cos = _unary_function("cos", "Return the cosine.")
-tan = _unary_function("tan", "Return the tangent.")
-asin = _unary_function("asin", "Return the inverse sine.")
-acos = _unary_function("acos", "Return the inverse cosine.")
-atan = _unary_function("atan", "Return the inverse tangent.")
-sinh = _unary_function("sinh", "Return the hyperbolic sine.")
-cosh = _unary_function("cosh", "Return the hyperbolic cosine.")
-tanh = _unary_function("tanh", "Return the hyperbolic tangent.")
-floor = _unary_function("floor", "Round down.")
-ceil = _unary_function("ceil", "Round up.")
-round = _unary_function("round", "Round to the nearest integer, halves to even.")
-trunc = _unary_function("trunc", "Round towards zero.")
-sign = _unary_function("sign", "Return -1, 0 or 1.")
-isnan = _unary_function("isnan", "Whether x is NaN.")
-isinf = _unary_function("isinf", "Whether x is infinite.")
-isfinite = _unary_function("isfinite", "Whether x is a finite number.")
-popcount = _unary_function("popcount", "Return the number of one bits of an integer.")
-clz = _unary_function("clz", "Return the number of leading zero bits of an integer.")
+def __getattr__(name: str) -> Callable[..., Expr]:
+    """Make the function of a declared op when it is first asked for."""
+    if name not in public():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = globals()[name] = elementwise_function(name)
+    return function
 
 
-def atan2(y: Any, x: Any) -> Expr:
-    """Return the angle of the point (x, y)."""
-    return binary("atan2", y, x)
-
-
-def hypot(x: Any, y: Any) -> Expr:
-    """Return the length of the vector (x, y)."""
-    return binary("hypot", x, y)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *public()})
 
 
 def cast(x: Any, dtype: Any) -> Expr:
@@ -229,8 +199,8 @@ def logsumexp(x: Any) -> Expr:
     if not value.shape:
         raise fail("logsumexp needs a vector or a matrix, but got a scalar.")
     top = _over_features("max", value)
-    shift = where(isfinite(top), top, 0)
-    return shift + log(_over_features("sum", exp(value - shift)))
+    shift = where(unary("isfinite", top), top, 0)
+    return shift + unary("log", _over_features("sum", unary("exp", value - shift)))
 
 
 def hadamard_inverse(x: Any) -> Expr:

@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-_MATH = {
-    "sqrt": "math.sqrt", "exp": "math.exp", "expm1": "math.expm1", "log": "math.log",
-    "log1p": "math.log1p", "log10": "math.log10", "sin": "math.sin", "cos": "math.cos",
-    "tan": "math.tan", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan",
-    "sinh": "math.sinh", "cosh": "math.cosh", "tanh": "math.tanh", "hypot": "math.hypot",
-    "atan2": "math.atan2", "cbrt": "np.cbrt", "exp2": "np.exp2", "log2": "np.log2",
-    "floor": "np.floor", "ceil": "np.ceil", "trunc": "np.trunc", "round": "np.rint",
-    "isnan": "np.isnan", "isinf": "np.isinf", "isfinite": "np.isfinite",
-}  # fmt: skip
+from weft.ir.elementwise import OPS
+
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "eq": "==", "ne": "!=", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}  # fmt: skip
 _WRAPPING = {"add": "plus", "sub": "minus", "mul": "times"}  # of int64: `+` is not told to wrap
@@ -97,7 +90,7 @@ def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtyp
         return f"to_{target.name}(({args[0]} > {zero}) - ({args[0]} < {zero}))"
     if op in ("popcount", "clz"):
         return f"to_int32({op}({args[0]}))"
-    call = f"{_MATH[op]}({', '.join(args)})"
+    call = f"{OPS[op].numba}({', '.join(args)})"
     return call if target.kind == "b" else f"np.{target.name}({call})"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.codegen.text import c_type
+from weft.ir.elementwise import OPS
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "eq": "==", "ne": "!=", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}  # fmt: skip
@@ -18,10 +19,8 @@ _LOGIC = {"bit_and": "&&", "bit_or": "||", "bit_xor": "!="}
 _CALLS = {
     "add": "add", "sub": "sub", "mul": "mul", "floordiv": "floordiv", "mod": "mod", "pow": "power",
     "shl": "shl", "shr": "shr", "minimum": "minimum", "maximum": "maximum", "abs": "absolute",
-    "sign": "sign", "popcount": "ones", "clz": "leading_zeros", "isnan": "is_nan",
-    "isinf": "is_inf", "isfinite": "is_finite",
+    "sign": "sign", "popcount": "ones", "clz": "leading_zeros",
 }  # fmt: skip
-_REAL = {"round": "rint"}
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> str:
@@ -89,7 +88,14 @@ def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtyp
         return f"{c_type(target)}{text}" if narrow and op.startswith("bit") else text
     if op in _CALLS:
         return f"{_CALLS[op]}({', '.join(args)})"
-    return f"real::{_REAL.get(op, op)}({', '.join(args)})"
+    return f"{_library_function(OPS[op].cuda, source)}({', '.join(args)})"
+
+
+def _library_function(name: str, dtype: np.dtype[Any]) -> str:
+    """Return how a function is called: one of numbers.cuh, or of the C library in its type."""
+    if name.startswith("weft::"):
+        return name
+    return f"WEFT_LIBM({name}{'f' if dtype.itemsize == 4 else ''})"
 
 
 def _bitcast(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:

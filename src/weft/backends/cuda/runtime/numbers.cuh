@@ -104,27 +104,8 @@ namespace real {
     WEFT_DEVICE float name(float x) { return WEFT_LIBM(name##f)(x); }        \
     WEFT_DEVICE double name(double x) { return WEFT_LIBM(name)(x); }
 WEFT_REAL(sqrt)
-WEFT_REAL(cbrt)
 WEFT_REAL(exp)
-WEFT_REAL(exp2)
-WEFT_REAL(expm1)
-WEFT_REAL(log)
-WEFT_REAL(log2)
-WEFT_REAL(log10)
-WEFT_REAL(log1p)
-WEFT_REAL(sin)
-WEFT_REAL(cos)
-WEFT_REAL(tan)
-WEFT_REAL(asin)
-WEFT_REAL(acos)
-WEFT_REAL(atan)
-WEFT_REAL(sinh)
-WEFT_REAL(cosh)
-WEFT_REAL(tanh)
 WEFT_REAL(floor)
-WEFT_REAL(ceil)
-WEFT_REAL(rint)
-WEFT_REAL(trunc)
 WEFT_REAL(fabs)
 #undef WEFT_REAL
 #define WEFT_REAL(name)                                                                \
@@ -132,8 +113,6 @@ WEFT_REAL(fabs)
     WEFT_DEVICE double name(double a, double b) { return WEFT_LIBM(name)(a, b); }
 WEFT_REAL(pow)
 WEFT_REAL(fmod)
-WEFT_REAL(hypot)
-WEFT_REAL(atan2)
 WEFT_REAL(copysign)
 #undef WEFT_REAL
 // a b + c, rounded once.

@@ -1,0 +1,161 @@
+"""The registry of built-in algorithms, filled by each algorithm's own file.
+
+A module of this folder that is named after its function declares it with `algorithm`. The names of
+`weft`, the table of the documentation, `weft.estimate_memory` and the command line come from here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from weft.errors import GraphError
+from weft.graph import Graph
+from weft.topology.topology import Direction
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+GROUPS: Final = ("traversal", "centrality", "structure", "communities")
+BOTH: Final[tuple[Direction, ...]] = ("out", "in")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Bytes per vertex of a kind of array, given the bytes of an id and of a distance or rank."""
+
+    state: Callable[[int, int], int] = lambda i, w: 0
+    cpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a CPU
+    gpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a GPU
+    own: int = 0  # arrays that it computes beside its programs
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an algorithm asks of memory.
+
+    Attributes
+    ----------
+    directions
+        Directions of the arcs that it may look at.
+    fields
+        Bytes per vertex.
+    frontier
+        Whether it keeps a frontier.
+    weighted, simple, oriented
+        Whether it reads weights; runs on a simple copy, or on an oriented one.
+    degrees
+        Directions whose degrees it reads.
+    trail, ordered, keys
+        Whether it keeps a trail of frontiers, runs in an order, or sorts labels of neighbours.
+    """
+
+    directions: tuple[Direction, ...] = ()
+    fields: Fields = Fields()
+    frontier: bool = True
+    weighted: bool = False
+    degrees: tuple[Direction, ...] = ()
+    simple: bool = False
+    oriented: bool = False
+    trail: bool = False
+    ordered: bool = False
+    keys: bool = False
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A built-in algorithm.
+
+    Attributes
+    ----------
+    name, function
+        What it is called, and the function itself.
+    group
+        One of `GROUPS`.
+    summary
+        What it computes, in a few words.
+    weights
+        How weights are used: "ignored", "used" or "optional".
+    directed
+        What the directions of edges mean to it: "followed" or "ignored".
+    column
+        The name of its column where its result is one array.
+    reference
+        The publication of the method.
+    needs
+        What it asks of memory.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    group: str
+    summary: str
+    weights: str
+    directed: str
+    column: str
+    reference: str
+    needs: Needs
+
+
+_known: dict[str, Algorithm] = {}
+
+
+def algorithm(
+    *,
+    group: str,
+    summary: str,
+    reference: str,
+    needs: Needs,
+    weights: str = "ignored",
+    directed: str = "followed",
+    column: str = "",
+) -> Callable[[Function], Function]:
+    """Declare a function as a built-in algorithm; it then runs on the device of its graph.
+
+    Array operations around its programs happen on the GPU of the graph too, and running out of
+    memory there is reported as in a run.
+
+    Parameters
+    ----------
+    group, summary, reference, needs, weights, directed, column
+        See `Algorithm`; `column` is the function's name if left out.
+    """
+    if group not in GROUPS:
+        raise ValueError(f"group={group!r} is not one of {GROUPS}.")
+
+    def declare(function: Function) -> Function:
+        @functools.wraps(function)
+        def run(g: Graph, *args: Any, **options: Any) -> Any:
+            if not isinstance(g, Graph):
+                raise GraphError(
+                    f"{function.__name__} takes a weft.Graph, but got a {type(g).__name__}. Make "
+                    "one with weft.Graph.from_edges, from_scipy, from_networkx, ..., or weft.read."
+                )
+            with g.topology.device.current():
+                return function(g, *args, **options)
+
+        name = function.__name__
+        _known[name] = Algorithm(
+            name, run, group, summary, weights, directed, column or name, reference, needs
+        )
+        return cast(Function, run)
+
+    return declare
+
+
+def algorithm_names() -> list[str]:
+    """Return the names of the built-in algorithms without importing them."""
+    folder = str(Path(__file__).parent)
+    helpers = {"registry", *HELPERS}
+    return sorted(m.name for m in pkgutil.iter_modules([folder]) if m.name not in helpers)
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """Return the built-in algorithms by name."""
+    for name in algorithm_names():
+        importlib.import_module(f"{__package__}.{name}")
+    return {name: _known[name] for name in sorted(_known)}
