@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weft.algorithms.label_propagation import label_propagation
     from weft.algorithms.pagerank import pagerank
     from weft.algorithms.sssp import sssp
-    from weft.algorithms.triangles import triangle_count
+    from weft.algorithms.triangle_count import triangle_count
     from weft.config import Config
     from weft.engine.frontier import Frontier
     from weft.engine.profile import profile
@@ -134,15 +134,18 @@ def _table() -> dict[str, tuple[str, str]]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    from weft.algorithms import algorithm_names
+
     table = globals().get("_homes") or globals().setdefault("_homes", _table())
     if name == "__all__":
         return ["__version__", *table]
+    if name not in table and name in algorithm_names():  # one that no type checker knows yet
+        table[name] = f"weft.algorithms.{name}", name
     if name not in table:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
     module, own = table[name]
-    value = (
-        import_module(f"weft.{own}") if module == "weft" else getattr(import_module(module), own)
-    )
+    found = import_module(f"weft.{own}" if module == "weft" else module)
+    value = found if module == "weft" else getattr(found, own)
     globals()[name] = value
     return value
 

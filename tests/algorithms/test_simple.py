@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import weft
 from graphs import AWKWARD, graphs
 from networks import edge_pairs
-from weft.algorithms.simple import is_simple, simple
+from weft.algorithms.support.simple import is_simple, simple
 from weft.errors import GraphError
 
 

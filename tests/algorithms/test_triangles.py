@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import weft
 from graphs import AWKWARD, graphs
 from networks import medium, simple_graph, wide
-from weft.algorithms.triangles import oriented, ranked
+from weft.algorithms.triangle_count import oriented, ranked
 
 
 def expected_count(g):

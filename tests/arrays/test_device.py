@@ -440,8 +440,8 @@ def test_algorithms_take_what_a_device_gives(cupy):
 
 
 def test_simple_and_oriented_graphs_stay_on_the_device(cupy):
-    from weft.algorithms.simple import simple
-    from weft.algorithms.triangles import oriented
+    from weft.algorithms.support.simple import simple
+    from weft.algorithms.triangle_count import oriented
 
     for device in ("cuda", "emulated"):
         plain = simple(DIRECTED.to(device))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.acc.model import Program
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.sources import check_source
+from weft.algorithms.support.guarding import on_its_device
+from weft.algorithms.support.sources import check_source
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.acc.model import Program
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.support.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph

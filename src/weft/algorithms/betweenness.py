@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.simple import simple
-from weft.algorithms.sources import check_sources
+from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
+from weft.algorithms.support.simple import simple
+from weft.algorithms.support.sources import check_sources
 from weft.arrays.device import device_of, module_of, move
 from weft.config import Config
 from weft.engine.state import full
@@ -46,7 +46,17 @@ def owe(v: Any) -> None:
     v.total = v.total + fn.where(v.level > 0, v.paths * beyond, 0)
 
 
-@on_its_device
+@algorithm(
+    group="centrality",
+    summary="the share of shortest paths that pass through each vertex",
+    reference="U. Brandes: A faster algorithm for betweenness centrality (2001)",
+    needs=Needs(
+        BOTH,
+        Fields(lambda i, w: 28, lambda i, w: 12, lambda i, w: 32 + i, own=24),
+        simple=True,
+        trail=True,
+    ),
+)
 def betweenness(
     g: Graph,
     sources: Any = None,

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft.ir.trace.monoids as monoids
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.sources import check_source
-from weft.algorithms.warm import continued_tree, insertions
+from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
+from weft.algorithms.support.sources import check_source
+from weft.algorithms.support.warm import continued_tree, insertions
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
@@ -52,7 +52,14 @@ def improve(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1, u.id
 
 
-@on_its_device
+@algorithm(
+    group="traversal",
+    summary="levels and parents of a breadth-first search",
+    reference=(
+        "S. Beamer, K. Asanovic, D. Patterson: Direction-optimizing breadth-first search (SC 2012)"
+    ),
+    needs=Needs(BOTH, Fields(lambda i, w: 4 + i)),
+)
 def bfs(
     g: Graph,
     source: Hashable,

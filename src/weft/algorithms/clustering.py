@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.simple import simple
-from weft.algorithms.triangles import oriented
+from weft.algorithms.registry import Fields, Needs, algorithm
+from weft.algorithms.support.simple import simple
+from weft.algorithms.triangle_count import oriented
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
@@ -41,7 +41,15 @@ def credit(u: Any, v: Any, e: Any) -> bool:
     return False
 
 
-@on_its_device
+@algorithm(
+    group="structure",
+    summary="the local clustering coefficient of every vertex",
+    directed="ignored",
+    reference=(
+        "D. J. Watts, S. H. Strogatz: Collective dynamics of small-world networks (Nature 1998)"
+    ),
+    needs=Needs((), Fields(lambda i, w: 8, own=48), frontier=False, simple=True, oriented=True),
+)
 def clustering(g: Graph, *, config: Config | None = None) -> Array:
     """Return the share of the pairs of neighbours of each vertex that are adjacent themselves.
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.warm import Insertions, continued, insertions
+from weft.algorithms.registry import Fields, Needs, algorithm
+from weft.algorithms.support.warm import Insertions, continued, insertions
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
@@ -124,7 +124,17 @@ def shorten(v: Any) -> None:
     parent.at(v.id).set(root)
 
 
-@on_its_device
+@algorithm(
+    group="structure",
+    summary="the weakly connected component of every vertex",
+    directed="ignored",
+    column="component",
+    reference=(
+        "M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph "
+        "connectivity computation via subgraph sampling (IPDPS 2018)"
+    ),
+    needs=Needs(("out",), Fields(lambda i, w: i, own=16)),
+)
 def connected_components(
     g: Graph,
     *,

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.simple import simple
+from weft.algorithms.registry import Fields, Needs, algorithm
+from weft.algorithms.support.simple import simple
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
@@ -56,7 +56,21 @@ def has_lowest(v: Any, k: Any) -> Any:
     return (v.core < 0) & (v.degree <= k)
 
 
-@on_its_device
+@algorithm(
+    group="structure",
+    summary="the largest k of a k-core that holds each vertex",
+    directed="ignored",
+    column="core",
+    reference=(
+        "V. Batagelj, M. Zaversnik: An O(m) algorithm for cores decomposition of networks (2003)"
+    ),
+    needs=Needs(
+        ("out",),
+        Fields(lambda i, w: 2 * i, lambda i, w: i, lambda i, w: 2 * i + 4, own=8),
+        simple=True,
+        degrees=("out",),
+    ),
+)
 def core_number(g: Graph, *, config: Config | None = None) -> Array:
     """Return the core number of every vertex.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.config import Config
 from weft.engine.state import full
 from weft.errors import ConfigError
@@ -39,7 +39,22 @@ def adopt(direction: str) -> Any:
     return follow
 
 
-@on_its_device
+@algorithm(
+    group="communities",
+    summary="the community of every vertex by label propagation",
+    directed="ignored",
+    column="label",
+    reference=(
+        "U. N. Raghavan, R. Albert, S. Kumara: Near linear time algorithm to "
+        "detect community structures (2007)"
+    ),
+    needs=Needs(
+        BOTH,
+        Fields(lambda i, w: i, lambda i, w: i, lambda i, w: i),
+        degrees=BOTH,
+        keys=True,
+    ),
+)
 def label_propagation(g: Graph, iterations: int = 10, *, config: Config | None = None) -> Array:
     """Return a community label for every vertex.
 

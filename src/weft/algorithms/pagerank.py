@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.adaptive_pagerank import adaptive_ranks
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.many_pageranks import many_ranks
+from weft.algorithms.registry import Fields, Needs, algorithm
+from weft.algorithms.support.adaptive_pagerank import adaptive_ranks
+from weft.algorithms.support.many_pageranks import many_ranks
 from weft.arrays.device import as_array, module_of, move
 from weft.arrays.reduce import all_true, count_true
 from weft.config import Config
@@ -60,7 +60,20 @@ def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
     return move
 
 
-@on_its_device
+@algorithm(
+    group="centrality",
+    summary="the PageRank of every vertex",
+    weights="optional",
+    column="rank",
+    reference=(
+        "L. Page, S. Brin, R. Motwani, T. Winograd: The PageRank citation ranking (Stanford, 1999)"
+    ),
+    needs=Needs(
+        ("in",),
+        Fields(lambda i, w: 8, lambda i, w: 16, lambda i, w: 28 + i, own=1),
+        degrees=("out",),
+    ),
+)
 def pagerank(
     g: Graph,
     damping: float = 0.85,

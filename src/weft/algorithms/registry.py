@@ -6,16 +6,13 @@ A module of this folder that is named after its function declares it with `algor
 
 from __future__ import annotations
 
-import functools
 import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
-from weft.errors import GraphError
-from weft.graph import Graph
+from weft.algorithms import algorithm_names
+from weft.algorithms.support.guarding import on_its_device
 from weft.topology.topology import Direction
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -116,9 +113,6 @@ def algorithm(
 ) -> Callable[[Function], Function]:
     """Declare a function as a built-in algorithm; it then runs on the device of its graph.
 
-    Array operations around its programs happen on the GPU of the graph too, and running out of
-    memory there is reported as in a run.
-
     Parameters
     ----------
     group, summary, reference, needs, weights, directed, column
@@ -128,30 +122,14 @@ def algorithm(
         raise ValueError(f"group={group!r} is not one of {GROUPS}.")
 
     def declare(function: Function) -> Function:
-        @functools.wraps(function)
-        def run(g: Graph, *args: Any, **options: Any) -> Any:
-            if not isinstance(g, Graph):
-                raise GraphError(
-                    f"{function.__name__} takes a weft.Graph, but got a {type(g).__name__}. Make "
-                    "one with weft.Graph.from_edges, from_scipy, from_networkx, ..., or weft.read."
-                )
-            with g.topology.device.current():
-                return function(g, *args, **options)
-
+        run = on_its_device(function)
         name = function.__name__
         _known[name] = Algorithm(
             name, run, group, summary, weights, directed, column or name, reference, needs
         )
-        return cast(Function, run)
+        return run
 
     return declare
-
-
-def algorithm_names() -> list[str]:
-    """Return the names of the built-in algorithms without importing them."""
-    folder = str(Path(__file__).parent)
-    helpers = {"registry", *HELPERS}
-    return sorted(m.name for m in pkgutil.iter_modules([folder]) if m.name not in helpers)
 
 
 def algorithms() -> dict[str, Algorithm]:

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft.ir.trace.monoids as monoids
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.sources import check_source
-from weft.algorithms.warm import continued_tree, insertions
+from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
+from weft.algorithms.support.sources import check_source
+from weft.algorithms.support.warm import continued_tree, insertions
 from weft.arrays.reduce import count_true
 from weft.config import Config
 from weft.engine.state import Full, full
@@ -58,7 +58,20 @@ def relax_unordered(u: Any, v: Any, e: Any) -> Any:
     return u.dist + e.weight, u.id
 
 
-@on_its_device
+@algorithm(
+    group="traversal",
+    summary="distances and parents of shortest paths from a vertex",
+    weights="used",
+    reference=(
+        "U. Meyer, P. Sanders: Delta-stepping: a parallelizable shortest path algorithm (2003)"
+    ),
+    needs=Needs(
+        BOTH,
+        Fields(lambda i, w: w + i, lambda i, w: 2 * w, lambda i, w: w + 2 * i + 12, own=16),
+        weighted=True,
+        ordered=True,
+    ),
+)
 def sssp(
     g: Graph,
     source: Hashable,

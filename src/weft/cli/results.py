@@ -14,13 +14,6 @@ from weft.errors import ConfigError, WeftError
 
 Array = np.ndarray[Any, Any]
 
-# Names of single columns; an algorithm that is not listed gives its own name to its column.
-COLUMNS = {
-    "pagerank": "rank",
-    "connected_components": "component",
-    "core_number": "core",
-    "label_propagation": "label",
-}
 GROUPS = ("component", "label")  # columns that say which vertices belong together
 VERTICES = ("parent",)  # columns that hold vertices
 SUFFIXES = (".csv", ".parquet", ".npy", ".npz")
@@ -70,12 +63,20 @@ def result_of(algorithm: str, returned: Any, g: Any) -> Result:
     if hasattr(returned, "_asdict"):
         columns = {name: to_host(values) for name, values in returned._asdict().items()}
     else:
-        columns = {COLUMNS.get(algorithm, algorithm): to_host(returned)}
+        columns = {_column_of(algorithm): to_host(returned)}
     columns = {name: np.asarray(values) for name, values in columns.items()}
     per_vertex = all(values.shape == (g.num_vertices,) for values in columns.values())
     labels = g.labels
     vertices = np.arange(g.num_vertices) if labels is None else np.asarray(labels)
     return Result(algorithm, columns, vertices, per_vertex)
+
+
+def _column_of(algorithm: str) -> str:
+    """Return the name of the column of an algorithm that returns one array."""
+    from weft.algorithms.registry import algorithms
+
+    known = algorithms().get(algorithm)
+    return algorithm if known is None else known.column
 
 
 def summary(result: Result) -> dict[str, Any]:

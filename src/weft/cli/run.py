@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from weft.algorithms import algorithm_names
 from weft.cli.commands import MadeOnDemand
 from weft.cli.files import File, Json, Undirected, graph_facts, read_graph
 from weft.cli.progress import working
@@ -34,7 +35,6 @@ from weft.cli.signatures import (
 )
 from weft.cli.vertices import personalization_of, sources_of, vertex_of
 
-PACKAGE = "weft.algorithms."
 VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "source": vertex_of,
     "sources": sources_of,
@@ -92,10 +92,7 @@ class Algorithms(MadeOnDemand):
 
     def names(self) -> list[str]:
         """Return the names of the algorithms."""
-        import weft
-
-        homes = weft._HOME.items()
-        return sorted(name for name, module in homes if module.startswith(PACKAGE))
+        return algorithm_names()
 
     def make(self, name: str) -> Callable[..., None]:
         """Return the command that runs one algorithm."""

@@ -35,7 +35,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms import algorithm_names
+from weft.algorithms.registry import BOTH, Needs, algorithms
 from weft.arrays.device import bytes_text, free_bytes, out_of_memory
+from weft.backends import backend_of
 from weft.config import SIDES
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
@@ -124,55 +127,6 @@ class MemoryEstimate:
     __repr__ = __str__
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What an algorithm asks of memory; sizes are given in bytes per vertex.
-
-    `fields`, `inbox` and `buffers` take the bytes of an id and of a distance or rank.
-    """
-
-    directions: tuple[Direction, ...]
-    fields: Callable[[int, int], int]
-    inbox: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a CPU
-    buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a GPU
-    own: int = 0  # arrays that it computes beside its programs
-    frontier: bool = True
-    weighted: bool = False
-    degrees: tuple[Direction, ...] = ()
-    simple: bool = False
-    oriented: bool = False
-    trail: bool = False
-    ordered: bool = False
-    keys: bool = False  # sorts the labels of neighbours
-
-
-BOTH: tuple[Direction, ...] = ("out", "in")
-ALGORITHMS = {
-    "bfs": Needs(BOTH, lambda i, w: 4 + i),
-    "sssp": Needs(
-        BOTH, lambda i, w: w + i, lambda i, w: 2 * w, lambda i, w: w + 2 * i + 12, own=16,
-        weighted=True, ordered=True,
-    ),
-    "pagerank": Needs(
-        ("in",), lambda i, w: 8, lambda i, w: 16, lambda i, w: 28 + i, own=1, degrees=("out",)
-    ),
-    "connected_components": Needs(("out",), lambda i, w: i, own=16),
-    "core_number": Needs(
-        ("out",), lambda i, w: 2 * i, lambda i, w: i, lambda i, w: 2 * i + 4, own=8, simple=True,
-        degrees=("out",),
-    ),
-    "triangle_count": Needs((), lambda i, w: 0, frontier=False, simple=True, oriented=True),
-    "clustering": Needs((), lambda i, w: 8, own=48, frontier=False, simple=True, oriented=True),
-    "betweenness": Needs(
-        BOTH, lambda i, w: 28, lambda i, w: 12, lambda i, w: 32 + i, own=24, simple=True,
-        trail=True,
-    ),
-    "label_propagation": Needs(
-        BOTH, lambda i, w: i, lambda i, w: i, lambda i, w: i, degrees=BOTH, keys=True
-    ),
-}  # fmt: skip
-
-
 def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
     """Return how much memory an algorithm needs on the device of a graph.
 
@@ -209,9 +163,9 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
       workspace  queues, stamps and bitmaps            1.2 MB  new
     """
     name = algorithm if isinstance(algorithm, str) else getattr(algorithm, "__name__", "")
-    if name not in ALGORITHMS:
-        raise ConfigError(unknown("algorithm", name or algorithm, ALGORITHMS))
-    needs = ALGORITHMS[name]
+    if name not in algorithm_names():
+        raise ConfigError(unknown("algorithm", name or algorithm, algorithm_names()))
+    needs = algorithms()[name].needs
     parts = [*_graph_parts(g, needs), *_order_parts(g, needs), *_run_parts(g, needs)]
     topology = g.topology
     return MemoryEstimate(
@@ -260,7 +214,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         parts.append(Part("graph", _NAMES[second], _direction_bytes(n, m, i), held))
         building = 0 if held else SORTED_BYTES * m + PART_BYTES * n
     # A GPU looks at the degrees of every graph, to choose its schedules.
-    asked = needs.degrees if topology.device.kind == "cpu" else BOTH
+    asked = BOTH if backend_of(topology.device).looks_at_degrees else needs.degrees
     for side in asked if topology.directed else asked[:1]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
@@ -312,7 +266,7 @@ def _weight_parts(g: Graph, directions: tuple[Direction, ...]) -> list[Part]:
 
 
 def _is_simple(g: Graph) -> bool:
-    from weft.algorithms.simple import is_simple
+    from weft.algorithms.support.simple import is_simple
 
     return not g.directed and is_simple(g.topology)
 
@@ -327,7 +281,7 @@ def _order_parts(g: Graph, needs: Needs) -> list[Part]:
     arcs = _direction_bytes(n, m, i) + 2 * i * n
     parts = [
         Part("graph", "arcs in the chosen order", arcs, held),
-        Part("state", "fields in the chosen order", needs.fields(i, 8) * n),
+        Part("state", "fields in the chosen order", needs.fields.state(i, 8) * n),
         Part("building", "sorting by the order", 0 if held else COPIED_BYTES * m, early=True),
     ]
     if needs.weighted and g.weighted:
@@ -342,11 +296,11 @@ def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     topology = g.topology
     n, i = topology.num_vertices, topology.index_dtype.itemsize
     wide = _distance_bytes(g) if needs.weighted else 8
-    on_cpu = topology.device.kind == "cpu"
-    workspace = _cpu_workspace if on_cpu else _gpu_workspace
+    on_gpu = backend_of(topology.device).looks_at_degrees
+    workspace = _gpu_workspace if on_gpu else _cpu_workspace
     return [
-        Part("state", "fields of the vertices", needs.fields(i, wide) * n),
-        Part("state", "arrays beside the programs", needs.own * n),
+        Part("state", "fields of the vertices", needs.fields.state(i, wide) * n),
+        Part("state", "arrays beside the programs", needs.fields.own * n),
         Part("workspace", "control blocks and records", CONTROL_BYTES),
         *(Part("workspace", *part) for part in workspace(topology, needs, i, wide)),
         Part("workspace", "buckets", (2 * i + 1) * n if needs.ordered else 0),
@@ -355,7 +309,7 @@ def _run_parts(g: Graph, needs: Needs) -> list[Part]:
 
 def _cpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[tuple[str, int]]:
     n = topology.num_vertices
-    inbox = needs.inbox(i, wide)
+    inbox = needs.fields.cpu_buffers(i, wide)
     pulling = 2 * i * n if len(needs.directions) > 1 else 0
     frontier = 2 * i * n + pulling + 4 * n + 2 * 8 * ((n + 63) // 64)
     return [
@@ -370,7 +324,7 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
     n = topology.num_vertices
     maps = 3 * 4 * (n // 32 + 2)
     return [
-        ("second buffers", needs.buffers(i, wide) * n),
+        ("second buffers", needs.fields.gpu_buffers(i, wide) * n),
         ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
         ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),

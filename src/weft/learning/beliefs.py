@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.support.guarding import on_its_device
 from weft.arrays.device import as_array, module_of
 from weft.arrays.reduce import all_true, any_true
 from weft.config import Config

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.support.guarding import on_its_device
 from weft.arrays.device import as_array
 from weft.arrays.reduce import any_true
 from weft.config import Config

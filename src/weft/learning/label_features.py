@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.support.guarding import on_its_device
 from weft.arrays.device import as_array
 from weft.config import Config
 from weft.errors import GraphError

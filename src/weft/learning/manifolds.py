@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
+from weft.algorithms.support.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import weft
+from weft.algorithms import algorithm_names
 from weft.backends.layouts import ordered
 from weft.config import Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
@@ -32,11 +33,11 @@ from weft.tuning.report import TuningReport
 from weft.tuning.search import Search, coordinate_search, likely
 from weft.tuning.space import Traits, make_space
 
-PACKAGES = ("weft.algorithms.", "weft.learning.")
 SIMILAR = 3  # winners of other graphs to start from
 FINALISTS = 3
 FINAL_ROUNDS = 5
 CLEAR = 0.98  # of the default's time: who needs more does not replace it
+TRUSTED = ("weft.algorithms.", "weft.learning.")  # modules whose results are known to be right
 CPU_THREADS = 64
 
 
@@ -100,7 +101,7 @@ def tune(
     def call(config: Config) -> Any:
         return function(g, *args, config=config, **kwargs)
 
-    trusted = str(getattr(function, "__module__", "")).startswith(PACKAGES)
+    trusted = str(getattr(function, "__module__", "")).startswith(TRUSTED)
     bench = Bench(call, g.topology.device, same, trusted)
     return tune_on(bench, g, name, budget_s, remember=remember, progress=progress)
 
@@ -247,7 +248,7 @@ def find_algorithm(algorithm: str | Callable[..., Any]) -> tuple[Callable[..., A
         If there is none of that name.
     """
     if isinstance(algorithm, str):
-        known = {n: weft for n, home in weft._HOME.items() if home.startswith(PACKAGES)}
+        known = dict.fromkeys(algorithm_names(), weft)
         known |= {n: weft.learning for n in weft.learning.__all__ if n.islower()}
         if algorithm not in known:
             raise ConfigError(unknown("algorithm", algorithm, sorted(known)))

@@ -1,4 +1,4 @@
-"""What every public algorithm has around it: a look at its graph, and its graph's device."""
+"""What surrounds every public algorithm: a check of its graph, and the device of that graph."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Algorithm = TypeVar("Algorithm", bound=Callable[..., Any])
 
 
 def on_its_device(algorithm: Algorithm) -> Algorithm:
-    """Run an algorithm where its graph is.
+    """Run an algorithm on the device of its graph.
 
-    What it computes with arrays itself, before, between and after its programs, then happens on
-    the GPU of the graph, and memory that runs out there is told as it is in a run.
+    Array operations around its programs happen on the GPU of the graph too, and running out of
+    memory there is reported as in a run.
     """
 
     @functools.wraps(algorithm)

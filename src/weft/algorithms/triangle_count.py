@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.algorithms.guarding import on_its_device
-from weft.algorithms.simple import simple
+from weft.algorithms.registry import Needs, algorithm
+from weft.algorithms.support.simple import simple
 from weft.config import Config
 from weft.engine.state import scalar
 from weft.graph import Graph
@@ -48,7 +48,16 @@ def close(u: Any, v: Any, e: Any) -> bool:
     return False
 
 
-@on_its_device
+@algorithm(
+    group="structure",
+    summary="the number of triangles",
+    directed="ignored",
+    reference=(
+        "T. Schank, D. Wagner: Finding, counting and listing all triangles in "
+        "large graphs (WEA 2005)"
+    ),
+    needs=Needs(frontier=False, simple=True, oriented=True),
+)
 def triangle_count(g: Graph, *, config: Config | None = None) -> int:
     """Return the number of triangles: sets of three vertices that are all adjacent.
 
