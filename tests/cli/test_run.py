@@ -185,3 +185,10 @@ def test_lists_of_vertices(weft, edges):
     assert told["options"]["sources"] == [0, 2]
     done = weft("run", "pagerank", edges, "--personalization", "3=1,1=1", "--json")
     assert json.loads(done.out)["options"]["personalization"] == "3=1,1=1"
+
+
+def test_algorithms_are_listed_from_their_registry(weft):
+    from weft.algorithms.registry import algorithms
+
+    done = weft("run", "--list", env={"COLUMNS": "160"})
+    assert done.code == 0 and all(one.summary in done.out for one in algorithms().values())

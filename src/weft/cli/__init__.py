@@ -13,7 +13,7 @@ from weft.cli.convert import convert
 from weft.cli.doctor import doctor
 from weft.cli.generate import Kinds
 from weft.cli.info import info
-from weft.cli.run import Algorithms
+from weft.cli.run import Algorithms, list_algorithms
 from weft.cli.tune import Tunings, stored
 
 
@@ -62,7 +62,7 @@ def _group(
         help=text,
         subcommand_metavar=metavar,
         no_args_is_help=True,
-        invoke_without_command=callback is stored,
+        invoke_without_command=callback in (stored, list_algorithms),
         rich_markup_mode=None,
     )
     group.callback()(callback)
@@ -76,12 +76,13 @@ _group(
 
     Prints a summary and the vertices with the largest values; -o writes the values of all vertices,
     --report a page with the summary, the profile and the configuration. "weft run bfs --help" lists
-    the options of bfs.
+    the options of bfs, "weft run --list" the algorithms.
 
     Examples: "weft run pagerank web.txt.gz --top 20", "weft run sssp roads.gr --source 5 -o
     distances.csv", "weft run connected_components social.mtx --json".
     """,
     "ALGORITHM FILE [OPTIONS]...",
+    list_algorithms,
 )
 _group(
     "tune",

@@ -101,6 +101,29 @@ class Algorithms(MadeOnDemand):
         return algorithm_command(name, getattr(weft, name), execute)
 
 
+def list_algorithms(
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the algorithms and what they compute.")
+    ] = False,
+) -> None:
+    """Print the table of the registry, if it is asked for."""
+    if not listed:
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from weft.algorithms.registry import algorithms
+
+    table = Table(box=SIMPLE_HEAD)
+    for title in ("algorithm", "group", "computes", "weights", "directions"):
+        table.add_column(title)
+    for one in sorted(algorithms().values(), key=lambda one: (one.group, one.name)):
+        table.add_row(one.name, one.group, one.summary, one.weights, one.directed)
+    Console().print(table)
+    raise typer.Exit
+
+
 def algorithm_command(
     name: str, function: Callable[..., Any], execute: Callable[..., None]
 ) -> Callable[..., None]:
