@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from weft.algorithms import registry
 from weft.formats import base as formats
+from weft.ir import elementwise
 from weft.schedules import base as schedules
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +32,12 @@ NOT_RUN = ("pip ", "make ")  # they change the environment
 def _what_pages_register_is_forgotten(monkeypatch):
     monkeypatch.setattr(formats, "_formats", dict(formats.formats()))
     monkeypatch.setattr(schedules, "_schedules", dict(schedules.schedules()))
+    monkeypatch.setattr(registry, "_known", dict(registry.algorithms()))
+    declared = set(elementwise.OPS)
+    yield
+    for name in set(elementwise.OPS) - declared:
+        del elementwise.OPS[name]
+        elementwise.ELEMENTWISE.discard(name)
 
 
 @dataclass

@@ -59,11 +59,19 @@ class Op:
 
 
 OPS: dict[str, Op] = {}
+ELEMENTWISE: set[str] = {
+    "select",  # (condition, if true, if false)
+    "cast",  # to the value's dtype; float to int saturates, NaN gives 0
+    "bitcast",  # same width, same bits
+    "broadcast",  # a scalar to the value's shape
+}
+"""The declared ops, and those whose result is not a function of their operands' dtype alone."""
 
 
 def declare(op: Op) -> Op:
     """Make an op known."""
     OPS[op.name] = op
+    ELEMENTWISE.add(op.name)
     return op
 
 

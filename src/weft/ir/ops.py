@@ -1,4 +1,6 @@
-"""The IR: the closed set of ops, and the values, blocks and steps that are built from them.
+"""The IR: its ops, and the values, blocks and steps that are built from them.
+
+Elementwise ops are declared in `weft.ir.elementwise`, all others here.
 
 A `Value` is one instruction and its result. A `Block` is a list of values in program order with
 parameters and results; loops, gathers and reductions over common neighbours hold blocks. A `Step`
@@ -12,16 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-from weft.ir.elementwise import OPS
-
-# Elementwise ops on values of equal dtype (comparisons give bool). Operands broadcast by shape.
-ELEMENTWISE = frozenset(OPS) | {
-    "select",  # (condition, if true, if false)
-    "cast",  # to the value's dtype; float to int saturates, NaN gives 0
-    "bitcast",  # same width, same bits
-    "broadcast",  # a scalar to the value's shape
-}
 
 # Ops over the features of one value.
 FEATURE = frozenset({
@@ -63,7 +55,7 @@ EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LI
 # common: blocks (message of w,), args = (a, b), attr = reduction.
 # project: attr = i, the i-th result of one of the above.
 CONTROL = frozenset({"while", "for", "gather", "common", "project"})
-ALL_OPS = ELEMENTWISE | FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
+OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)
 INT32 = np.dtype(np.int32)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.ir.check.facts import block_facts, is_pure
-from weft.ir.ops import ELEMENTWISE, Program, Reduction, Step, Value
+from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.ops import Program, Reduction, Step, Value
 from weft.plan.sweeps import Sweep
 
 MOST_ADDED = 8  # to a field of u by one message of a write-once step

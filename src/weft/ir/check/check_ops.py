@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from weft.ir.check.show import show_type
-from weft.ir.elementwise import OPS
+from weft.ir.elementwise import ELEMENTWISE, OPS
 from weft.ir.ops import (
     BOOL,
-    ELEMENTWISE,
     FEATURE,
     FLOAT64,
     INDEXED,

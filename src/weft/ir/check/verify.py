@@ -10,13 +10,14 @@ import numpy as np
 from weft.errors import VerifyError
 from weft.ir.check.check_ops import Complaint, check_op
 from weft.ir.check.show import show_type, show_value
+from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
-    ALL_OPS,
     BOOL,
     EFFECT,
     FLOAT64,
     INT64,
     LIVE_WRITE,
+    OTHER_OPS,
     ROLES,
     Block,
     Program,
@@ -164,7 +165,8 @@ def _verify_block(block: Block, scope: Scope) -> None:
         known.add(param)
     for value in block.body:
         inner = replace(scope, value=value, known=frozenset(known) if value.blocks else frozenset())
-        if value.op not in ALL_OPS or value.op == "param":
+        is_op = value.op in ELEMENTWISE or value.op in OTHER_OPS
+        if not is_op or value.op == "param":
             _refuse(inner, f"the op {value.op!r} cannot stand in a block")
         if value in known:
             _refuse(inner, "the value stands here twice")

@@ -12,7 +12,8 @@ from typing import Any
 
 from weft.ir.check.facts import facts_of, is_pure, uses
 from weft.ir.check.verify import verify
-from weft.ir.ops import ELEMENTWISE, ROLES, Block, Program, Step, Value, program_blocks
+from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.ops import ROLES, Block, Program, Step, Value, program_blocks
 from weft.ir.reference.interpret import evaluate_constant
 
 

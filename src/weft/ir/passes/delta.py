@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from weft.ir.check.facts import facts_of
+from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
     BOOL,
-    ELEMENTWISE,
     FEATURE,
     INT64,
     Block,

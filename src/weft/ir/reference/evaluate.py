@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from weft.errors import TraceError
-from weft.ir.ops import ELEMENTWISE, FEATURE, Block, Reduction, Value, payload_identity
+from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.ops import FEATURE, Block, Reduction, Value, payload_identity
 from weft.ir.reference import arithmetic
 from weft.ir.reference.arithmetic import Fault
 from weft.ir.reference.memory import Memory

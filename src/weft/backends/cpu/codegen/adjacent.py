@@ -21,7 +21,8 @@ from weft.backends.cpu.codegen.expressions import literal
 from weft.backends.cpu.codegen.parts import arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import uses
-from weft.ir.ops import ELEMENTWISE, FLOAT32, Reduction, Value, neutral_of
+from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
 
 
 class Accumulator:

@@ -15,8 +15,8 @@ import numpy as np
 from weft.backends.cpu.codegen.expressions import cast, combine, elementwise, literal
 from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.ir.check.facts import uses
+from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
-    ELEMENTWISE,
     FEATURE,
     LIVE_WRITE,
     Block,

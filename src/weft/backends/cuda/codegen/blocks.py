@@ -18,9 +18,9 @@ import numpy as np
 from weft.backends.cuda.codegen.expressions import bare, cast, combine, elementwise, literal
 from weft.backends.cuda.codegen.site import loaded
 from weft.backends.cuda.codegen.text import Arguments, Emitter, c_type, columns_of, items_of
+from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
     BOOL,
-    ELEMENTWISE,
     FEATURE,
     INT64,
     LIVE_WRITE,

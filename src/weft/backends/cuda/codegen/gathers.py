@@ -42,7 +42,8 @@ from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import deliver, empty, touch_first
 from weft.backends.cuda.codegen.visitors import MOST_AHEAD, Visitor, registers_of
 from weft.ir.check.facts import is_pure
-from weft.ir.ops import ELEMENTWISE, INT64, Block, Step, Value, identity_of, payload_identity
+from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.ops import INT64, Block, Step, Value, identity_of, payload_identity
 from weft.plan.sweeps import Sweep
 
 # Registers for vectors that are loaded with the row, but used at its end: where rows are short.
