@@ -31,8 +31,8 @@ MONOIDS = {
 NUMERIC = ("sum", "prod", "min", "max", "or", "and", "xor")
 
 
-def sources(*whos: str) -> dict[str, list[tuple[str, str]]]:
-    """Return what expressions may read of some proxies, by dtype."""
+def sources(*whos: str, live: bool = False) -> dict[str, list[tuple[str, str]]]:
+    """Return what expressions may read of some proxies, by dtype; `live`: the live field too."""
     known: dict[str, list[tuple[str, str]]] = {"int32": [], "int64": [], "bool": []}
     for who in whos:
         if who == "e":
@@ -44,6 +44,7 @@ def sources(*whos: str) -> dict[str, list[tuple[str, str]]]:
             known["int32"].append((who, "a"))
             known["int64"] += [(who, "b"), (who, "c")]
             known["bool"].append((who, "flag"))
+            known["int64"] += [(who, "live")] if live or who == "old" else []
     return known
 
 
@@ -86,6 +87,22 @@ class Effects:
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """A live load of a field that only its own vertex writes, so that the order is not seen."""
+
+    how: str  # what the loaded value is combined by
+    value: Tree
+    place: Tree | None = None  # of the vertex that it is loaded from; None: v itself
+    into: str = "live"
+
+    def do(self, v: Any, scope: dict[str, Any]) -> None:
+        place = v.id if self.place is None else self.place.build(scope) % fn.num_vertices()
+        loaded, value = v.live.at(place).load(), self.value.build(scope)
+        result = loaded + value if self.how == "+" else getattr(fn, self.how)(loaded, value)
+        setattr(v, self.into, result)
+
+
+@dataclass(frozen=True)
 class EdgeSpec:
     """An edge function as data."""
 
@@ -124,6 +141,7 @@ class VertexSpec:
 
     gathers: tuple[tuple[str, Messages], ...] = ()  # direction, messages
     assigned: tuple[tuple[str, Tree], ...] = ()
+    lookup: Lookup | None = None
     effects: Effects = Effects()
     changed: Tree | None = None
     returned: Tree | None = None
@@ -139,6 +157,8 @@ class VertexSpec:
                 self._gather(v, direction, messages, scope)
             for name, tree in self.assigned:
                 setattr(v, name, tree.build(scope))
+            if self.lookup is not None:
+                self.lookup.do(v, scope)
             if self.changed is not None:
                 v.changed = self.changed.build(scope)
             return None if self.returned is None else self.returned.build(scope)
@@ -225,8 +245,8 @@ class Case:
         return {"max_iter": self.max_iter, "until": self.until()}
 
 
-def _trees(dtype: str, *whos: str, depth: int = 2) -> st.SearchStrategy[Tree]:
-    return expressions(dtype, sources(*whos), depth)
+def _trees(dtype: str, *whos: str, depth: int = 2, live: bool = False) -> st.SearchStrategy[Tree]:
+    return expressions(dtype, sources(*whos, live=live), depth)
 
 
 def _maybe(strategy: st.SearchStrategy[Any], often: int = 3) -> st.SearchStrategy[Any]:
@@ -298,15 +318,28 @@ def edge_specs(draw: Any) -> EdgeSpec:
         mark=draw(_maybe(_trees("int32", *whos))),
         goes_on=draw(_maybe(_trees("bool", *whos), 1)),
         accept=draw(_maybe(_trees("bool", "v"))),
-        active=None if sent is None else draw(_maybe(_trees("bool", "v", "before"), 5)),
+        active=(
+            None if sent is None else draw(_maybe(_trees("bool", "v", "before", live=True), 5))
+        ),
         everywhere=draw(st.integers(0, 7)) == 0,
     )
+
+
+@st.composite
+def lookups(draw: Any, *whos: str) -> Lookup:
+    """Draw a live load, of v itself or of a computed vertex."""
+    how = draw(st.sampled_from(["maximum", "minimum", "+"]))
+    place = draw(_maybe(_trees("int64", *whos), 1))
+    return Lookup(how, draw(_trees("int64", *whos)), place, "live" if place is None else "b")
 
 
 @st.composite
 def vertex_specs(draw: Any) -> VertexSpec:
     """Draw a vertex function."""
     near = ("v", "scalars")
+    done = draw(effects(*near))
+    lookup = draw(_maybe(lookups(*near), 2)) if done.live is None else None
+    before = lookup is not None and lookup.place is None
     inner = ("u", "v", "e", "scalars")
     directions = st.sampled_from(["in", "out", "both"])
     gathers = draw(
@@ -316,10 +349,11 @@ def vertex_specs(draw: Any) -> VertexSpec:
     return VertexSpec(
         tuple(gathers),
         tuple((name, draw(_trees(FIELDS[name], *near, "old"))) for name in names),
-        draw(effects(*near)),
+        lookup,
+        done,
         changed=draw(_maybe(_trees("bool", *near), 5)),
         returned=draw(_maybe(_trees("bool", *near), 5)),
-        active=draw(_maybe(_trees("bool", "v", "before"), 7)),
+        active=draw(_maybe(_trees("bool", "v", "before", live=before), 7)),
         wake=draw(st.sampled_from([None, None, "changed", "all", "neighbors"])),
         everywhere=draw(st.integers(0, 7)) == 0,
     )
@@ -331,6 +365,10 @@ def folds(draw: Any) -> tuple[Any, ...]:
     edges, vertices = draw(st.sampled_from([(1, 1), (2, 0), (0, 2), (2, 1), (1, 2)]))
     specs = [draw(edge_specs()) for _ in range(edges)]
     specs += [draw(vertex_specs()) for _ in range(vertices)]
+    vertex_runs = [spec for spec in specs if isinstance(spec, VertexSpec)]
+    touching = [spec for spec in vertex_runs if spec.lookup or spec.effects.live]
+    if len(touching) > 1:  # one function would see what another writes at other vertices
+        specs = [replace(s, lookup=None) if s in touching else s for s in specs]
     return (specs[0], *(_apart(spec, specs[0]) for spec in specs[1:]))
 
 
@@ -394,7 +432,11 @@ def fixpoints(draw: Any) -> Case:
         "bits": Messages(("a",), "or", (field("u", "a"),)),
         "levels": Messages(("c",), "any", (Tree("number", 1),)),
     }
-    name = draw(st.sampled_from(sorted(shapes)))
+    name = draw(st.sampled_from([*sorted(shapes), "lookup"]))
+    if name == "lookup":  # the least value along a chain of computed vertices
+        place = Tree("binary", "+", (field("v", "c"), field("v", "a")))
+        lookup = Lookup("minimum", field("v", "live"), place)
+        return Case(**draw(graphs()), steps=(VertexSpec(lookup=lookup, wake="all"),))
     unset = Tree("binary", "<", (field("v", "c"), Tree("number", 0)))
     spec = EdgeSpec(shapes[name], accept=unset if name == "levels" else None)
     return Case(**draw(graphs()), steps=(spec,))

@@ -81,7 +81,8 @@ def edge(
     on
         ``"all"``: run on every edge, whatever the frontier.
     order_free
-        A promise that live accesses give the same result in any order.
+        A promise that live accesses give the same result in any order. ``deterministic=True``
+        needs it where a field is accessed through ``.at(i)`` and written in the same step.
 
     Examples
     --------
@@ -180,7 +181,8 @@ def vertex(
     on
         ``"all"``: run at every vertex, whatever the frontier.
     order_free
-        A promise that live accesses give the same result in any order.
+        A promise that live accesses give the same result in any order. ``deterministic=True``
+        needs it where a field is accessed through ``.at(i)`` and written in the same step.
 
     Examples
     --------

@@ -119,3 +119,24 @@ def test_several_arcs_are_multiplied_by_a_matrix_that_stays_in_memory():
         text = str(weft.explain(send, g, state, config=weft.Config(direction="pull")))
         assert f"bool joins = {joins};" in text
         assert ("multiply<" in text) == (joins == "true")
+
+
+@weft.edge(into="got", reduce=weft.sum, active=lambda v, old: v.parent < old.parent)
+def lower(u, v, e):
+    v.parent.at(v.id).min(u.id)
+    return 1
+
+
+@weft.vertex(order_free=True, active=lambda v, old: (v.parent != old.parent) | (v.x != old.x))
+def jump(v):
+    v.parent = v.parent.at(v.parent).load()
+    v.x = v.old.parent - v.parent
+
+
+def test_live_fields_compile(compile_cubin):
+    g = weft.generators.cycle(5).to("emulated")
+    fields = {"parent": np.arange(5), "x": np.zeros(5, int), "got": np.zeros(5, int)}
+    request, _ = make_request(g, [lower, jump], g.state(**fields), None, mode="iterate", max_iter=2)
+    rendered = compile_program(request)[0].rendered
+    code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
+    assert code.startswith(b"\x7fELF")

@@ -19,8 +19,9 @@ from weft.config import Config, each_choice
 from weft.engine import profile, watch
 from weft.engine.frontier import Frontier
 from weft.engine.reorder import Crossing, cross
+from weft.engine.roles import check_goes_on, check_start
 from weft.engine.state import State
-from weft.errors import ConfigError, FieldError, TraceError, listed
+from weft.errors import FieldError, listed
 from weft.formats import DEFAULT_FORMAT
 from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program
@@ -46,6 +47,7 @@ class Prepared:
     """
 
     def __init__(self, program: Program, topology: Topology, config: Config) -> None:
+        check_goes_on(program)
         self.program, self.topology, self.config = program, topology, config
         self.backend = backend_of(topology.device)
         self.options = RunOptions(config, self.backend.check(config, topology))
@@ -74,7 +76,7 @@ class Prepared:
         for name, array in state.old.items():
             fields["old." + name] = array
         if frontier.arcs or self.config.deterministic:
-            _check_roles(program, frontier, self.config)
+            check_start(program, frontier, self.config)
         members = None
         if not frontier.is_all:
             members = frontier.items if self._sorts else frontier.held
@@ -177,28 +179,6 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
                 raise FieldError(
                     f"{name!r} is a column of the graph and cannot be written by a program. "
                     f"Declare a field of that name in g.state(...)."
-                )
-
-
-def _check_roles(program: Program, frontier: Frontier, config: Config) -> None:
-    """Raise if a frontier of arcs, or the same bits every time, is more than a program can have."""
-    if frontier.arcs and program.steps[0].kind != "edge":
-        raise TraceError(
-            f"a frontier of arcs starts an edge function, but {program.steps[0].name!r} is a "
-            f"vertex function. Use g.frontier(...)."
-        )
-    if frontier.arcs and program.trail:
-        raise TraceError(
-            "trail=True keeps frontiers of vertices, but the first one holds arcs. Run the first "
-            "superstep with g.run, and go on with the frontier that it returns."
-        )
-    if config.deterministic:
-        for step, fact in zip(program.all_steps(), program_facts(program), strict=True):
-            if fact.live and not step.order_free:
-                raise ConfigError(
-                    f"deterministic=True cannot hold for {step.name!r}: it touches "
-                    f"{sorted(fact.live)} through .at(i), in no fixed order. Mark it "
-                    f"order_free=True if its result does not depend on the order."
                 )
 
 

@@ -217,6 +217,12 @@ class Running:
         Run
             Supersteps done, whether they came to rest, the last frontier, the scalars.
 
+        Raises
+        ------
+        TraceError
+            If the last function only writes through ``.at(i)``, which puts no vertex into the next
+            frontier, and neither `until` nor `refill` is given: set ``v.changed``.
+
         Examples
         --------
         Differences of sums are exact for whole numbers, so the results are the same:

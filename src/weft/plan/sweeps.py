@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.ir.check.facts import Facts, block_facts, facts_of
+from weft.ir.check.facts import Facts, before_reads, block_facts, facts_of
 from weft.ir.ops import BOOL, ROLES, Program, Step, Value
 from weft.ir.types import fits
 
@@ -33,10 +33,12 @@ class Sweep:
     buffered: set[str] = field(default_factory=set)  # written to a second buffer first
     snapshots: set[str] = field(default_factory=set)  # far reads see the fold's beginning
     old_snapshots: set[str] = field(default_factory=set)  # the same of their old values
-    # Fields that one function writes through .at(i) and another, or an accept, must see as they
-    # were when the sweep began: for each function, and for the tests of all.
+    # Live fields that must be read as they were when the sweep began: by each function in which
+    # they are not live, by accept, and by active as values before the step.
     frozen: list[set[str]] = field(default_factory=list)
     frozen_accept: set[str] = field(default_factory=set)
+    frozen_before: set[str] = field(default_factory=set)
+    live_old: set[str] = field(default_factory=set)  # live fields whose old values are kept
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
     keeps_senders: bool = False  # who sent is in its output, beside those that got something
@@ -59,12 +61,30 @@ class Sweep:
     def direct_pull(self) -> bool:
         """Whether a pull may write its own vertex at once, since nobody else reads it."""
         far = self.facts.far | self.facts.far_old
-        return not (self.buffered & far) and not self.snapshots and not self.old_snapshots
+        # A row that tests a live field must wait for the live writes of all other rows.
+        waits = self.facts.live_written & block_facts(self.last.active).near
+        copied = self.snapshots or self.old_snapshots
+        return not (self.buffered & far) and not copied and not waits
+
+    @property
+    def copied(self) -> set[str]:
+        """Fields that are copied before the sweep begins."""
+        return self.frozen_accept.union(self.frozen_before, self.live_old, *self.frozen)
+
+    def live_in(self, number: int) -> set[str]:
+        """Return the fields that are live while a function of the sweep runs.
+
+        What `active` reads at computed vertices is live in the function too: the test sees what
+        the function assigned.
+        """
+        step = self.steps[number]
+        tests = step.active if step.kind == "vertex" and step is self.last else None
+        return block_facts(step.body, tests).live
 
     @property
     def buffered_old(self) -> set[str]:
         """Fields whose old values others read while a vertex function replaces them."""
-        return self.facts.written & self.facts.far_old
+        return (self.facts.written & self.facts.far_old) - self.live_old
 
 
 def plan_program(program: Program, **arguments: Any) -> tuple[dict[str, list[Sweep]], list[str]]:
@@ -104,7 +124,7 @@ def plan_sweeps(
     decided: list[str] = []
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
-        _plan_frozen(sweep)
+        _plan_frozen(sweep, kept_old)
         if sweep.kind == "edge":
             bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
             _plan_edges(sweep, program, kept_old, off, decided, bytes_)
@@ -159,14 +179,24 @@ def _facts(sweep: Sweep) -> Facts:
     return merged
 
 
-def _plan_frozen(sweep: Sweep) -> None:
-    """Live writes are seen at once, but only by functions that touch the field live too."""
+def _plan_frozen(sweep: Sweep, kept_old: frozenset[str]) -> None:
+    """Find the fields that are written in memory while others must see them as they were.
+
+    Live writes, and assignments to fields that are live somewhere in the sweep, are seen at once,
+    but only by functions in which the field is live too.
+    """
     bodies = [block_facts(step.body) for step in sweep.steps]
-    everything = set().union(*(body.live_written for body in bodies))
+    live_written = set().union(*(body.live_written for body in bodies))
+    stored = set().union(*(body.written for body in bodies))
+    at_once = live_written | (stored & sweep.facts.live)
     for body in bodies:
         reads = body.far | body.near if sweep.kind == "edge" else body.far
-        sweep.frozen.append((reads - body.live) & everything)
-    sweep.frozen_accept = everything & block_facts(*(step.accept for step in sweep.steps)).near
+        sweep.frozen.append((reads - body.live) & at_once)
+    sweep.frozen_accept = live_written & block_facts(*(step.accept for step in sweep.steps)).near
+    live = set().union(*(sweep.live_in(number) for number in range(len(bodies))))
+    sweep.live_old = at_once & live & kept_old
+    if sweep.kind == "edge":
+        sweep.frozen_before = live_written & before_reads(sweep.last.active)
 
 
 def _plan_edges(
@@ -413,7 +443,8 @@ def _plan_snapshots(sweeps: list[Sweep]) -> None:
             written = set()
         elif sweep.kind == "vertex" and not any(step.relaxed for step in sweep.steps):
             hoisted = block_facts(*(b for step in sweep.steps for _, b in step.hoisted))
-            written -= sweep.facts.live
-            sweep.snapshots = (sweep.facts.far | hoisted.far) & written
+            bodies = [block_facts(step.body) for step in sweep.steps]
+            far = set().union(hoisted.far, *(body.far - body.live for body in bodies))
+            sweep.snapshots = far & written
             sweep.old_snapshots = (sweep.facts.far_old | hoisted.far_old) & written
         written |= sweep.facts.written | sweep.facts.live_written

@@ -98,6 +98,25 @@ def block_facts(*blocks: Block | None) -> Facts:
     return facts
 
 
+def before_reads(active: Block | None) -> set[str]:
+    """Return the fields that an `active` reads as they were before the step."""
+    loads = [value.attr for value in active.walk() if value.op == "load"] if active else []
+    return {attr[2] for attr in loads if attr[:2] == ("field", "before")}
+
+
+def compared_live(step: Step) -> set[str]:
+    """Return the live fields of v whose values before a vertex function decide about its output.
+
+    They are read when the function begins: its assignments are visible to other vertices at once.
+    """
+    body = block_facts(step.body)
+    if step.active is not None:
+        return before_reads(step.active) & block_facts(step.body, step.active).live
+    if step.conditional or "set_changed" in body.ops:
+        return set()
+    return body.written & (body.live - body.live_written)
+
+
 def is_pure(value: Value, live: set[str]) -> bool:
     """Whether an instruction can be moved, merged or dropped."""
     if value.op in EFFECT or value.op in LIVE_READ:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.ops import Block, Step
+from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Step
 from weft.ir.reference.arithmetic import start_of
 from weft.ir.request import Array, Request
 
@@ -24,13 +24,17 @@ def differs(a: Any, b: Any) -> bool:
 
 def live_fields(block: Block) -> frozenset[str]:
     """Return the fields that a function touches at computed vertices."""
-    names = set()
-    for value in block.walk():
-        if value.op in ("at_load", "at_store", "at_cas"):
-            names.add(value.attr)
-        elif value.op == "at_reduce":
-            names.add(value.attr[0])
-    return frozenset(names)
+    loaded = {value.attr for value in block.walk() if value.op in LIVE_READ}
+    return frozenset(loaded) | live_written_fields(block)
+
+
+def live_written_fields(block: Block) -> frozenset[str]:
+    """Return the fields that a function writes at computed vertices."""
+    return frozenset(
+        value.attr[0] if value.op == "at_reduce" else value.attr
+        for value in block.walk()
+        if value.op in LIVE_WRITE
+    )
 
 
 def stored_fields(block: Block) -> frozenset[str]:

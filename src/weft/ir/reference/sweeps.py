@@ -26,7 +26,13 @@ from weft.errors import FaultError
 from weft.ir.ops import Block, Reduction, Step
 from weft.ir.reference.arithmetic import Fault
 from weft.ir.reference.evaluate import Evaluator, Frame, Message
-from weft.ir.reference.memory import Memory, differs, live_fields, stored_fields
+from weft.ir.reference.memory import (
+    Memory,
+    differs,
+    live_fields,
+    live_written_fields,
+    stored_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,8 @@ class Sweeper:
             places = sorted({memory.target[arc] for arc in frontier.items})
         else:
             places = frontier.items
-        live = frozenset().union(*(self.live(step.body) for step in steps))
+        blocks = [block for step in steps for block in (step.body, step.active) if block]
+        live = frozenset().union(*(self.live(block) for block in blocks))
         kept = [name for name in live if f"old.{name}" in memory.now]
         entry = {name: memory.now[name].copy() for name in kept}
         output = []
@@ -219,5 +226,5 @@ class Sweeper:
             return frame.changed
         if step.conditional:
             return holds
-        names = stored_fields(step.body) - frame.live
+        names = stored_fields(step.body) - live_written_fields(step.body)
         return any(differs(before[name], self.memory.now[name][frame.v]) for name in names)

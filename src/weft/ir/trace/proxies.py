@@ -91,7 +91,12 @@ class FieldExpr(Expr):
         self.field = field
 
     def at(self, i: Any) -> LiveCell:
-        """Return the live field of the computed vertex i."""
+        """Return the live field of the computed vertex i.
+
+        Loads and updates act on current memory, each atomic, in no order. An assignment to a field
+        that is only loaded this way counts as a change of v. A write through ``.at(i)`` puts no
+        vertex into the frontier: set ``v.changed``, or reduce a scalar.
+        """
         return LiveCell(self.field, i)
 
 

@@ -97,6 +97,8 @@ class BlockRenderer:
         self.parts: dict[int, list[Operand]] = {}
         self.counts: dict[int, int] = {}
         self.stores: dict[str, tuple[Value, Operand]] = {}
+        self.begun: dict[str, str] = {}  # live fields of v as they were before the function
+        self.assigned: dict[str, str] = {}  # and what the function assigned to them last
         self.edge_stores: dict[str, tuple[Value, Operand]] = {}
         self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
         self.changed: Operand | None = None
@@ -383,6 +385,8 @@ class BlockRenderer:
     def _effect(self, value: Value) -> None:
         operand = self.operand(value.args[0])
         if value.op == "store" and value.attr in self.scope.live:
+            if value.attr in self.begun:
+                operand = self.assigned[value.attr] = self.variable(str(operand))
             array = self.args.use("field", value.attr)
             text = stored(str(operand), value.dtype)
             self.out.line(f"atomic_store({array}, {self.scope.vertex}, {text})")

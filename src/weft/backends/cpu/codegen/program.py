@@ -22,7 +22,12 @@ from weft.backends.cpu.codegen.kernel import (
 )
 from weft.backends.cpu.codegen.ordered import render_ordered
 from weft.backends.cpu.codegen.pairs import find_pairs
-from weft.backends.cpu.codegen.vertices import fill_hoisted, render_vertex_sweep, take_snapshots
+from weft.backends.cpu.codegen.vertices import (
+    fill_hoisted,
+    keep_live_old,
+    render_vertex_sweep,
+    take_snapshots,
+)
 from weft.ir.ops import REFRESH, Program
 from weft.plan.directions import wide_test
 from weft.plan.queries import Traits, buffered_edges, may_carry, refused, scalar_reductions
@@ -172,6 +177,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
             render_vertex_sweep(kernel, sweep, wake=wake)
             direction = "2"
         kernel.discards = False
+        keep_live_old(kernel, sweep)
         record(kernel, first_number + number, direction)
         out.line("work += looked_all + entered")
 

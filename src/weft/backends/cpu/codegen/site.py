@@ -25,6 +25,7 @@ class Site:
     snapshots: frozenset[str] = frozenset()  # fields of others that are read from a copy
     old_snapshots: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()  # fields that are read from a copy at every vertex
+    owned: bool = False  # v is read as it is now: a vertex function owns it
     layout: str = ""  # the side by whose format slots are numbered, if it has an order of its own
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
 
@@ -68,7 +69,7 @@ class Site:
             array = self.args.use("hidden", name, value.dtype, value.size)
         elif who != "v" and name in (self.snapshots if kind == "field" else self.old_snapshots):
             array = self.args.use("snapshot" if kind == "field" else "old_snapshot", name)
-        elif kind == "field" and name in self.frozen:
+        elif kind == "field" and name in self.frozen and not (self.owned and who == "v"):
             array = self.args.use("frozen", name)
         else:
             array = self.args.use(kind, name)

@@ -348,7 +348,9 @@ def _settle(
     if last.active is not None:
         after = kernel.site()
         after.index["before"] = "v"
-        kept = block_facts(last.active).old & kernel.options.kept_old
+        for name in sweep.frozen_before:
+            after.known[("field", "before", name)] = _placed(kernel, "frozen", name)
+        kept = block_facts(last.active).old & kernel.options.kept_old - sweep.live_old
         for name, operand in fresh.items():
             after.known[("field", "v", name)] = operand
             if name in kept:
@@ -370,7 +372,7 @@ def _settle(
         value = Value("param", (), 0, dtype, shape)
         renderer = kernel.renderer(kernel.site(), None, set())
         with ExitStack() as stack:
-            if name in kernel.options.kept_old:
+            if name in kernel.options.kept_old - sweep.live_old:
                 stack.enter_context(out.block(f"if {tests[name]}:"))
                 write(
                     renderer,

@@ -9,7 +9,7 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch, di
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.schedules import whole_rows
 from weft.backends.cpu.codegen.site import Site
-from weft.ir.check.facts import block_facts
+from weft.ir.check.facts import block_facts, compared_live
 from weft.ir.ops import Step, Value
 from weft.plan.sweeps import Sweep
 
@@ -102,7 +102,7 @@ def _hoisted_arrays(kernel: Kernel, sweep: Sweep) -> list[tuple[str, str]]:
 def take_snapshots(kernel: Kernel, sweeps: list[Sweep]) -> None:
     """Copy fields that the first of the sweeps, or later ones of its fold, see as they are now."""
     first = sweeps[0]
-    wanted = {("field", "frozen", name) for name in first.frozen_accept.union(*first.frozen)}
+    wanted = {("field", "frozen", name) for name in first.copied}
     if first.fold_start:
         for sweep in itertools.takewhile(lambda sweep: not sweep.fold_start, sweeps[1:]):
             wanted |= {("field", "snapshot", name) for name in sweep.snapshots}
@@ -114,6 +114,20 @@ def take_snapshots(kernel: Kernel, sweeps: list[Sweep]) -> None:
         for kind, copy, name in sorted(wanted):
             source, target = kernel.args.use(kind, name), kernel.args.use(copy, name)
             _copy_element(kernel, name, source, target, "i")
+    kernel.barrier()
+
+
+def keep_live_old(kernel: Kernel, sweep: Sweep) -> None:
+    """Keep what the live fields that a sweep changed held before, in a phase over all vertices."""
+    if not sweep.live_old:
+        return
+    out, use = kernel.out, kernel.args.use
+    kernel.begin_phase()
+    with kernel.shares("n", GRAIN):
+        for name in sorted(sweep.live_old):
+            now, before, old = use("field", name), use("frozen", name), use("old", name)
+            with out.block(f"if {differs(f'{now}[i]', f'{before}[i]', kernel.types[name][0])}:"):
+                out.line(f"{old}[i] = {before}[i]")
     kernel.barrier()
 
 
@@ -166,7 +180,11 @@ def write(renderer: BlockRenderer, array: str, place: str, value: Value, operand
 
 def sweep_site(site: Site, sweep: Sweep, number: int) -> Site:
     """Return the site as one function of a sweep sees it."""
-    return replace(site, frozen=frozenset(sweep.frozen[number]))
+    live = sweep.live_in(number)
+    return replace(
+        site, frozen=frozenset(sweep.frozen[number]), owned=sweep.kind == "vertex",
+        snapshots=site.snapshots - live,
+    )  # fmt: skip
 
 
 def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
@@ -186,8 +204,11 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
             _copy_element(kernel, name, target, buffer, "v")
     for number, step in enumerate(sweep.steps):
         last = number == len(sweep.steps) - 1
-        renderer = kernel.renderer(sweep_site(site, sweep, number), step)
+        here = sweep_site(site, sweep, number)
+        renderer = kernel.renderer(here, step, sweep.live_in(number))
         renderer.prepare(step.body)
+        if last:
+            _begin(kernel, renderer, step, here)
         renderer.run(step.body.body)
         kernel.take_scalars(renderer, sweep, number)
         output = _output(kernel, sweep, step, renderer, site)
@@ -209,6 +230,15 @@ def _functions(kernel: Kernel, sweep: Sweep, *, count_only: bool) -> None:
         kernel.emit("v", count_only=count_only)
 
 
+def _begin(kernel: Kernel, renderer: BlockRenderer, step: Step, site: Site) -> None:
+    """Read the live fields of v that are compared with what they were before the function."""
+    for name in sorted(compared_live(step)):
+        value = Value("load", (), ("field", "v", name), *kernel.types[name])
+        held = kernel.out.fresh("b")
+        kernel.out.line(f"{held} = {site.load(value)}")
+        renderer.begun[name] = held
+
+
 def _output(kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, site: Site) -> str:
     """Return the test whether a vertex is part of the output, computed before the stores."""
     out = kernel.out
@@ -218,7 +248,9 @@ def _output(kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, s
         for (kind, _, name), operand in site.known.items():  # by functions before it in a fold
             after.known[(kind, "v", name)] = operand
             after.known[(kind, "before", name)] = operand
-        kept = block_facts(step.active).old & kernel.options.kept_old
+        for name, held in renderer.begun.items():
+            after.known[("field", "before", name)] = held
+        kept = block_facts(step.active).old & kernel.options.kept_old - sweep.live_old
         for name, (value, operand) in renderer.stores.items():
             if name in kept:
                 test = changed_test(kernel, renderer, name, value, operand, site)
@@ -234,6 +266,8 @@ def _output(kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, s
     tests = []
     for name, (value, operand) in renderer.stores.items():
         tests.append(changed_test(kernel, renderer, name, value, operand, site))
+    for name, held in renderer.begun.items():
+        tests.append(differs(renderer.assigned[name], held, kernel.types[name][0]))
     if not tests:
         return "False"
     name = out.fresh("d")
@@ -284,7 +318,7 @@ def _store(
     ]
     for name, value, operand in fresh:
         array = arrays[name]
-        if name in kernel.options.kept_old:
+        if name in kernel.options.kept_old - sweep.live_old:
             _keep_old(kernel, sweep, renderer, name, value, operand, site)
         write(renderer, array, "v", value, operand)
         own[name] = (value, operand)

@@ -13,8 +13,8 @@ from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type
 from weft.backends.cuda.codegen.updates import at_v, emit, kind_of, write
 from weft.backends.cuda.codegen.visitors import overlay_pairs
-from weft.ir.check.facts import block_facts
-from weft.ir.ops import Step
+from weft.ir.check.facts import block_facts, compared_live
+from weft.ir.ops import Step, Value
 from weft.plan.sweeps import Sweep
 
 
@@ -48,16 +48,22 @@ def functions(
     with ExitStack() as stack:
         for number, step in enumerate(sweep.steps):
             last = number == len(sweep.steps) - 1
-            here = replace(site, frozen=frozenset(sweep.frozen[number]))
-            renderer = kernel.renderer(out, here, step)
+            live = sweep.live_in(number)
+            here = replace(
+                site, frozen=frozenset(sweep.frozen[number]), owned=True,
+                snapshots=site.snapshots - live,
+            )  # fmt: skip
+            renderer = kernel.renderer(out, here, step, live)
             renderer.scope.keys_base = partial(keys_base, kernel)  # asks for both directions
             renderer.prepare(step.body)
             for value, parts in (gathered or {}).items():
                 renderer.parts[value] = parts
                 renderer.known[value] = ""
+            if last:
+                _begin(kernel, renderer, step, here)
             renderer.run(step.body.body)
             kernel.take_scalars(out, renderer, sweep, number)
-            output = _output(kernel, out, step, renderer, site)
+            output = _output(kernel, out, sweep, step, renderer, site)
             when = ""
             if step.conditional:  # before the fields that it may read are written
                 when = renderer.hold(renderer.operand(step.body.results[-1]), "bool")
@@ -85,16 +91,28 @@ def keys_base(kernel: Kernel) -> str:
     return " + ".join(uses)
 
 
-def _output(kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, site: Site) -> str:
+def _begin(kernel: Kernel, renderer: BlockRenderer, step: Step, site: Site) -> None:
+    """Read the live fields of v that are compared with what they were before the function."""
+    for name in sorted(compared_live(step)):
+        dtype, _ = kernel.types[name]
+        value = Value("load", (), ("field", "v", name), dtype)
+        renderer.begun[name] = renderer.variable(site.load(value), dtype, "b")
+
+
+def _output(
+    kernel: Kernel, out: Emitter, sweep: Sweep, step: Step, renderer: BlockRenderer, site: Site
+) -> str:
     """Return the test whether a vertex is part of the output, computed before the stores."""
     if step.active is not None:
-        after = kernel.site()
+        after = replace(kernel.site(), racy=site.racy)
         after.index["before"] = "v"
         # By functions before it in a fold; and what was loaded with the row, also without a name.
         for (kind, _, *which), operand in site.known.items():
             after.known[(kind, "v", *which)] = operand
             after.known[(kind, "before", *which)] = operand
-        kept = block_facts(step.active).old & kernel.options.kept_old
+        for name, held in renderer.begun.items():
+            after.known[("field", "before", name)] = held
+        kept = block_facts(step.active).old & kernel.options.kept_old - sweep.live_old
         for name, (_, operand) in renderer.stores.items():
             if name in kept:
                 test = _changed(kernel, name, operand, site)
@@ -106,6 +124,8 @@ def _output(kernel: Kernel, out: Emitter, step: Step, renderer: BlockRenderer, s
     if step.conditional:
         return renderer.hold(renderer.operand(step.body.results[-1]), "bool")
     tests = [_changed(kernel, name, text, site) for name, (_, text) in renderer.stores.items()]
+    for name, held in renderer.begun.items():
+        tests.append(f"changed<{kind_of(kernel, name)}>({renderer.assigned[name]}, {held})")
     if not tests:
         return "false"
     return renderer.variable(" || ".join(tests), "bool", "d")
@@ -134,12 +154,12 @@ def _store(
 ) -> None:
     """Write the assigned fields; later functions of the sweep see them at v."""
     for name, (_, operand) in renderer.stores.items():
-        if name in kernel.options.kept_old:
+        if name in kernel.options.kept_old - sweep.live_old:
             _keep_old(kernel, out, sweep, name, operand, site)
         binding = ("next" if name in sweep.buffered else "field", name)
         how = "leave" if name in sweep.facts.live else "put"
         write(kernel, out, binding, name, operand, how)
-        if step is not sweep.last:
+        if step is not sweep.last and name not in sweep.facts.live:
             site.known[("field", "v", name)] = operand
 
 

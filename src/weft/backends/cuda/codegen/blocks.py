@@ -95,6 +95,8 @@ class BlockRenderer:
         self.turned: set[int] = set()  # transposed matrices that only multiply vectors
         self.outside: set[int] = set()  # matrices that stay in memory
         self.stores: dict[str, tuple[Value, Operand]] = {}
+        self.begun: dict[str, Operand] = {}  # live fields of v as they were before the function
+        self.assigned: dict[str, Operand] = {}  # and what the function assigned to them last
         self.edge_stores: dict[str, tuple[Value, Operand]] = {}
         self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
         self.changed: Operand | None = None
@@ -401,6 +403,8 @@ class BlockRenderer:
     def _effect(self, value: Value) -> None:
         operand = self.operand(value.args[0])
         if value.op == "store" and value.attr in self.scope.live:
+            if value.attr in self.begun:
+                operand = self.assigned[value.attr] = self.hold(operand, value.dtype)
             array = self.args.use("field", value.attr)
             self.out.line(f"{self.alone}at_store({array}, {self.scope.vertex}, {operand});")
             return

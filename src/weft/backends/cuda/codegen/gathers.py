@@ -129,8 +129,9 @@ def gather_phases(
     visitor.joined = side.joined
     visitor.parts = kernel.parts_struct(sweep)
     site = replace(
-        kernel.slot_site("gather", way), frozen=frozenset(sweep.frozen[0]),
-        racy=frozenset(sweep.facts.live), snapshots=frozenset(sweep.snapshots),
+        kernel.slot_site("gather", way), frozen=frozenset(sweep.frozen[0]), owned=True,
+        racy=frozenset(sweep.facts.live),
+        snapshots=frozenset(sweep.snapshots - sweep.live_in(0)),
         old_snapshots=frozenset(sweep.old_snapshots), turned=way == "out",
     )  # fmt: skip
     known = _row_of_gather(kernel, visitor, step, gather, site)

@@ -21,6 +21,7 @@ from weft.backends.cuda.codegen.text import c_type, identifier, stored_type
 from weft.backends.cuda.codegen.vertices import (
     fill_hoisted,
     hoisted_arrays,
+    keep_live_old,
     render_vertex_sweep,
     take_snapshots,
 )
@@ -223,6 +224,7 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
         kernel.discards = not last and sweeps[position + 1].steps[0].everywhere
         code = _direction_code(kernel, sweep)
         then = kernel.decide(f"close_{k}", [f"record(t, {k}, {code});", then])
+        then = keep_live_old(kernel, sweep, k, then)
         if sweep.kind == "edge":
             enter = render_edge_sweep(kernel, sweep, k, then)
         else:

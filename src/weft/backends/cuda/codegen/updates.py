@@ -358,7 +358,9 @@ def settle(kernel: Kernel, out: Emitter, sweep: Sweep, fresh: dict[str, str]) ->
     if last.active is not None:
         after = kernel.site()
         after.index["before"] = "v"
-        kept = block_facts(last.active).old & kernel.options.kept_old
+        for name in sweep.frozen_before:
+            after.known[("field", "before", name)] = at_v(kernel, ("frozen", name), name)
+        kept = block_facts(last.active).old & kernel.options.kept_old - sweep.live_old
         for name, operand in fresh.items():
             after.known[("field", "v", name)] = operand
             if name in kept:
@@ -380,7 +382,7 @@ def settle(kernel: Kernel, out: Emitter, sweep: Sweep, fresh: dict[str, str]) ->
         emit(kernel, out)
     kernel.sync(out)
     for name, operand in fresh.items():
-        if name in kernel.options.kept_old:
+        if name in kernel.options.kept_old - sweep.live_old:
             with out.block(f"if ({tests[name]})"):
                 present = at_v(kernel, ("field", name), name)
                 write(kernel, out, ("old", name), name, present)

@@ -11,7 +11,7 @@ from weft.backends.cuda.codegen.edges import degree_functor, output_of
 from weft.backends.cuda.codegen.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.codegen.lanes import lanes_for, spread_lanes
 from weft.backends.cuda.codegen.machine import Kernel
-from weft.backends.cuda.codegen.updates import at_v, write
+from weft.backends.cuda.codegen.updates import at_v, kind_of, write
 from weft.plan.sweeps import Sweep
 
 
@@ -74,7 +74,7 @@ def _finish(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: str) -> str:
 def take_snapshots(kernel: Kernel, sweeps: list[Sweep], k: int, then: str) -> str:
     """Copy fields that the first of the sweeps, or later ones of its fold, see as they are now."""
     first = sweeps[0]
-    wanted = {("field", "frozen", name) for name in first.frozen_accept.union(*first.frozen)}
+    wanted = {("field", "frozen", name) for name in first.copied}
     if first.fold_start:
         for sweep in itertools.takewhile(lambda sweep: not sweep.fold_start, sweeps[1:]):
             wanted |= {("field", "snapshot", name) for name in sweep.snapshots}
@@ -85,6 +85,19 @@ def take_snapshots(kernel: Kernel, sweeps: list[Sweep], k: int, then: str) -> st
     with kernel.spread_over(_lanes_of(kernel, copies)):
         body = [f"{kernel.for_all}(place, a.n, [&](i64 v) {{", *_copies(kernel, copies), "});"]
         return kernel.phase(f"snapshot_{k}", [*kernel.head, *body], [then])
+
+
+def keep_live_old(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
+    """Keep what the live fields that a sweep changed held before, in a phase over all vertices."""
+    if not sweep.live_old:
+        return then
+    out = kernel.emitter()
+    for name in sorted(sweep.live_old):
+        now, before = (at_v(kernel, (kind, name), name) for kind in ("field", "frozen"))
+        with out.block(f"if (changed<{kind_of(kernel, name)}>({now}, {before}))"):
+            write(kernel, out, ("old", name), name, before)
+    body = [*kernel.head, f"{kernel.for_all}(place, a.n, [&](i64 v) {{"]
+    return kernel.phase(f"old_{k}", [*body, *(f"    {line}" for line in out.lines), "});"], [then])
 
 
 def _lanes_of(kernel: Kernel, copies: list[tuple[Any, Any, str]]) -> int:
