@@ -100,6 +100,14 @@ def test_every_kind_is_generated(tmp_path, kind):
     assert weft_package.read(target).num_edges > 10
 
 
+def test_what_a_format_does_not_hold_is_named(weft):
+    done = weft("generate", "planted", "20", "-o", "p.txt")
+    assert done.code == 0, done.err
+    assert "Warning: edge list files do not hold everything: vertex column 'comm" in done.err
+    done = weft("generate", "planted", "20", "-o", "p.weft")
+    assert done.code == 0 and "Warning" not in done.err
+
+
 def test_generated_weights(weft, tmp_path):
     done = weft("generate", "path", "50", "--weights", "3:9", "--directed", "-o", "p.txt")
     assert done.code == 0, done.err

@@ -124,6 +124,18 @@ def test_every_integer_comes_back_exactly(suffix, values):
     assert back.tolist() == values
 
 
+@settings(max_examples=20)
+@given(values=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
+@pytest.mark.parametrize("suffix", [".wel", ".mtx", ".gr", ".graph", ".parquet", ".weft"])
+def test_every_unsigned_integer_comes_back_exactly(suffix, values):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    ends = np.arange(len(values)), np.arange(len(values)) + 1
+    weight = np.array(values, np.uint64)
+    g = weft.Graph.from_edges(*ends, weight, directed=suffix != ".graph")
+    assert through(g, f"g{suffix}").edge["weight"].tolist() == values
+
+
 @pytest.mark.parametrize("compression", [".gz", ".xz", ".bz2"])
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".mtx", ".graph", ".gr", ".weft", ".parquet"])
 def test_compressed(suffix, compression):

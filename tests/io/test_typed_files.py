@@ -67,7 +67,13 @@ def test_snap_undirected(tmp_path):
         ("signs.wel", "+0 1 +5\n1 0 -5\n", [(0, 1, 5), (1, 0, -5)]),
         ("odd.wel", "+0 1 0.5\n1 0 2\n", [(0, 1, 0.5), (1, 0, 2.0)]),
         ("late.wel", "0 1 5\n1 0 2.5e-1\n", [(0, 1, 5.0), (1, 0, 0.25)]),
-        ("wide.wel", "0 1 100000000000000000000\n", [(0, 1, 1e20)]),
+        ("wide.wel", "0 1 100000000000000000000\n1 0 0.5\n", [(0, 1, 1e20), (1, 0, 0.5)]),
+        (
+            "long.wel",
+            f"0 1 {'9' * 50}\n1 0 -{'9' * 500}\n1 1 .5\n",
+            [(0, 1, 1e50), (1, 0, -np.inf), (1, 1, 0.5)],
+        ),
+        ("zeros.wel", f"0 1 {'0' * 5000}7\n1 0 -{'0' * 50}7\n", [(0, 1, 7), (1, 0, -7)]),
         ("inf.wel", "0 1 1\n1 0 inf\n", [(0, 1, 1.0), (1, 0, np.inf)]),
         ("infinity.wel", "0 1 -Infinity\n1 0 -inf\n", [(0, 1, -np.inf), (1, 0, -np.inf)]),
         ("digits.wel", "0 1 0.10000000000000000555111512312578270211815834\n", [(0, 1, 0.1)]),
@@ -82,6 +88,81 @@ def test_edge_lists(tmp_path, name, text, expected):
 def test_weights_are_integers_if_all_are(tmp_path):
     assert typed(tmp_path, "a.wel", "0 1 5\n").edge["weight"].dtype == np.int64
     assert typed(tmp_path, "b.wel", "0 1 5.0\n").edge["weight"].dtype == np.float64
+
+
+BIG = 2**64 - 1
+WIDE = {
+    "g.wel": "0 1 {0}\n1 2 {1}\n2 0 {2}\n",
+    "g.csv": 'src,weight,dst\n0,"{0}",1\n1,{1},2\n2,{2},0\n',
+    "g.mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 {0}\n2 3 {1}\n3 1 {2}\n",
+    "g.gr": "p sp 3 3\na 1 2 {0}\na 2 3 {1}\na 3 1 {2}\n",
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize(
+    "values",
+    [
+        (2**63 - 1, -(2**63), 0),
+        (2**63, 1, 0),
+        (1, 2**63, BIG),
+        (BIG, BIG - 1, 2**53 + 1),
+        (0, f"+{BIG}", f"000{BIG}"),
+        (0, 2**63, "-0"),
+    ],
+)
+def test_integers_stay_exact(tmp_path, name, values):
+    g = typed(tmp_path, name, WIDE[name].format(*values))
+    assert g.edge["weight"].tolist() == [int(value) for value in values]
+    wide = max(map(int, values)) >= 2**63
+    assert g.edge["weight"].dtype == (np.uint64 if wide else np.int64)
+
+
+@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize(
+    ("values", "row"),
+    [
+        ((1, 2, 2**64), 2),
+        ((1, -(2**63) - 1, 1), 1),
+        ((-1, 2**63, 1), 1),
+        ((2**63, 1, -1), 2),
+        ((1, "9" * 500, 3), 1),
+        ((1, "9" * 5000, 3), 1),
+    ],
+)
+def test_integers_that_no_dtype_holds(tmp_path, name, values, row):
+    text = WIDE[name].format(*values)
+    with pytest.raises(FileFormatError, match="no integer dtype holds it") as caught:
+        typed(tmp_path, name, text)
+    assert caught.value.line == text.count("\n") - 2 + row
+
+
+@pytest.mark.parametrize("values", [(1, 2**64, 0.5), (0.5, 2**64, 1), (-1, 2**63, 0.5)])
+def test_real_columns_round_large_integers(tmp_path, values):
+    for name in ("g.wel", "g.csv"):
+        g = typed(tmp_path, name, WIDE[name].format(*values))
+        assert g.edge["weight"].tolist() == [float(value) for value in values]
+
+
+def test_large_integers_in_metis_files(tmp_path):
+    text = f"2 1 111 2\n{BIG} 1 {2**63} 2 {BIG}\n5 3 4 1 {BIG}\n"
+    g = typed(tmp_path, "g.graph", text)
+    assert g.edge["weight"].tolist() == [BIG]
+    assert g.vertex["size"].tolist() == [BIG, 5]
+    assert g.vertex["weight"].tolist() == [[1, 2**63], [3, 4]]
+    weft.write(g, tmp_path / "g.graph")
+    assert (tmp_path / "g.graph").read_text() == text
+    for wrong in (BIG + 1, 10**30, "9" * 5000):
+        with pytest.raises(FileFormatError, match=f"Expected an integer from 0 to {BIG}"):
+            typed(tmp_path, "g.graph", text.replace(str(BIG), str(wrong)))
+
+
+def test_a_skew_symmetric_matrix_is_not_negated_with_overflow(tmp_path):
+    text = "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 {}\n"
+    assert typed(tmp_path, "g.mtx", text.format(2**63 - 1)).edge["weight"].min() == 1 - 2**63
+    for value in (2**63, -(2**63)):
+        with pytest.raises(FileFormatError, match="2\\*\\*63 or more in size"):
+            typed(tmp_path, "g.mtx", text.format(value))
 
 
 def test_columns_can_be_named_by_the_caller(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,11 +39,15 @@ def read_graph(path: Path, undirected: bool = False) -> Any:
 
 
 def write_graph(g: Any, path: Path) -> None:
-    """Write a graph to a file."""
+    """Write a graph to a file; what the format does not hold is named on standard error."""
     import weft
 
-    with working(f"Writing {path}"):
-        weft.write(g, path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        with working(f"Writing {path}"):
+            weft.write(g, path)
+    for warning in caught:
+        typer.echo(f"Warning: {warning.message}", err=True)
 
 
 def graph_facts(g: Any) -> dict[str, object]:

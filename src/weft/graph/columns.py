@@ -57,6 +57,14 @@ class Columns(MutableMapping[str, Array]):
             self._columns[name] = checked.copy() if shared else checked
         self.changes += 1
 
+    def adopt(self, name: str, values: Array) -> None:
+        """Assign a column without a copy, such as one that is mapped from a file.
+
+        The name and the values are checked as in any assignment. The array must not change later.
+        """
+        self.check_name(name)
+        self._columns[name] = self._checked(name, values)
+
     def __delitem__(self, name: str) -> None:
         self.storage(name)
         del self._columns[name]
@@ -227,6 +235,12 @@ class EdgeColumns(Columns):
     def __setitem__(self, name: str, values: ArrayLike) -> None:
         with self._lock:
             super().__setitem__(name, values)
+            self._forget(name)
+
+    def adopt(self, name: str, values: Array) -> None:
+        """Assign a column without a copy; see `Columns.adopt`."""
+        with self._lock:
+            super().adopt(name, values)
             self._forget(name)
 
     def __delitem__(self, name: str) -> None:

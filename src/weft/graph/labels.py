@@ -491,7 +491,8 @@ def _narrowed(values: Array) -> Array:
     try:
         if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
             numbers = [operator.index(x) for x in values.tolist()]
-            return np.array(numbers, np.int64)
+            wide = max(numbers) >= 2**63 and min(numbers) >= 0
+            return np.array(numbers, np.uint64 if wide else np.int64)
         if kinds and all(issubclass(kind, float) for kind in kinds):
             return values.astype(np.float64)
     except OverflowError:

@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import pkgutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.errors import ConfigError, GraphError, nearest
+from weft.errors import ConfigError, GraphError, WeftError, nearest
 from weft.graph import Graph
-from weft.graph.build import Duplicates, SelfLoops, assemble, check_count
+from weft.graph.build import MOST_VERTICES, Duplicates, SelfLoops, assemble, check_count
 from weft.io.compression import COMPRESSIONS, Source, replacing
 from weft.topology.adjacency import Array
 from weft.topology.topology import Keep
@@ -62,6 +63,9 @@ class Format:
         ``write(graph, file, suffix)`` writes to a binary file.
     takes : tuple of str
         The options of `read` that mean something to it.
+    holds : tuple of str
+        What its files hold: `"labels"`, `"edge/weight"`, `"vertex/size"`; `"edge/"` and `"vertex/"`
+        for columns of any name. `write` warns about the rest.
     """
 
     name: str
@@ -69,6 +73,16 @@ class Format:
     read: Callable[[Source, Options], Graph]
     write: Callable[[Graph, IO[bytes], str], None]
     takes: tuple[str, ...] = BUILDING
+    holds: tuple[str, ...] = ("edge/weight",)
+
+    def lost(self, g: Graph) -> list[str]:
+        """Return what a graph has and a file of this format does not hold."""
+        lost = ["labels"] if g.labels is not None and "labels" not in self.holds else []
+        for owner, columns in (("edge", g.edge), ("vertex", g.vertex)):
+            if f"{owner}/" not in self.holds:
+                names = [name for name in columns if f"{owner}/{name}" not in self.holds]
+                lost += [f"{owner} column {name!r}" for name in names]
+        return lost
 
 
 def register(format: Format) -> Format:
@@ -108,6 +122,7 @@ def read(
     columns: Sequence[str] | None = None,
     labels: bool = False,
     verify: bool | None = None,
+    unpack_limit: int | None = None,
 ) -> Graph:
     """Read a graph from a file; the suffix of its name tells the format.
 
@@ -135,14 +150,18 @@ def read(
     duplicates, self_loops, keep
         As in `Graph.from_edges`.
     columns : sequence of str, optional
-        Names of the columns of an edge list, `"src"`, `"dst"` and `"weight"` among them; others
-        are passed over.
+        For an edge list the names of its columns in order, `"src"`, `"dst"` and perhaps `"weight"`
+        among them; the others are skipped. For Parquet the columns to read.
     labels : bool
         Whether the ids of an edge list are names (text, or integers far apart), which become the
         labels of the vertices. Without it a name is an error.
     verify : bool, optional
-        Whether the checksums of a `.weft` file are compared. By default those of small files are;
-        use True for a file that somebody else wrote.
+        Whether the checksums of a `.weft` file are compared on opening. By default those of files
+        up to 16 MiB are. Offsets and targets are always checked before they are first used.
+    unpack_limit : int, optional
+        How many bytes a compressed or Parquet file may unpack to. By default the environment
+        variable ``WEFT_UNPACK_LIMIT`` (such as 8G), else 200 times the size of the file or 1 GiB,
+        whichever is more.
 
     Returns
     -------
@@ -173,9 +192,22 @@ def read(
                 f"{field.name}={getattr(options, field.name)!r} means nothing for {format.name} "
                 f"files. Expected one of {takes}; leave it out."
             )
-    if num_vertices is not None:
-        check_count("num_vertices", num_vertices)
-    return format.read(source, options)
+    if num_vertices is not None and check_count("num_vertices", num_vertices) > MOST_VERTICES:
+        raise GraphError(
+            f"num_vertices={num_vertices} is too large. Expected at most {MOST_VERTICES}."
+        )
+    if unpack_limit is not None:
+        check_count("unpack_limit", unpack_limit)
+    try:
+        return format.read(dataclasses.replace(source, unpack_limit=unpack_limit), options)
+    except MemoryError as error:
+        if isinstance(error, WeftError):
+            raise
+        raise source.error(
+            f"reading the graph needs more memory than is available ({error}). Expected less; "
+            "correct the numbers in the file, or read it on a larger machine.",
+            byte=0,
+        ) from error
 
 
 def write(g: Graph, path: str | os.PathLike[str]) -> None:
@@ -184,9 +216,11 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
     The file appears when it is complete: an error leaves what was there before.
 
     `.weft` holds everything, `.parquet` all edge columns. Text holds the structure and the weights:
-    integers come back as int64, the others as float64, each with the same value. METIS also holds
-    the vertex columns `weight` and `size`. Labels stand in edge lists and `.weft` files; the others
-    have numbers of vertices instead.
+    integers come back as int64 (uint64 if they need it), the others as float64, each with the same
+    value. METIS also holds the vertex columns `weight` and `size`. Labels stand in edge lists and
+    `.weft` files; the others have numbers of vertices instead. A warning names what is left out.
+
+    A symbolic link stays one, and a file that exists keeps its permissions.
 
     Parameters
     ----------
@@ -200,6 +234,11 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
     GraphError
         If the suffix is unknown, or the format cannot hold the graph.
 
+    Warns
+    -----
+    UserWarning
+        If the graph has labels or columns that the format does not hold.
+
     Examples
     --------
     >>> import pathlib, tempfile, weft
@@ -212,6 +251,13 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
     if not isinstance(g, Graph):
         raise GraphError(
             f"g is a {type(g).__name__}. Expected a weft.Graph; build one with Graph.from_..."
+        )
+    lost = format.lost(g)
+    if lost:
+        warnings.warn(
+            f"{format.name} files do not hold everything: {', '.join(lost)} will be missing from "
+            f"{source.path.name!r}. Write a '.weft' file to keep all of it.",
+            stacklevel=2,
         )
     with replacing(source.path, source.compression) as file:
         format.write(g.to("cpu"), file, source.suffix)

@@ -5,23 +5,35 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import mmap
 import os
+import re
 import secrets
+import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 import numpy as np
 
-from weft.errors import FileFormatError
+from weft.arrays.device import bytes_text
+from weft.errors import ConfigError, FileFormatError
 from weft.topology.adjacency import Array
 
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSIONS: Final = tuple(_OPENERS)
+
+# Lists of edges rarely shrink to less than a thirtieth; what grows further is meant to do harm.
+LEAST_UNPACK_LIMIT: Final = 1 << 30
+MOST_UNPACK_RATIO: Final = 200
+_LIMIT_VARIABLE: Final = "WEFT_UNPACK_LIMIT"
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_CHUNK_BYTES: Final = 1 << 20
+_LONGEST_MESSAGE: Final = 1500
 
 # How files begin that are often met under the wrong name.
 _MAGIC: Final = (
@@ -48,11 +60,14 @@ class Source:
         The suffix that chose the format, without that of a compression.
     compression : str
         `".gz"`, `".xz"`, `".bz2"` or nothing.
+    unpack_limit : int, optional
+        How many bytes the file may unpack to; see `max_unpacked`.
     """
 
     path: Path
     suffix: str
     compression: str
+    unpack_limit: int | None = None
 
     def load(self) -> Array:
         """Return the contents as bytes that cannot be written to: mapped, or unpacked into memory.
@@ -69,15 +84,58 @@ class Source:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 return np.frombuffer(mapped, np.uint8)
         data = self._unpacked()
-        if not data:
+        if not data.size:
             raise self.error("nothing is in the compressed file. Expected a graph.", byte=0)
-        return np.frombuffer(data, np.uint8)
+        return data
 
-    def _unpacked(self) -> bytes:
-        kind = self.compression[1:]
+    def max_unpacked(self) -> int:
+        """Return how many bytes the file may unpack to.
+
+        That is what the caller of `read` or the environment variable ``WEFT_UNPACK_LIMIT`` says,
+        else 200 times the size of the file, and 1 GiB for small files.
+
+        Raises
+        ------
+        ConfigError
+            If ``WEFT_UNPACK_LIMIT`` is not a size.
+        """
+        if self.unpack_limit is not None:
+            return self.unpack_limit
+        text = os.environ.get(_LIMIT_VARIABLE, "").strip()
+        if not text:
+            return max(LEAST_UNPACK_LIMIT, MOST_UNPACK_RATIO * self.path.stat().st_size)
+        found = re.fullmatch(r"([0-9]{1,18})\s*([KMGT]?)B?", text, flags=re.IGNORECASE)
+        if found is None:
+            raise ConfigError(
+                f"{_LIMIT_VARIABLE}={text!r} is not a size. Expected bytes, such as 500M or 8G."
+            )
+        return int(found[1]) * _UNITS[found[2].upper()]
+
+    def too_large(self, contents: str) -> FileFormatError:
+        """Return the error about contents that pass `max_unpacked`."""
+        size = self.path.stat().st_size
+        return self.error(
+            f"{contents}, but the file has {bytes_text(size)}. Expected at most "
+            f"{bytes_text(self.max_unpacked())}. If you trust the file, pass unpack_limit= (bytes) "
+            f"to weft.read or set {_LIMIT_VARIABLE}.",
+            byte=0,
+        )
+
+    def _unpacked(self) -> Array:
+        """Return the unpacked contents; stops as soon as they pass the limit."""
+        kind, limit = self.compression[1:], self.max_unpacked()
+        contents = io.BytesIO()
         try:
             with _OPENERS[self.compression](self.path, "rb") as file:
-                return file.read()
+                while chunk := file.read(_CHUNK_BYTES):
+                    contents.write(chunk)
+                    if contents.tell() > limit:
+                        raise self.too_large(f"the {kind} data unpack to more than {limit} bytes")
+            data = np.frombuffer(contents.getbuffer(), np.uint8)
+            data.flags.writeable = False
+            return data
+        except FileFormatError:
+            raise
         except EOFError:
             end = self.path.stat().st_size
             raise self.error(
@@ -99,7 +157,10 @@ class Source:
     def error(
         self, message: str, *, line: int | None = None, byte: int | None = None
     ) -> FileFormatError:
-        """Return the error about this file."""
+        """Return the error about this file; what it quotes of the file is cut if it is long."""
+        if len(message) > _LONGEST_MESSAGE:
+            half = _LONGEST_MESSAGE // 2
+            message = f"{message[:half]} ... {message[-half:]}"
         return FileFormatError(self.path, message, line=line, byte=byte)
 
     def other_kind(self, data: Array) -> str:
@@ -113,21 +174,54 @@ class Source:
 
 @contextlib.contextmanager
 def replacing(path: Path, compression: str) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path` once all is written, and not otherwise."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Open a new file that takes the place of `path` once all is written, and not otherwise.
+
+    A symbolic link stays one: the file it leads to is replaced. A file that exists keeps its
+    permissions. What is not a plain file (a device, a pipe) is written to directly.
+    """
+    target = Path(os.path.realpath(path))
     try:
-        with contextlib.ExitStack() as stack:
-            raw = stack.enter_context(temporary.open("xb"))
-            if compression == ".gz":
-                # Neither name nor time: the same graph gives the same bytes.
-                packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
-                file: Any = stack.enter_context(packed)
-            elif compression:
-                file = stack.enter_context(_OPENERS[compression](raw, "wb"))
-            else:
-                file = raw
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with target.open("wb") as device, _packing(device, compression) as file:
             yield file
-        os.replace(temporary, path)
+        return
+    temporary = target.with_name(f".weft-{secrets.token_hex(8)}.tmp")
+    try:
+        with _created(temporary, mode) as raw, _packing(raw, compression) as file:
+            yield file
+        os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _created(path: Path, mode: int | None) -> IO[bytes]:
+    """Open a new file with the permissions of `mode`, or those that new files have."""
+    if mode is None:
+        return path.open("xb")
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
+    )
+    try:
+        os.chmod(path, stat.S_IMODE(mode))
+        return os.fdopen(descriptor, "wb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+@contextlib.contextmanager
+def _packing(raw: IO[bytes], compression: str) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which compresses into `raw`."""
+    if compression == ".gz":
+        # Neither name nor time: the same graph gives the same bytes.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
+    elif compression:
+        with _OPENERS[compression](raw, "wb") as packed:
+            yield packed
+    else:
+        yield raw

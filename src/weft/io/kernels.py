@@ -12,16 +12,18 @@ import numpy as np
 from numba import njit
 
 from weft.io.decimals import nearest_double
+from weft.io.weights import REAL, UNSIGNED
 
 DONE: Final = 0  # the end of the data
 FULL: Final = 1  # one more row than there is room for
-ODD: Final = 2  # a line that is not regular, or a weight that is no integer
+ODD: Final = 2  # a line that is not regular, or a weight of another kind
 
 _NEWLINE, _SPACE, _TAB, _RETURN = 10, 32, 9, 13
 _PLUS, _MINUS, _POINT, _ZERO = 43, 45, 46, 48
 _E_SMALL, _E_LARGE, _QUOTE = 101, 69, 34
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 _LIMIT = 922337203685477579  # ten times this and a digit up to 9 may pass 2**63
+_UNSIGNED_LIMIT, _LAST_DIGIT = np.uint64((2**64 - 1) // 10), (2**64 - 1) % 10
 _SIGN = np.uint64(1 << 63)
 _TEN = np.uint64(10)
 _INFINITE, _NAN = np.uint64(0x7FF << 52), np.uint64(0xFFF << 51)
@@ -105,6 +107,21 @@ def _natural(data, at):
         value = value * 10 + digit
         at += 1
     return (value if at > begin else -1), at
+
+
+@njit(cache=True)
+def _unsigned(data, at):
+    """Return whether an integer from 0 to 2**64 - 1 begins here, its value, and where it ends."""
+    value, begin = np.uint64(0), at
+    while at < data.size:
+        digit = np.int64(data[at]) - _ZERO
+        if digit < 0 or digit > 9:
+            break
+        if value >= _UNSIGNED_LIMIT and (value > _UNSIGNED_LIMIT or digit > _LAST_DIGIT):
+            return False, value, at
+        value = value * _TEN + np.uint64(digit)
+        at += 1
+    return at > begin, value, at
 
 
 @njit(cache=True)
@@ -234,15 +251,15 @@ def _decimal(data, at):
 
 
 @njit(cache=True, nogil=True)
-def scan_rows(data, layout, as_float, cursor, src, dst, weight):
+def scan_rows(data, layout, kind, cursor, src, dst, weight):
     """Read lines of two ids and perhaps a weight into arrays, from a cursor on.
 
     Parameters
     ----------
     data : uint8 array
     layout : Layout
-    as_float : bool
-        Whether `weight` takes the bits of doubles, rather than integers.
+    kind : int
+        `SIGNED`, `UNSIGNED` or `REAL` of `weft.io.weights`: whose bits `weight` takes.
     cursor : int64 array
         Position, line (from 1) and row; left at the line that was not read.
     src, dst, weight : int64 arrays
@@ -293,9 +310,14 @@ def scan_rows(data, layout, as_float, cursor, src, dst, weight):
                 else:
                     dst[row] = value - layout.low
             elif field == layout.weight:
-                if as_float:
+                if kind == REAL:
                     fine, bits, at = _decimal(data, at)
                     if not fine:
+                        return ODD
+                    weight[row] = np.int64(bits)
+                elif kind == UNSIGNED:
+                    fine, bits, at = _unsigned(data, at)
+                    if not fine or not _ends_field(data, at, ending):
                         return ODD
                     weight[row] = np.int64(bits)
                 else:
@@ -343,7 +365,7 @@ def scan_adjacency(data, cursor, num_vertex_numbers, weighted, numbers, degree, 
     numbers, degree : int64 arrays
         Of the vertices; `numbers` has `num_vertex_numbers` each.
     dst, weight : int64 arrays
-        Of the arcs.
+        Of the arcs. Weights and numbers are stored as the bits of unsigned integers.
 
     Returns
     -------
@@ -361,9 +383,10 @@ def scan_adjacency(data, cursor, num_vertex_numbers, weighted, numbers, degree, 
         position, first = 0, arc
         awaits_weight = False
         while at < data.size and data[at] != _NEWLINE:
-            value, at = _natural(data, at)
-            if value < 0 or not _ends_field(data, at, -1):
+            fine, bits, at = _unsigned(data, at)
+            if not fine or not _ends_field(data, at, -1):
                 return ODD
+            value = np.int64(bits)
             if position < num_vertex_numbers:
                 numbers[row * num_vertex_numbers + position] = value
                 position += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,31 +40,60 @@ def label_arrays(labels: Array | None) -> dict[str, Array]:
 
 
 def stored_labels(
-    source: Source, arrays: dict[str, Array], byte: int, verify: bool
+    source: Source, arrays: dict[str, Array], places: Mapping[str, int], count: int, verify: bool
 ) -> Labels | None:
-    """Take the labels out of the arrays of a file; None if there are none."""
+    """Take the labels out of the arrays of a file; None if there are none.
+
+    Parameters
+    ----------
+    source : Source
+        The file, for messages.
+    arrays : dict of str to ndarray
+        Those whose names begin with "labels/" are removed.
+    places : mapping of str to int
+        The byte at which each array begins, for messages.
+    count : int
+        How many labels there must be.
+    verify : bool
+        Whether all labels must be different and present.
+    """
     found = {name[7:]: arrays.pop(name) for name in list(arrays) if name.startswith("labels/")}
-    ends = found.pop("ends", None)
     if not found:
         return None
-    ((kind, values),) = found.items()
     try:
-        if kind in ("text", "json"):
-            stops = [0, *(ends if ends is not None else np.empty(0)).tolist()]
-            raw = values.tobytes()
-            parts: list[Any] = [raw[a:b].decode() for a, b in itertools.pairwise(stops)]
-            if kind == "json":
-                parts = [_tuples(json.loads(part)) for part in parts]
-            values = label_array(parts)
-        elif kind != "number":
-            raise ValueError(f"they are {kind!r}, not numbers, text or JSON")
-        return Labels(values).check() if verify else Labels(values)
-    except (ValueError, TypeError) as error:
+        labels = Labels(_label_values(found))
+        if len(labels) != count:
+            raise ValueError(f"there are {len(labels)} labels for {count} vertices")
+        return labels.check() if verify else labels
+    except (ValueError, TypeError, RecursionError) as error:
         raise source.error(
-            f"the labels cannot be read ({error}). Expected what weft.write makes; write the file "
-            "again.",
-            byte=byte,
+            f"the labels cannot be read ({error}). Expected one for each vertex, as weft.write "
+            "makes them; write the file again.",
+            byte=min(at for name, at in places.items() if name.startswith("labels/")),
         ) from None
+
+
+def _label_values(found: dict[str, Array]) -> Array:
+    """Return the labels that arrays stand for; raises ValueError or TypeError if they do not."""
+    if any(values.ndim != 1 for values in found.values()):
+        raise ValueError("an array of labels has several dimensions")
+    if found.keys() == {"number"} and found["number"].dtype.kind in "iuf":
+        return found["number"]
+    kinds = found.keys() - {"ends"}
+    if len(found) != 2 or kinds not in ({"text"}, {"json"}):
+        raise ValueError(f"the arrays are {', '.join(sorted(found))}, not number, text or json")
+    (kind,) = kinds
+    stops = found["ends"]
+    if stops.dtype != np.int64 or found[kind].dtype != np.uint8:
+        raise ValueError("ends are not int64, or text is not bytes")
+    bounds = np.concatenate(([0], stops))
+    if np.any(bounds[1:] < bounds[:-1]) or int(bounds[-1]) != found[kind].size:
+        raise ValueError("the ends of the texts do not ascend to the end of the last one")
+    raw = found[kind].tobytes()
+    parts: list[Any] = [raw[a:b].decode() for a, b in itertools.pairwise(bounds.tolist())]
+    if kind == "json":
+        parts = [_tuples(json.loads(part)) for part in parts]
+    return label_array(parts)
 
 
 def _json(value: Any) -> bytes:

@@ -15,12 +15,20 @@ import numpy as np
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.io.compression import Source
-from weft.io.text import Rows, plain, read_weight, shown
+from weft.io.quoting import plain, shown
+from weft.io.text import Rows
+from weft.io.weights import read_weight
 from weft.topology.adjacency import Array
 
 LENGTH_BITS: Final = 16
-_CANONICAL: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_CANONICAL: Final = re.compile(r"0|-?[1-9][0-9]{0,3999}")
 _SHOWN: Final = 3
+
+# What the labels of a file are, as weft writes it in a comment.
+TEXT: Final = "text"
+INTEGERS: Final = "integers"
+MIXED: Final = "mixed"  # what looks like an integer is one
+KINDS: Final = (TEXT, INTEGERS, MIXED)
 
 
 def spot(begin: int, length: int) -> int:
@@ -46,7 +54,7 @@ def read_named_row(
         if count < len(rows.fields):
             name = rows.fields[count]
             if name == "weight":
-                found[name] = read_weight(source, part, line, rows)
+                found[name] = read_weight(source, part, line, rows.weights)
             elif name in ("src", "dst"):
                 if not 0 < len(part) < 1 << LENGTH_BITS:
                     raise source.error(
@@ -69,34 +77,59 @@ def read_named_row(
 
 
 def number_names(
-    source: Source, data: Array, src: Array, dst: Array
-) -> tuple[Array, Array, list[int] | list[str]]:
+    source: Source, data: Array, src: Array, dst: Array, kind: str | None
+) -> tuple[Array, Array, list[int] | list[str] | list[int | str]]:
     """Return the ends as vertex numbers in the order of appearance, and the names.
 
-    The names are integers if all of them are.
+    Parameters
+    ----------
+    source : Source
+        The file, for messages.
+    data : ndarray of uint8
+        Its contents.
+    src, dst : ndarray of int64
+        The spots of the names.
+    kind : {"text", "integers", "mixed"} or None
+        What the file says about the labels. Without it they are integers if all look like integers
+        of 64 bits, else text.
     """
     from weft.io.kernels import number_spots
 
     numbers, different = number_spots(data, np.stack((src, dst), axis=1).ravel())
-    names = []
-    for where in different.tolist():
-        begin, length = where >> LENGTH_BITS, where & (1 << LENGTH_BITS) - 1
-        raw = data[begin : begin + length].tobytes()
-        try:
-            names.append(raw.decode())
-        except UnicodeDecodeError:
-            raise source.error(
-                f"the name {shown(raw)} is not UTF-8. Expected text in UTF-8; convert the file.",
-                byte=begin,
-            ) from None
+    names = [_text_at(source, data, where) for where in different.tolist()]
     ends = numbers[::2].copy(), numbers[1::2].copy()
-    if all(_CANONICAL.fullmatch(name) for name in names):
-        return *ends, [int(name) for name in names]
-    return *ends, names
+    if kind is None:
+        whole = all(_CANONICAL.fullmatch(name) and len(name) <= 20 for name in names)
+        fits = whole and all(-(2**63) <= int(name) < 2**64 for name in names)
+        kind = INTEGERS if fits else TEXT
+    if kind == TEXT:
+        return *ends, names
+    labels: list[int | str] = [int(name) if _CANONICAL.fullmatch(name) else name for name in names]
+    texts = [label for label in labels if isinstance(label, str)]
+    if kind == INTEGERS and texts:
+        raise source.error(
+            f"the name {shown(texts[0].encode())} is not an integer, but a comment says that all "
+            "ids are. Expected integers; correct the name or the comment.",
+            byte=different.tolist()[labels.index(texts[0])] >> LENGTH_BITS,
+        )
+    return *ends, labels
 
 
-def label_texts(g: Graph, suffix: str) -> Array | None:
-    """Return how each label is written in an edge list, or None if there are no labels.
+def _text_at(source: Source, data: Array, where: int) -> str:
+    """Return the name at a spot."""
+    begin, length = where >> LENGTH_BITS, where & (1 << LENGTH_BITS) - 1
+    raw = data[begin : begin + length].tobytes()
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise source.error(
+            f"the name {shown(raw)} is not UTF-8. Expected text in UTF-8; convert the file.",
+            byte=begin,
+        ) from None
+
+
+def label_texts(g: Graph, suffix: str) -> tuple[Array, str] | None:
+    """Return how each label is written in an edge list, and their kind; None without labels.
 
     Raises
     ------
@@ -106,15 +139,19 @@ def label_texts(g: Graph, suffix: str) -> Array | None:
     if g.labels is None:
         return None
     labels = g.labels.tolist()
-    odd = [label for label in labels if not isinstance(label, str | int) or label is True]
-    if not odd:
-        texts = [_quoted(str(label), suffix) for label in labels]
-        odd = [label for label, text in zip(labels, texts, strict=True) if text is None]
+    texts = [_written(label, suffix) for label in labels]
+    kinds = {isinstance(label, str) for label in labels}
+    kind = MIXED if len(kinds) > 1 else TEXT if True in kinds else INTEGERS
+    odd = [label for label, text in zip(labels, texts, strict=True) if text is None]
+    if kind == MIXED:
+        # These would come back as integers.
+        odd += [x for x in labels if isinstance(x, str) and _CANONICAL.fullmatch(x)]
     if odd:
         raise GraphError(
-            f"The labels {', '.join(repr(label) for label in odd[:_SHOWN])} cannot stand in a "
-            f"{suffix} file. Expected integers, or strings without quotation marks and ends of "
-            "lines (and, except in '.csv', without blanks); write a '.weft' file."
+            f"The labels {', '.join(map(_label_shown, odd[:_SHOWN]))} cannot "
+            f"stand in a {suffix} file. Expected integers, or strings without quotation marks and "
+            "ends of lines (and, except in '.csv', without blanks), and no text that looks like "
+            "an integer beside integers; write a '.weft' file."
         )
     alone = np.flatnonzero((g.out_degree == 0) & (g.in_degree == 0))
     if alone.size:
@@ -122,17 +159,33 @@ def label_texts(g: Graph, suffix: str) -> Array | None:
             f"{alone.size} vertices have a label but no edge ({labels[int(alone[0])]!r} is one), "
             "and an edge list holds only vertices with edges. Write a '.weft' file."
         )
-    return np.array(texts, object)
+    return np.array(texts, object), kind
 
 
-def _quoted(text: str, suffix: str) -> str | None:
+def _label_shown(label: Any) -> str:
+    """Return a label for a message; Python refuses to print the longest integers."""
+    try:
+        return repr(label)[:80]
+    except ValueError:
+        return f"(an integer of {label.bit_length()} bits)"
+
+
+def _written(label: Any, suffix: str) -> str | None:
     """Return a label as it is written, or None if that cannot be."""
-    if not text or len(text.encode()) >= 1 << LENGTH_BITS or re.search('["\n\r]', text):
+    if isinstance(label, int) and not isinstance(label, bool):
+        return str(label) if abs(label) < 10**4000 else None
+    if not isinstance(label, str):
         return None
-    awkward = re.search(r"[,;\s]|^[#%]", text)
+    try:
+        size = len(label.encode())
+    except UnicodeEncodeError:
+        return None
+    if not 0 < size < 1 << LENGTH_BITS or re.search('["\n\r]', label):
+        return None
+    awkward = re.search(r"[,;\s]|^[#%]", label)
     if suffix == ".csv":
-        return f'"{text}"' if awkward and text == text.strip() else None if awkward else text
-    return None if awkward else text
+        return f'"{label}"' if awkward and label == label.strip() else None if awkward else label
+    return None if awkward else label
 
 
 def write_named_rows(

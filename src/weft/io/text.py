@@ -17,16 +17,14 @@ from typing import IO, Any, Final
 import numpy as np
 
 from weft.io.compression import Source
+from weft.io.quoting import plain, shown
+from weft.io.weights import Weights, read_weight
 from weft.topology.adjacency import Array
 
 LARGEST_ID: Final = 2**63 - 2
 _CHUNK_ROWS: Final = 1 << 15
 _BLANKS: Final = re.compile(rb"[ \t\r]+")
 _INTEGER: Final = re.compile(rb"[+-]?[0-9]+")
-_REAL: Final = re.compile(
-    rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
-)
-_SHOWN: Final = 60
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ class Rows:
     named : bool
         Whether ids are names; see `weft.io.names`.
     weights : {"auto", "integer", "real"}
-        What weights may be; with "auto" they are integers if all are.
+        What weights may be; with "auto" they are integers if all are. Integers are int64, or uint64
+        if some need it.
     """
 
     fields: tuple[str, ...]
@@ -168,24 +167,23 @@ def _fill(
         return read_row(source, text, line, rows)
 
     src, dst = np.empty(room, np.int64), np.empty(room, np.int64)
-    weight = np.empty(room if rows.weighted else 0, np.int64)
-    cursor = np.array([begin, line, 0], np.int64)
-    layout, as_float = rows.layout(), rows.weights == "real"
+    weights = Weights(source, rows.weights, room if rows.weighted else 0)
+    cursor, layout = np.array([begin, line, 0], np.int64), rows.layout()
     while True:
-        status = scan_rows(data, layout, as_float, cursor, src, dst, weight)
-        if status in (DONE, FULL):
-            return status, cursor, src, dst, weight.view(np.float64) if as_float else weight
-        at, line, row = cursor.tolist()
+        status = scan_rows(data, layout, weights.kind, cursor, src, dst, weights.bits)
+        if status == FULL:
+            return status, cursor, src, dst, weights.values()
+        if status == DONE:
+            weights.check()
+            return status, cursor, src, dst, weights.values()
+        at, number, row = cursor.tolist()
         text, after = line_at(data, at)
-        u, v, w = read_line(text, at, line)
-        fits = w is None or (isinstance(w, int) and -(2**63) <= w < 2**63)
-        if not fits and not as_float:
-            as_float = True
-            weight[:row].view(np.float64)[:] = weight[:row]
+        u, v, w = read_line(text, at, number)
         src[row], dst[row] = u - rows.low, v - rows.low
-        if rows.weighted:
-            (weight.view(np.float64) if as_float else weight)[row] = w
-        cursor[:] = after, line + 1, row + 1
+        if w is not None and not weights.put(row, w, number):
+            cursor[:] = begin, line, 0
+            continue
+        cursor[:] = after, number + 1, row + 1
 
 
 def read_row(source: Source, line: bytes, number: int, rows: Rows) -> tuple[int, int, Any]:
@@ -208,7 +206,7 @@ def read_row(source: Source, line: bytes, number: int, rows: Rows) -> tuple[int,
         if name in ("src", "dst"):
             found[name] = read_id(source, part, number, rows, name)
         elif name == "weight":
-            found[name] = read_weight(source, part, number, rows)
+            found[name] = read_weight(source, part, number, rows.weights)
     return found["src"], found["dst"], found["weight"]
 
 
@@ -228,20 +226,6 @@ def read_id(source: Source, part: bytes, line: int, rows: Rows, name: str) -> in
             line=line,
         )
     return int(part)
-
-
-def read_weight(source: Source, part: bytes, line: int, rows: Rows) -> int | float:
-    """Return a weight, or raise what is wrong with it."""
-    if _INTEGER.fullmatch(part) and len(part) <= 40:
-        return int(part) if rows.weights != "real" else float(part)
-    if rows.weights != "integer" and _REAL.fullmatch(part):
-        return float(part)
-    kind = "an integer" if rows.weights == "integer" else "a number"
-    raise source.error(
-        f"weight is {shown(part)}, which is not {kind}. Expected {kind} such as "
-        f"{'3' if rows.weights == 'integer' else '0.5'}; correct the line.",
-        line=line,
-    )
 
 
 def line_at(data: Array, begin: int) -> tuple[bytes, int]:
@@ -281,19 +265,6 @@ def first_line(data: Array, comment: bytes) -> tuple[bytes, int, int]:
 def skip_mark(data: Array) -> int:
     """Return where the text begins, after the byte order mark of UTF-8 if there is one."""
     return 3 if data[:3].tobytes() == b"\xef\xbb\xbf" else 0
-
-
-def plain(text: bytes) -> str:
-    """Return bytes for a message, what is not text among them escaped."""
-    return text.decode("utf-8", "backslashreplace")
-
-
-def shown(text: bytes) -> str:
-    """Return bytes quoted, cut if they are long."""
-    short = text.strip(b" \t\r\n")
-    if len(short) <= _SHOWN:
-        return repr(plain(short))
-    return f"{plain(short[:_SHOWN])!r}... ({len(short)} bytes)"
 
 
 def head_counts(

@@ -72,6 +72,9 @@ class Topology:
         The number of edges (undirected ones counted once).
     device : Device, optional
         Where it runs; by default the device that holds the arrays.
+    check : callable, optional
+        Raises if the arrays of `primary` are unsound. Called once, before anything reads them: a
+        mapped file opens at once, and no compiled code follows a wrong offset or target.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class Topology:
         keep: Keep = "both",
         num_edges: int,
         device: Device | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         self.device = device or device_of(primary.targets)
         self.num_vertices = int(primary.offsets.size - 1)
@@ -98,7 +102,9 @@ class Topology:
         self.directed = directed
         self.keep: Keep = keep if directed else "both"
         self.index_dtype: np.dtype[Any] = primary.targets.dtype
-        self._primary = primary
+        self._unread, self._check = primary, check
+        if check is None:
+            self._primary = primary
         self.primary_direction: Direction = "in" if self.keep == "in" else "out"
         self.numbering: Numbering | None = None
         self._secondary: Adjacency | None = None
@@ -237,6 +243,15 @@ class Topology:
         return arranged
 
     # -- adjacency ------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _primary(self) -> Adjacency:
+        """The primary direction; the first access checks arrays that are not trusted yet."""
+        with self._lock:
+            if self._check is not None:
+                self._check()
+                self._check = None
+            return self._unread
 
     @property
     def out(self) -> Adjacency:
@@ -494,7 +509,7 @@ class Topology:
     @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays held now."""
-        held: list[Any] = [self._primary, self._secondary, self._secondary_arcs]
+        held: list[Any] = [self._unread, self._secondary, self._secondary_arcs]
         held += [self._edges, self._secondary_edges, self.numbering]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
@@ -540,6 +555,7 @@ class Topology:
             )
 
     def __getstate__(self) -> dict[str, Any]:
+        self.adjacency(self.primary_direction)  # checked here: the copy does not know the file
         return {k: value for k, value in self.__dict__.items() if k not in ("_lock", "_copies")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -15,14 +15,8 @@ from weft.errors import GraphError
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, both_ways, build, register, weights
 from weft.io.compression import Source
-from weft.io.text import (
-    Rows,
-    first_line,
-    head_counts,
-    parse_rows,
-    shown,
-    write_rows,
-)
+from weft.io.quoting import shown
+from weft.io.text import Rows, first_line, head_counts, parse_rows, write_rows
 
 _DIALECTS: Final = (b"sp", b"tw")
 

@@ -3,7 +3,8 @@
 A line holds two ids from 0 on and perhaps a weight, separated by blanks, tabs, commas or semicolons
 (the first line decides). Lines that begin with ``#`` or ``%`` are comments; SNAP's
 ``# Undirected graph`` and ``# Nodes: 5 Edges: 7`` are understood. The first line may name the
-columns.
+columns. Where ids are labels, weft writes ``ids are labels (text)``, ``(integers)`` or ``(mixed)``
+into the first comment, so that they come back as what they were.
 """
 
 from __future__ import annotations
@@ -15,17 +16,9 @@ from weft.errors import listed
 from weft.graph import Graph
 from weft.io.base import BUILDING, Format, Listing, Options, build, register, weights
 from weft.io.compression import Source
-from weft.io.names import label_texts, number_names, write_named_rows
-from weft.io.text import (
-    Rows,
-    line_of_row,
-    lines_from,
-    parse_rows,
-    plain,
-    shown,
-    skip_mark,
-    write_rows,
-)
+from weft.io.names import KINDS, label_texts, number_names, write_named_rows
+from weft.io.quoting import plain, shown
+from weft.io.text import Rows, line_of_row, lines_from, parse_rows, skip_mark, write_rows
 from weft.topology.adjacency import Array
 
 _NAMES: Final = {
@@ -39,7 +32,7 @@ _NODES: Final = re.compile(rb"nodes:\s*([0-9]{1,18})\b", re.IGNORECASE)
 _EDGES: Final = re.compile(rb"edges:\s*([0-9]{1,18})\b", re.IGNORECASE)
 _KIND: Final = re.compile(rb"[#%]\s*(un)?directed graph", re.IGNORECASE)
 _NUMBER: Final = re.compile(rb"[+-]?\.?[0-9]")
-_LABELLED: Final = b"ids are labels"
+_LABELLED: Final = re.compile(rb"ids are labels(?: \(([a-z]+)\))?")
 _SEPARATORS: Final = (b",", b";")
 _COMMENTS: Final = b"#%"
 # Files that other programs read without knowing comments: there only what must be said is.
@@ -53,6 +46,7 @@ class _Head:
         self, source: Source, data: Array, columns: tuple[str, ...] | None, labelled: bool
     ) -> None:
         self.directed, self.labelled = True, labelled
+        self.kind: str | None = None
         self.nodes = self.edges = self.nodes_line = self.edges_line = 0
         self.rows: Rows | None = None
         self.begin, self.line = skip_mark(data), 1
@@ -80,7 +74,10 @@ class _Head:
     def _comment(self, text: bytes, line: int) -> None:
         if kind := _KIND.match(text):
             self.directed = kind[1] is None
-        self.labelled = self.labelled or _LABELLED in text
+        if labelled := _LABELLED.search(text):
+            self.labelled = True
+            said = plain(labelled[1] or b"")
+            self.kind = said if said in KINDS else self.kind
         if nodes := _NODES.search(text):
             self.nodes, self.nodes_line = int(nodes[1]), line
         if edges := _EDGES.search(text):
@@ -152,7 +149,7 @@ def read(source: Source, options: Options) -> Graph:
             line=max(last - 1, 1),
         )
     if rows.named:
-        src, dst, names = number_names(source, data, src, dst)
+        src, dst, names = number_names(source, data, src, dst, head.kind)
         listing = Listing(src, dst, weights(weight), len(names), head.directed, labels=names)
         return build(source, listing, options)
     largest = max((int(ends.max()) for ends in (src, dst) if ends.size), default=-1)
@@ -172,21 +169,29 @@ def read(source: Source, options: Options) -> Graph:
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     """Write an edge list."""
     src, dst, weight = g.to_edges()
-    texts = label_texts(g, suffix)
+    labels = label_texts(g, suffix)
     largest = max(int(src.max()), int(dst.max())) if src.size else -1
     unsaid = not g.directed or not src.size or largest + 1 < g.num_vertices
-    if suffix not in _TERSE or unsaid or texts is not None:
+    if suffix not in _TERSE or unsaid or labels is not None:
         kind = "Directed graph" if g.directed else "Undirected graph"
-        kind += "" if texts is None else f", {_LABELLED.decode()}"
+        kind += "" if labels is None else f", ids are labels ({labels[1]})"
         file.write(f"# {kind}\n# Nodes: {g.num_vertices} Edges: {g.num_edges}\n".encode())
     columns = [src, dst] if weight is None else [src, dst, weight]
-    if suffix == ".csv":
-        file.write(b"src,dst\n" if weight is None else b"src,dst,weight\n")
     separator = {".csv": ",", ".tsv": "\t", ".txt": "\t"}.get(suffix, " ")
-    if texts is None:
+    if suffix == ".csv" or (labels is not None and _looks_like_names(labels[0], src, dst)):
+        names = ("src", "dst", "weight")[: len(columns)]
+        file.write(f"{separator.join(names)}\n".encode())
+    if labels is None:
         write_rows(file, columns, separator)
     else:
-        write_named_rows(file, texts, src, dst, weight, separator)
+        write_named_rows(file, labels[0], src, dst, weight, separator)
+
+
+def _looks_like_names(texts: Array, src: Array, dst: Array) -> bool:
+    """Tell whether a reader would take the first edge for the names of the columns."""
+    return bool(src.size) and _are_names(
+        [texts[int(ends[0])].encode() for ends in (src, dst)], labelled=True
+    )
 
 
 register(
@@ -196,5 +201,6 @@ register(
         read,
         write,
         takes=(*BUILDING, "columns", "labels"),
+        holds=("labels", "edge/weight"),
     )
 )

@@ -16,6 +16,7 @@ from weft.errors import listed
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, build, register, weights
 from weft.io.compression import Source
+from weft.io.quoting import plain, shown
 from weft.io.text import (
     Rows,
     first_line,
@@ -23,8 +24,6 @@ from weft.io.text import (
     line_of_row,
     lines_from,
     parse_rows,
-    plain,
-    shown,
     skip_mark,
     write_rows,
 )
@@ -91,10 +90,22 @@ def read(source: Source, options: Options) -> Graph:
                 "zero in a skew-symmetric matrix. Expected none there; drop the line.",
                 line=line_of_row(source, data, layout, begin, size_line + 1, int(loops[0])),
             )
+        if weight is not None and weight.dtype.kind in "iu":
+            _check_negatable(source, weight, size_line)
         src, dst = np.concatenate((src, dst)), np.concatenate((dst, src))
         weight = None if weight is None else np.concatenate((weight, -weight))
     listing = Listing(src, dst, weights(weight), rows, symmetry != "symmetric", size_line)
     return build(source, listing, options)
+
+
+def _check_negatable(source: Source, weight: Array, line: int) -> None:
+    """Raise unless int64 holds every weight with both signs."""
+    if weight.dtype == np.uint64 or bool((weight == np.iinfo(np.int64).min).any()):
+        raise source.error(
+            "the matrix is skew-symmetric, and some entry is 2**63 or more in size. Expected "
+            "entries whose negative is an int64 too; write the matrix as 'real'.",
+            line=line,
+        )
 
 
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:

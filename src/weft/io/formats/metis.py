@@ -17,7 +17,8 @@ from weft.errors import GraphError
 from weft.graph import Graph
 from weft.io.base import Format, Listing, Options, build, register, weights
 from weft.io.compression import Source
-from weft.io.text import first_line, head_counts, line_at, lines_from, plain, shown
+from weft.io.quoting import plain, shown
+from weft.io.text import first_line, head_counts, line_at, lines_from
 from weft.topology.adjacency import Array, sort_arcs
 
 _FORMATS: Final = tuple(f"{k:03b}" for k in range(8))
@@ -42,9 +43,9 @@ def read(source: Source, options: Options) -> Graph:
     if not _is_mirrored(graph, degree, dst, weight):
         _check_pairs(source, data, begin, line, src, dst, weight)
     if has_size:
-        graph.vertex["size"] = numbers[:, 0]
+        graph.vertex["size"] = _integers(numbers[:, 0])
     if ncon:
-        values = numbers[:, int(has_size) :]
+        values = _integers(numbers[:, int(has_size) :])
         graph.vertex["weight"] = values[:, 0] if ncon == 1 else values
     return graph
 
@@ -75,11 +76,14 @@ def _head(
                 line=line,
             )
         ncon = given
-    # Every vertex has a line and every edge two neighbours, so neither can exceed the bytes.
-    if n > data.size or m > data.size:
+    # A number and what ends it take two bytes, and every vertex has a line; the last may lack both
+    # its end and, without neighbours, itself.
+    numbers = n * (ncon + int(flags[0])) + 2 * m * (1 + int(flags[2]))
+    if max(n, 2 * numbers) > data.size + 2:
         raise source.error(
-            f"the head promises {n} vertices and {m} edges, but the file has {data.size} bytes. "
-            "Expected a line for each vertex; fetch the file again or correct the numbers.",
+            f"the head promises {n} vertices, {m} edges and {numbers} numbers in all, but the file "
+            f"has {data.size} bytes. Expected two for each number; fetch the file again or correct "
+            "the head.",
             line=line,
         )
     return n, m, flags[0] == "1", ncon, flags[2] == "1"
@@ -128,7 +132,12 @@ def _parse(
             f"in line {line}; correct the number there.",
             line=line,
         )
-    return degree, dst, weight, numbers.reshape(n, num_numbers)
+    return degree, dst, _integers(weight), numbers.reshape(n, num_numbers)
+
+
+def _integers(bits: Array) -> Array:
+    """Return the integers that bits stand for: int64 if they fit, else uint64."""
+    return bits.view(np.uint64) if bool((bits < 0).any()) else bits
 
 
 def _odd_line(
@@ -140,13 +149,14 @@ def _odd_line(
     who = f"of vertex {row + 1}"
     for position, part in enumerate(parts):
         is_id = position >= num_numbers and (not weighted or (position - num_numbers) % 2 == 0)
-        if not part.isdigit() or len(part) > 18:
+        digits = part.lstrip(b"0") or b"0"
+        if not part.isdigit() or len(digits) > 20 or int(digits) >= 2**64:
             return source.error(
                 f"field {position + 1} {who} is {shown(part)}. Expected an integer from "
-                f"{1 if is_id else 0} on; correct the line.",
+                f"{1 if is_id else 0} to {n if is_id else 2**64 - 1}; correct the line.",
                 line=line,
             )
-        if is_id and not 1 <= int(part) <= n:
+        if is_id and not 1 <= int(digits) <= n:
             return source.error(
                 f"neighbour {plain(part)} {who} is out of range. Expected 1 to {n}, the number of "
                 "vertices in the head.",
@@ -245,21 +255,26 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
         if name in g.vertex:
             values = g.vertex[name]
             natural = values.dtype.kind in "iu" and (not values.size or values.min() >= 0)
-            if not natural or values.ndim > (1 if name == "size" else 2):
+            many = math.prod(values.shape[1:]) > (1 if name == "size" else _MOST_VERTEX_WEIGHTS)
+            if not natural or many or values.ndim > (1 if name == "size" else 2):
                 raise GraphError(
                     f"vertex column {name!r} is {values.dtype}, shape {values.shape}. Expected "
-                    "integers from 0 on, which is what METIS files hold; convert or rename it."
+                    "integers from 0 on, which is what METIS files hold, and at most "
+                    f"{_MOST_VERTEX_WEIGHTS} of them per vertex; convert or rename it."
                 )
-            numbers.append(values.reshape(g.num_vertices, math.prod(values.shape[1:])))
+            numbers.append(
+                values.astype(np.uint64).reshape(g.num_vertices, math.prod(values.shape[1:]))
+            )
     ncon = numbers[-1].shape[1] if "weight" in g.vertex else 0
     flags = f"{int('size' in g.vertex)}{int(ncon > 0)}{int(weight is not None)}"
     head = f"{g.num_vertices} {g.num_edges}"
     if flags != "000":
         head += f" {flags}" + (f" {ncon}" if ncon > 1 else "")
     file.write(f"{head}\n".encode())
-    fields = [arcs.targets.astype(np.int64) + 1]
+    # One dtype for all: next to int64, NumPy would turn uint64 into float64.
+    fields = [arcs.targets.astype(np.uint64) + np.uint64(1)]
     if weight is not None:
-        fields.append(weight)
+        fields.append(weight.astype(np.uint64))
     per_arc = np.stack(fields, axis=1)
     per_vertex = np.concatenate(numbers, axis=1) if numbers else None
     offsets = arcs.offsets.tolist()
@@ -294,4 +309,12 @@ def _checked(g: Graph) -> Array | None:
     return g.edge.in_slots("weight", "out")
 
 
-register(Format("METIS", (".graph", ".metis"), read, write))
+register(
+    Format(
+        "METIS",
+        (".graph", ".metis"),
+        read,
+        write,
+        holds=("edge/weight", "vertex/size", "vertex/weight"),
+    )
+)

@@ -6,19 +6,23 @@ PyArrow.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.errors import FileFormatError, GraphError, listed
+from weft.errors import FieldError, FileFormatError, GraphError, listed
 from weft.graph import Graph
-from weft.io.base import Format, Listing, Options, build, register
+from weft.graph.build import check_weight, native
+from weft.graph.columns import EdgeColumns
+from weft.io.base import BUILDING, Format, Listing, Options, build, register
 from weft.io.compression import Source
 from weft.io.text import LARGEST_ID
 from weft.topology.adjacency import Array
 
 _MAGIC: Final = b"PAR1"
 _ENDS: Final = ("src", "dst")
+_LARGEST_ITEM: Final = 8  # bytes of a number
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -35,11 +39,16 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 class _Table:
-    """An open Parquet file, read one column at a time."""
+    """An open Parquet file, read one column at a time.
+
+    Errors name the byte of the footer. Where a column begins is told by its metadata, and PyArrow
+    ends the process if that is damaged.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         pyarrow, parquet = _pyarrow()
+        self._types = pyarrow.types
         self._errors = (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError)
         self.data = source.load()
         self._check_frame()
@@ -48,8 +57,22 @@ class _Table:
             self.file = parquet.ParquetFile(reader, page_checksum_verification=True)
             self.names = list(self.file.schema_arrow.names)
             self.facts = dict(self.file.schema_arrow.metadata or {})
+            self._check_rows()
         except self._errors as error:
+            if isinstance(error, FileFormatError):
+                raise
             raise self.damaged("the footer", error, self.footer) from None
+
+    def _check_rows(self) -> None:
+        """Raise if the numbers of rows disagree, or the columns would take too much memory."""
+        metadata = self.file.metadata
+        groups = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        if min(groups, default=0) < 0 or sum(groups) != metadata.num_rows:
+            raise ValueError(f"row groups of {sum(groups)} rows, not {metadata.num_rows}")
+        if metadata.num_rows * len(self.names) * _LARGEST_ITEM > self.source.max_unpacked():
+            raise self.source.too_large(
+                f"the file promises {metadata.num_rows} rows of {len(self.names)} columns"
+            )
 
     def _check_frame(self) -> None:
         start, end = self.data[:4].tobytes(), self.data[-4:].tobytes()
@@ -72,31 +95,47 @@ class _Table:
             byte=byte,
         )
 
-    def place(self, name: str) -> int:
-        """Return the byte at which a column begins, as far as the footer tells."""
-        metadata = self.file.metadata
-        if metadata.num_row_groups == 0:
-            return self.footer
-        return int(metadata.row_group(0).column(self.names.index(name)).data_page_offset)
-
     def column(self, name: str) -> Array:
         """Return a column of numbers."""
+        kind = self.file.schema_arrow.field(name).type
+        if not self._is_number(kind):  # before a column of text fills the memory
+            raise self.source.error(
+                f"the column {name!r} holds {kind}. Expected numbers; number names with "
+                "np.unique(names, return_inverse=True), or leave the column out with columns=.",
+                byte=self.footer,
+            )
         try:
             values = self.file.read(columns=[name]).column(name)
             if values.null_count:
                 raise ValueError(f"{values.null_count} entries are missing")
             array = np.asarray(values.to_numpy())
-            if array.shape != (self.file.metadata.num_rows,):
+            if array.shape != (self.file.metadata.num_rows,) or array.dtype.kind not in "biuf":
                 raise ValueError(f"{array.size} entries, not {self.file.metadata.num_rows}")
         except self._errors as error:
-            raise self.damaged(f"the column {name!r}", error, self.place(name)) from None
-        if array.dtype.kind not in "biuf":
-            raise self.source.error(
-                f"the column {name!r} holds {values.type}. Expected numbers; number names with "
-                "np.unique(names, return_inverse=True), or drop the column.",
-                byte=self.place(name),
-            )
+            raise self.damaged(f"the column {name!r}", error, self.footer) from None
         return array
+
+    def _is_number(self, kind: Any) -> bool:
+        types = self._types
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+    def edge_column(self, name: str) -> Array:
+        """Return a column that edges of a graph can have: its name and its dtype are checked."""
+        try:
+            EdgeColumns.check_name(name)
+            values = self.column(name)
+            if name == "weight":
+                return check_weight(values, values.size)
+            return native(values, f"edge column {name!r}")
+        except FileFormatError:
+            raise
+        except (FieldError, GraphError) as error:
+            raise self.source.error(
+                f"{error} Rename or convert it in the file, or leave it out with columns=.",
+                byte=self.footer,
+            ) from None
 
     def ids(self, name: str) -> Array:
         """Return a column of vertex ids."""
@@ -104,14 +143,14 @@ class _Table:
         if ids.dtype.kind not in "iu":
             raise self.source.error(
                 f"the column {name!r} has the dtype {ids.dtype}. Expected integers: vertex ids.",
-                byte=self.place(name),
+                byte=self.footer,
             )
         for row in (int(ids.argmin()), int(ids.argmax())) if ids.size else ():
             if not 0 <= int(ids[row]) <= LARGEST_ID:
                 raise self.source.error(
                     f"{name} of row {row} is {ids[row]}. Expected a vertex id from 0 to "
                     f"{LARGEST_ID}; renumber the vertices.",
-                    byte=self.place(name),
+                    byte=self.footer,
                 )
         return ids.astype(np.int64, copy=False)
 
@@ -126,8 +165,10 @@ def read(source: Source, options: Options) -> Graph:
             "rename them.",
             byte=table.footer,
         )
+    if options.columns is not None:
+        names = _chosen(source, names, options.columns)
     src, dst = table.ids("src"), table.ids("dst")
-    columns = {name: table.column(name) for name in names if name not in _ENDS}
+    columns = {name: table.edge_column(name) for name in names if name not in _ENDS}
     said = table.facts.get(b"num_vertices", b"0")
     if not said.isdigit() or len(said) > 18:
         raise source.error(
@@ -146,12 +187,25 @@ def read(source: Source, options: Options) -> Graph:
     return build(source, Listing(src, dst, columns, count, directed), options)
 
 
+def _chosen(source: Source, names: list[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns that the caller asked for, if they are there."""
+    wanted = [str(name) for name in columns]
+    absent = [name for name in (*_ENDS, *wanted) if name not in names or name not in wanted]
+    if absent:
+        raise source.error(
+            f"columns={listed(wanted)} was passed, and {absent[0]!r} is not among them or not in "
+            f"the file. Expected 'src', 'dst' and any of {listed(names)}."
+        )
+    return wanted
+
+
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     """Write a Parquet file."""
     pyarrow, parquet = _pyarrow()
     src, dst, _ = g.to_edges()
     columns = {"src": src, "dst": dst}
     for name, values in g.edge.items():
+        g.edge.check_name(name)
         if values.ndim > 1 or name in _ENDS:
             raise GraphError(
                 f"edge column {name!r} has the shape {values.shape}. Expected one number per edge "
@@ -163,4 +217,6 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     parquet.write_table(table, file, write_page_checksum=True)
 
 
-register(Format("Parquet", (".parquet",), read, write))
+register(
+    Format("Parquet", (".parquet",), read, write, takes=(*BUILDING, "columns"), holds=("edge/",))
+)

@@ -14,7 +14,8 @@ bytes       meaning
 ...         the arrays, each with zeros up to a multiple of 64; numbers are little-endian
 =========== ======================================================================================
 
-Opening maps the file: nothing is copied, and pages are read when an algorithm touches them.
+Opening maps the file: nothing is copied, and pages are read when an algorithm touches them. Offsets
+and targets are checked when something first reads them, or on opening together with the checksums.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.errors import FieldError
+from weft.errors import FieldError, GraphError
 from weft.graph import Graph
 from weft.io.base import Format, Options, register
 from weft.io.compression import Source
 from weft.io.label_arrays import label_arrays, stored_labels
+from weft.io.soundness import find_flaw
 from weft.topology.adjacency import Adjacency, Array
 from weft.topology.topology import KEEPS, Topology
 
@@ -41,12 +43,18 @@ ALIGNMENT: Final = 64
 _PREAMBLE: Final = struct.Struct("<8sIIQQ32x")
 # Files up to this size are compared with their checksums unless the caller says otherwise.
 ALWAYS_VERIFIED_BYTES: Final = 1 << 24
+# Up to this size it takes no time worth mentioning to look for the opposite of every arc.
+ALWAYS_PAIRED_BYTES: Final = 1 << 20
 _DTYPES: Final = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
                   "float32", "float64")  # fmt: skip
+_MOST_DIMENSIONS: Final = 3
 
 
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     """Write a `.weft` file."""
+    for columns in (g.edge, g.vertex):
+        for name in columns:
+            columns.check_name(name)
     topology = g.topology
     primary = topology.adjacency(topology.primary_direction)
     arrays = {"offsets": primary.offsets, "targets": primary.targets}
@@ -93,18 +101,20 @@ def read(source: Source, options: Options) -> Graph:
     verify = options.verify
     if verify is None:
         verify = data.size <= ALWAYS_VERIFIED_BYTES
+    pairs = options.verify is True or data.size <= ALWAYS_PAIRED_BYTES
     try:
-        arrays = {
-            str(part["name"]): _array(source, data, start, part, verify) for part in facts["arrays"]
-        }
-        graph = _graph(source, facts, arrays, start, verify)
-    except (KeyError, TypeError, AttributeError, FieldError) as error:
+        arrays = [_array(source, data, start, part, verify) for part in facts["arrays"]]
+        places = {str(part["name"]): start + part["at"] for part in facts["arrays"]}
+        if len(places) < len(arrays):
+            raise TypeError("two arrays have the same name")
+        named = dict(zip(places, arrays, strict=True))
+        return _graph(source, facts, named, places, verify=verify, pairs=pairs)
+    except (KeyError, TypeError, AttributeError) as error:
         raise source.error(
             f"the head lacks something or has it in the wrong form ({error}). Expected what "
             f"version {VERSION} of the format has; write the file again.",
             byte=_PREAMBLE.size,
         ) from None
-    return graph
 
 
 def _head(source: Source, data: Array) -> tuple[Mapping[str, Any], int]:
@@ -138,7 +148,7 @@ def _head(source: Source, data: Array) -> tuple[Mapping[str, Any], int]:
         )
     try:
         facts = json.loads(head)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise source.error(
             f"the head is not JSON ({error}). Expected it to be; write the file again.",
             byte=_PREAMBLE.size,
@@ -150,11 +160,12 @@ def _array(source: Source, data: Array, start: int, part: Mapping[str, Any], ver
     """Return one array of the file, which stays where it is."""
     name, dtype, shape = part["name"], part["dtype"], tuple(part["shape"])
     at = start + part["at"]
-    sound = all(isinstance(k, int) and k >= 0 for k in (*shape, part["at"]))
-    if dtype not in _DTYPES or not sound or at % ALIGNMENT:
+    sound = all(type(k) is int and 0 <= k <= data.size for k in (*shape, part["at"]))
+    if dtype not in _DTYPES or not sound or at % ALIGNMENT or len(shape) > _MOST_DIMENSIONS:
         raise source.error(
             f"the array {name!r} has the dtype {dtype!r}, the shape {shape} and the position {at}. "
-            f"Expected a number type, sizes from 0 on and a multiple of {ALIGNMENT}.",
+            f"Expected a number type, at most {_MOST_DIMENSIONS} sizes that fit into the file, and "
+            f"a multiple of {ALIGNMENT}; write the file again.",
             byte=_PREAMBLE.size,
         )
     order = np.dtype(dtype).newbyteorder("<")
@@ -180,65 +191,74 @@ def _array(source: Source, data: Array, start: int, part: Mapping[str, Any], ver
 
 
 def _graph(
-    source: Source, facts: Mapping[str, Any], arrays: dict[str, Array], start: int, verify: bool
+    source: Source,
+    facts: Mapping[str, Any],
+    arrays: dict[str, Array],
+    places: Mapping[str, int],
+    *,
+    verify: bool,
+    pairs: bool,
 ) -> Graph:
-    """Return the graph of the arrays, once they are known to fit together."""
-    offsets, targets = arrays.pop("offsets"), arrays.pop("targets")
-    labels = stored_labels(source, arrays, start, verify)
+    """Return the graph of the arrays; without `verify`, its arcs are checked when first read.
+
+    With `pairs`, every arc of an undirected graph must have its opposite.
+    """
+    arcs = Adjacency(arrays.pop("offsets"), arrays.pop("targets"))
     n, m, directed = facts["num_vertices"], facts["num_edges"], facts["directed"]
-    columns: dict[str, dict[str, Array]] = {"edge": {}, "vertex": {}}
+    if not _sizes_fit(arcs, facts):
+        raise source.error(
+            f"offsets {arcs.offsets.shape} and targets {arcs.targets.shape} are not those of a "
+            f"graph with {n} vertices and {m} edges. Expected the sizes to agree; write the file "
+            "again.",
+            byte=_PREAMBLE.size,
+        )
+
+    def check() -> None:
+        flaw = find_flaw(arcs, m, directed, pairs=pairs)
+        if flaw is not None:
+            values = getattr(arcs, flaw.array)
+            at = places[flaw.array] + flaw.position * values.itemsize
+            raise source.error(f"{flaw.problem}; fetch or write the file again.", byte=at)
+
+    if verify:
+        check()
+    topology = Topology(
+        arcs,
+        directed=directed,
+        keep=facts["keep"],
+        num_edges=m,
+        check=None if verify else check,
+    )
+    labels = stored_labels(source, arrays, places, n, verify)
+    graph = Graph(topology, labels=labels)
     for name, values in arrays.items():
         owner, _, column = name.partition("/")
-        if values.shape[0] != {"edge": m, "vertex": n}[owner]:
-            raise source.error(
-                f"the column {name!r} has the shape {values.shape}. Expected one entry for each of "
-                f"{n} vertices or {m} edges.",
-                byte=_PREAMBLE.size,
-            )
-        columns[owner][column] = values
-    fits = (
-        offsets.shape == (n + 1,)
+        columns = {"edge": graph.edge, "vertex": graph.vertex}[owner]
+        try:
+            columns.adopt(column, values)
+        except (FieldError, GraphError) as error:
+            raise source.error(f"{error} Write the file again.", byte=places[name]) from None
+    return graph
+
+
+def _sizes_fit(arcs: Adjacency, facts: Mapping[str, Any]) -> bool:
+    """Tell whether arrays have the shapes and dtypes of a graph as large as the head says."""
+    offsets, targets = arcs.offsets, arcs.targets
+    n, m, directed = facts["num_vertices"], facts["num_edges"], facts["directed"]
+    return bool(
+        type(n) is int
+        and type(m) is int
+        and isinstance(directed, bool)
+        and facts["keep"] in KEEPS
+        and offsets.shape == (n + 1,)
         and offsets.dtype == np.int64
         and targets.dtype in (np.dtype(np.int32), np.dtype(np.int64))
+        and (targets.dtype == np.int64 or n <= np.iinfo(np.int32).max)
         and targets.ndim == 1
-        and facts["keep"] in KEEPS
-        and isinstance(directed, bool)
         and (m == targets.size if directed else m <= targets.size <= 2 * m)
         and int(offsets[0]) == 0
         and int(offsets[-1]) == targets.size
     )
-    if not fits or (verify and not _is_sound(Adjacency(offsets, targets), m, directed)):
-        raise source.error(
-            f"offsets {offsets.shape} and targets {targets.shape} are not those of a graph with "
-            f"{n} vertices and {m} edges. Expected sorted rows; write the file again.",
-            byte=start,
-        )
-    if labels is not None and len(labels) != n:
-        raise source.error(
-            f"there are {len(labels)} labels. Expected one for each of {n} vertices; write the "
-            "file again.",
-            byte=start,
-        )
-    topology = Topology(
-        Adjacency(offsets, targets), directed=directed, keep=facts["keep"], num_edges=m
-    )
-    return Graph(topology, vertex=columns["vertex"], edge=columns["edge"], labels=labels)
-
-
-def _is_sound(arcs: Adjacency, num_edges: int, directed: bool) -> bool:
-    """Tell whether offsets ascend and targets are vertices, ascending within each row."""
-    offsets, targets = arcs.offsets, arcs.targets
-    if np.any(offsets[1:] < offsets[:-1]):
-        return False
-    if not targets.size:
-        return True
-    if int(targets.min()) < 0 or int(targets.max()) >= offsets.size - 1:
-        return False
-    begins = np.zeros(targets.size + 1, np.bool_)
-    begins[offsets] = True
-    if np.any((targets[1:] < targets[:-1]) & ~begins[1:-1]):
-        return False
-    return directed or int(np.count_nonzero(targets >= arcs.rows())) == num_edges
 
 
 def _aligned(position: int) -> int:
@@ -257,4 +277,8 @@ def _raw(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-register(Format(".weft", (".weft",), read, write, takes=("verify",)))
+register(
+    Format(
+        ".weft", (".weft",), read, write, takes=("verify",), holds=("labels", "edge/", "vertex/")
+    )
+)
