@@ -6,7 +6,6 @@ What a run allocates is then what it allocates on a GPU. Results come from the C
 from __future__ import annotations
 
 import copy
-import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -65,11 +64,11 @@ class IdleDriver:
 def installed(monkeypatch, *, results=True):
     """Let weft find `fake_cupy` and this engine; without results, states stay as they begin."""
     driver = IdleDriver()
+    compile_program, run_request = engine.compile_program, engine.run_request
 
-    def execute(request):
+    def run(request, form):
         program = copy.deepcopy(request.program)  # since it is rewritten on its way to code
-        options = {**request.options, "driver": driver}
-        outcome = engine.execute(replace(request, options=options))
+        outcome = run_request(request, compile_program(request), driver)
         if not results:
             return outcome
         with fake_cupy.using_allocator():  # not what is measured
@@ -80,6 +79,6 @@ def installed(monkeypatch, *, results=True):
             target[:] = source[places]
 
     with fake_cupy.installed(monkeypatch) as cupy:
-        monkeypatch.setattr(sys.modules["weft.backends.cuda.host.run"], "execute", execute)
+        monkeypatch.setattr(engine, "run_request", run)
         monkeypatch.setattr(carrying, "carry", carry)
         yield SimpleNamespace(cupy=cupy, driver=driver)

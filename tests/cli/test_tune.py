@@ -48,6 +48,21 @@ def test_the_fastest_are_shown(weft, edges, store):
     assert "times as long as the best" in done.out and "× best" in done.out
 
 
+def test_a_store_that_cannot_be_used_is_explained(weft, edges, tmp_path, store):
+    path = tmp_path / "tunings.sqlite"
+    path.write_bytes(b"no database " * 500)
+    listed = weft("tune", "--list", env=store)
+    assert listed.code == 0 and listed.out.startswith("nothing is stored in ")
+    assert listed.err.startswith("weft: warning: the store of tunings ")
+    assert "was moved to 'tunings.sqlite.aside-" in listed.err and "tune again" in listed.err
+    path.mkdir()
+    run = weft("run", "bfs", edges, "--source", "0", env=store)
+    assert run.code == 0 and "cannot be read (it is not a file)" in run.err
+    assert "The default configuration is used. Set WEFT_TUNINGS" in run.err
+    forgot = weft("tune", "--forget", "all", env=store)
+    assert forgot.code == 1 and "cannot be written (it is not a file)" in forgot.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

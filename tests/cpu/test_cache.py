@@ -2,17 +2,24 @@
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
+from random import Random
 
+import numba
 import numpy as np
 import pytest
 
 import weft.errors
+from damage import damage_file
 from weft.backends.cpu.host import cache
 from weft.backends.cpu.runtime import names as runtime
+from weft.storage import cache_dir as cachedir
+from weft.storage import sealed
 
 SOURCE = str(Path(weft.errors.__file__).parents[1])
 
@@ -102,6 +109,122 @@ def test_damaged_bytecode_is_repaired(directory, monkeypatch):
     for content in (whole[:30], whole[:16] + b"\xff" * 40, b""):
         bytecode.write_bytes(content)
         assert work(load_again()) == (1, 0)
+
+
+def test_random_damage_is_repaired(directory, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    work(load_again())
+    rng = Random(1)
+    for _ in range(12):
+        file = rng.choice(sorted(path for path in directory.rglob("*") if path.is_file()))
+        damage_file(file, rng)
+        work(load_again())
+        assert work(load_again()) == (1, 0), f"{file.name} is still damaged"
+
+
+def test_sealed_files_are_refused_after_any_damage(tmp_path):
+    rng = Random(2)
+    path = tmp_path / "code"
+    for size in (0, 1, 100, 5000):
+        data = rng.randbytes(size)
+        for _ in range(25):
+            sealed.write_sealed(path, data)
+            assert sealed.read_sealed(path) == data
+            damage_file(path, rng)
+            assert sealed.read_sealed(path) is None
+    sealed.write_sealed(path, data)
+    path.rename(tmp_path / "other")
+    assert sealed.read_sealed(tmp_path / "other") is None, "it is that of another function"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners, modes and pipes")
+def test_files_of_others_are_not_executed(directory, monkeypatch):
+    """A planted pickle that has the right checksum and would run."""
+
+    class Planted:
+        def __reduce__(self):
+            return exec, ("import sys; sys.planted = True",)
+
+    before = os.umask(0)
+    try:
+        assert work(load_again()) == (0, 1)
+    finally:
+        os.umask(before)
+    assert work(load_again()) == (1, 0), "private whatever the umask"
+    for pattern in ("*.nbi", "*.nbc"):
+        (file,) = directory.glob(f"__pycache__/{pattern}")
+        sealed.write_sealed(file, pickle.dumps(Planted()))
+        file.chmod(0o666)
+        assert work(load_again()) == (0, 1)
+        assert work(load_again()) == (1, 0)
+        (file,) = directory.glob(f"__pycache__/{pattern}")
+        file.unlink()
+        os.mkfifo(file)
+        assert work(load_again()) == (0, 1)
+        assert work(load_again()) == (1, 0)
+    assert not hasattr(sys, "planted")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_code_is_not_kept_where_others_can_write(directory, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    (directory / "__pycache__").mkdir(parents=True)
+    (directory / "__pycache__").chmod(0o777)
+    (tmp_path / "cpu").chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="cpu' is not used: others can write to it") as told:
+        module = load_again()
+        work(module)
+    assert len(told) == 1
+    assert Path(module.__file__).is_relative_to(cachedir.private_temporary())
+    assert not [path for path in directory.rglob("*") if path.is_file()]
+
+
+def test_numba_settings_do_not_move_machine_code(directory, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "elsewhere"))
+    work(load_again())
+    assert len(list(directory.glob("__pycache__/*.nbc"))) == 1
+    assert not list((tmp_path / "elsewhere").rglob("*.nb*"))
+
+
+def test_a_full_disk_is_no_error(directory, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "write_whole", fail)
+    with pytest.warns(RuntimeWarning, match="a kernel was not cached: .*No space left"):
+        module = load_again()
+    assert work(module) == (0, 1)
+    monkeypatch.undo()
+    cache._modules.clear()
+
+
+def test_functions_of_weft_itself_are_sealed(tmp_path):
+    """Also those of modules, which Numba would keep beside their source or in its own cache."""
+    script = """
+import sys
+from weft import row_search
+from weft.io import decimals, kernels
+from weft.formats.regular import kernels as regular
+from weft.topology.orders import community
+from weft.backends.cpu import clock
+from weft.storage.compiled import RepairingCache
+from numba.core.dispatcher import Dispatcher
+clock._now()
+for module in (row_search, decimals, kernels, regular, community, clock):
+    found = [f for f in vars(module).values() if isinstance(f, Dispatcher)]
+    assert found and all(isinstance(f._cache, RepairingCache) for f in found), module
+print(sum(clock._now.stats.cache_hits.values()))
+"""
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "WEFT_CACHE_DIR": str(tmp_path)}
+    environment["HOME"] = str(tmp_path / "file")
+    (tmp_path / "file").write_text("no home")
+    for hits in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout.split() == [hits], done.stderr
+    assert list((tmp_path / "cpu" / "__pycache__").glob("clock._now-*.nbc"))
 
 
 def test_an_error_of_the_module_itself_is_raised(directory):

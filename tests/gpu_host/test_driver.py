@@ -2,12 +2,14 @@
 
 import ctypes
 import threading
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import weft
+from damage import damage_file
 from weft.algorithms.bfs import discover
 from weft.backends.cuda.drivers import gpu
 from weft.backends.cuda.drivers.base import merged, open_places
@@ -16,6 +18,7 @@ from weft.backends.cuda.drivers.gpu import GpuDriver, _Words
 from weft.backends.cuda.host import bind as binding
 from weft.backends.cuda.host import run as execute
 from weft.backends.cuda.host.control import FEW, LOOP, START, Control, bytes_ahead, control_sizes
+from weft.storage import sealed
 
 
 def test_a_launch_finds_its_arguments_and_those_that_are_given_later():
@@ -145,3 +148,45 @@ def test_every_launch_is_waited_for(monkeypatch):
     run = g.iterate(discover, state, [0], trail=True, config=weft.Config(schedule="warp"))
     assert run.steps == 40 and [part.tolist() for part in run.trail] == [[k] for k in range(40)]
     assert len(seen) > 1 and all(seen)
+
+
+def test_damaged_machine_code_is_compiled_again(tmp_path, monkeypatch):
+    """A driver loads a cubin with a wrong bit, and the GPU then computes something else."""
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(gpu, "nvrtc_version", lambda: (13, 0))
+    compiled = []
+    code = bytes(range(256)) * 4
+    monkeypatch.setattr(gpu, "compile_cubin", lambda *a: (compiled.append(a), code)[1])
+    driver = object.__new__(GpuDriver)
+    driver.limits = SimpleNamespace(architecture="sm_90")
+    driver._load = lambda found, kernels: found
+    path = gpu.cubin_path("source", {}, "sm_90")
+    rng = Random(1)
+    for use in (
+        lambda: driver.compile("source", (), {}),
+        lambda: gpu.fill_cache("source", (), {}, "sm_90"),
+    ):
+        for _ in range(40):
+            compiled.clear()
+            for _ in range(2):
+                assert use() in (None, code)
+            assert len(compiled) == 1
+            damage_file(path, rng)
+
+
+def test_machine_code_that_the_driver_refuses_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(gpu, "nvrtc_version", lambda: (13, 0))
+    monkeypatch.setattr(gpu, "compile_cubin", lambda *a: b"new")
+    driver = object.__new__(GpuDriver)
+    driver.limits = SimpleNamespace(architecture="sm_90")
+
+    def load(found, kernels):
+        if found == b"old":
+            raise RuntimeError("no kernel image is available")
+        return found
+
+    driver._load = load
+    sealed.write_sealed(gpu.cubin_path("source", {}, "sm_90"), b"old")
+    assert driver.compile("source", (), {}) == b"new"
+    assert sealed.read_sealed(gpu.cubin_path("source", {}, "sm_90")) == b"new"

@@ -1,5 +1,6 @@
 """The doctor: every finding, every remedy, and no exception whatever is broken."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,4 +113,17 @@ def test_a_cache_that_cannot_be_written_is_a_note(monkeypatch, no_gpu, tmp_path)
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "file" / "cache"))
     finding = found(doctor.examine(), "cache directory")
     assert finding.status == "note"
-    assert "cannot be written" in finding.detail and "WEFT_CACHE_DIR" in finding.remedy
+    assert "is not used: Not a directory" in finding.detail
+    assert "WEFT_CACHE_DIR" in finding.remedy
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_cache_that_others_can_write_is_a_note(monkeypatch, tmp_path):
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
+    (tmp_path / "simt").mkdir()
+    (tmp_path / "simt").chmod(0o777)
+    (finding,) = doctor._cache()
+    assert finding.status == "note"
+    assert "simt is not used: others can write to it (mode 0777" in finding.detail
+    (tmp_path / "simt").chmod(0o700)
+    assert doctor._cache()[0].status == "ok"

@@ -1,17 +1,22 @@
 """Compiling and running: the cache, what is refused, and how every kind of end is reported."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
+from damage import damage_file
 from weft.backends.cuda.emulator import build
 from weft.backends.cuda.emulator.build import Case, Launch, Program, compile_program
 from weft.backends.cuda.emulator.report import parse_report
 from weft.errors import ConfigError, DeviceError
+from weft.storage import cache_dir as cachedir
 
 ENDINGS = """#include "device.cuh"
 #include "more.cuh"
@@ -73,6 +78,84 @@ def test_a_compiled_program_is_found_again(endings, monkeypatch):
     monkeypatch.setattr(build, "_compile", None)
     again = compile_program(ENDINGS, KERNELS, headers={"more.cuh": MORE})
     assert again.executable == endings.executable
+
+
+TINY = """#include "device.cuh"
+
+__global__ void seven(int* out) {
+    out[weft::thread_id()] = 7;
+}
+"""
+
+
+@pytest.fixture
+def tiny(compile_cuda, tmp_path, monkeypatch):
+    """Compile a small program into an empty cache; return how to do so again."""
+    cached = {path.parent.name: path.parent for path in build.build_runtime("none")}
+    monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "cache"))
+    for name, path in cached.items():
+        shutil.copytree(path, tmp_path / "cache" / "simt" / name)
+    commands = []
+    compile_ = build._compile
+    monkeypatch.setattr(build, "_compile", lambda *a: (commands.append(a[1]), compile_(*a))[1])
+
+    def again():
+        """Return the program's answer and what was compiled."""
+        commands.clear()
+        program = compile_program(TINY, ("seven",))
+        outcome = run_one(program, Launch("seven", ("out",)))
+        assert outcome.report is None and (outcome.outputs[0]["out"] == 7).all()
+        return sorted(set(commands))
+
+    assert again() == ["kernel.cu"]
+    assert again() == []
+    return again
+
+
+def cached_files(tmp_path, pattern):
+    return sorted(tmp_path.glob(f"cache/simt/{pattern}"))
+
+
+def test_damaged_programs_are_compiled_again(tiny, tmp_path):
+    rng = Random(1)
+    for name in ("program", "sums"):
+        for _ in range(2):
+            (file,) = cached_files(tmp_path, f"program-*/{name}")
+            damage_file(file, rng)
+            assert tiny() == ["kernel.cu"] and tiny() == []
+
+
+def test_a_damaged_run_time_is_compiled_again(tiny, tmp_path):
+    for pattern in ("runtime-*/*.o", "runtime-*/sums"):
+        damage_file(cached_files(tmp_path, pattern)[0], Random(2))
+    build.build_runtime("none")
+    assert tiny() == []
+
+
+PLANTED = "#!/bin/sh\necho planted > {}; exit 1\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes")
+def test_planted_programs_are_not_run(tiny, tmp_path, monkeypatch):
+    mark = tmp_path / "planted"
+    (file,) = cached_files(tmp_path, "program-*/program")
+    file.write_text(PLANTED.format(mark))
+    assert tiny() == ["kernel.cu"]
+    (file,) = cached_files(tmp_path, "program-*/program")
+    file.chmod(0o777)
+    assert tiny() == ["kernel.cu"], "others could have written it"
+    (folder,) = cached_files(tmp_path, "program-*")
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    assert tiny() == ["kernel.cu"]
+    (tmp_path / "cache" / "simt").chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (runtime,) = cached_files(tmp_path, "runtime-*")  # takes long to compile
+    shutil.copytree(runtime, cachedir.private_temporary() / "simt" / runtime.name)
+    with pytest.warns(RuntimeWarning, match="simt' is not used: others can write to it"):
+        program = compile_program(TINY, ("seven",))
+    assert program.executable.is_relative_to(cachedir.private_temporary().resolve())
+    assert not mark.exists()
 
 
 def test_source_that_does_not_compile(compile_cuda):

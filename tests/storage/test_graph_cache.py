@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import tempfile
 import threading
+import zlib
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,6 +17,7 @@ from hypothesis import strategies as st
 
 import fake_cupy
 import weft
+from damage import damage_file
 from weft.errors import ConfigError
 from weft.formats import base as formats
 from weft.formats import choose
@@ -119,6 +125,228 @@ def test_damaged_entries_are_made_again():
     assert make.calls == 6
     stored("x", "", make)
     assert make.calls == 6
+
+
+def files_of(entry):
+    return sorted(entry.path.iterdir())
+
+
+def test_one_wrong_bit_anywhere_makes_an_entry_again():
+    want = {"a": np.arange(40, dtype=np.int32), "b": np.zeros(0, np.int64)}
+    make = Maker(**want)
+    stored("x", "c", make)
+    for number in range(len(files_of(entries()[0]))):
+        size = files_of(entries()[0])[number].stat().st_size
+        for place in range(0, size, 7):
+            file = files_of(entries()[0])[number]
+            content = bytearray(file.read_bytes())
+            content[place] ^= 1 << (place % 8)
+            file.write_bytes(content)
+            make.calls = 0
+            for _ in range(2):
+                again = stored("x", "c", make)
+                for name, array in want.items():
+                    np.testing.assert_array_equal(again[name], array)
+                    assert again[name].dtype == array.dtype
+            assert make.calls == 1, f"{file.name} at {place}"
+
+
+def test_random_damage_is_repaired():
+    rng = Random(1)
+    want = {"a": np.arange(300, dtype=np.int32), "b": np.arange(7) > 3, "none": np.zeros(0)}
+    make = Maker(**want)
+    stored("x", "c", make)
+    for _ in range(80):
+        (entry,) = entries()
+        damage_file(rng.choice(files_of(entry)), rng)
+        entries()
+        make.calls = 0
+        for _ in range(2):
+            again = stored("x", "c", make)
+            for name, array in want.items():
+                np.testing.assert_array_equal(again[name], array)
+        assert make.calls == 1
+    assert len(list((entries()[0].path).parent.iterdir())) == 1
+
+
+def write_description(folder, described):
+    line = described if isinstance(described, bytes) else json.dumps(described).encode()
+    (folder / "entry.json").write_bytes(line + b"\n%08x" % zlib.crc32(line))
+
+
+HOSTILE = (
+    b"[" * 100_000,
+    b'{"what": "x", "content": "c", "arrays": ' + b'{"a":' * 50_000,
+    b"9" * 10_000,
+    b"\xff\xfe",
+    b"null",
+    {"what": "x", "content": "c", "arrays": {"../../x/a": [5, 5]}},
+    {"what": "x", "content": "c", "arrays": {"a": "ab"}},
+    {"what": "x", "content": "c", "arrays": {"a": [10**40, 0]}},
+    {"what": "x", "content": "c", "arrays": ["a", 3]},
+    {"what": "y", "content": "c", "arrays": {}},
+    {"what": "x", "content": "d", "arrays": {}},
+    {"what": "x", "arrays": {}},
+)
+
+
+@pytest.mark.parametrize("described", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_descriptions_are_refused(described):
+    make = Maker(a=np.arange(5))
+    stored("x", "c", make)
+    write_description(entries()[0].path, described)
+    entries()
+    np.testing.assert_array_equal(stored("x", "c", make)["a"], np.arange(5))
+    stored("x", "c", make)
+    assert make.calls == 2
+
+
+def pickled(path):
+    np.save(path, np.array([os.getpid], object), allow_pickle=True)
+
+
+def huge(path):
+    with open(path, "wb") as file:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (1 << 60, 1 << 60)}
+        np.lib.format.write_array_header_2_0(file, header)
+        file.write(bytes(8))
+
+
+def archive(path):
+    with open(path, "wb") as file:
+        np.savez(file, a=np.arange(3))
+
+
+@pytest.mark.parametrize("forge", [pickled, huge, archive])
+def test_hostile_arrays_are_refused(forge):
+    """Even where the checksum is right."""
+    make = Maker(a=np.arange(5))
+    stored("x", "c", make)
+    (entry,) = entries()
+    forge(entry.path / "a.npy")
+    content = (entry.path / "a.npy").read_bytes()
+    sums = {"a": (len(content), zlib.crc32(content))}
+    write_description(entry.path, {"what": "x", "content": "c", "arrays": sums})
+    np.testing.assert_array_equal(stored("x", "c", make)["a"], np.arange(5))
+    stored("x", "c", make)
+    assert make.calls == 2
+
+
+def replaced_by_file(path):
+    shutil.rmtree(path)
+    path.write_text("in the way")
+
+
+def replaced_by_link(path):
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+    (path / "a.npy").unlink()
+
+
+def replaced_by_pipe(path):
+    (path / "a.npy").unlink()
+    os.mkfifo(path / "a.npy")
+
+
+def described_by_pipe(path):
+    (path / "entry.json").unlink()
+    os.mkfifo(path / "entry.json")
+
+
+def written_by_others(path):
+    (path / "a.npy").chmod(0o666)
+
+
+def owned_by_others(path):
+    os.chown(path / "a.npy", 54321, 54321)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners, modes and pipes")
+@pytest.mark.parametrize(
+    "spoil",
+    [replaced_by_file, replaced_by_link, replaced_by_pipe, described_by_pipe, written_by_others,
+     owned_by_others],
+)  # fmt: skip
+def test_entries_that_others_could_have_made_are_made_again(spoil):
+    if spoil is owned_by_others and os.geteuid() != 0:
+        pytest.skip("root alone gives files away")
+    make = Maker(a=np.arange(5))
+    stored("x", "c", make)
+    spoil(entries()[0].path)
+    np.testing.assert_array_equal(stored("x", "c", make)["a"], np.arange(5))
+    stored("x", "c", make)
+    assert make.calls == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_entries_are_private_whatever_the_umask():
+    before = os.umask(0)
+    try:
+        make = Maker(a=np.arange(5))
+        stored("x", "c", make)
+    finally:
+        os.umask(before)
+    stored("x", "c", make)
+    assert make.calls == 1
+
+
+def test_entries_that_changed_places_are_made_again():
+    makers = {name: Maker(a=np.full(9, ord(name)), b=np.arange(9)) for name in "xy"}
+    for name, make in makers.items():
+        stored(name, "c", make)
+    first, second = (entry.path for entry in entries())
+    first.rename(first.with_name("z"))
+    second.rename(first)
+    first.with_name("z").rename(second)
+    for name, make in makers.items():
+        np.testing.assert_array_equal(stored(name, "c", make)["a"], np.full(9, ord(name)))
+        assert make.calls == 2
+    path = entries()[0].path
+    (path / "a.npy").rename(path / "c.npy")
+    (path / "b.npy").rename(path / "a.npy")
+    (path / "c.npy").rename(path / "b.npy")
+    for name, make in makers.items():
+        np.testing.assert_array_equal(stored(name, "c", make)["a"], np.full(9, ord(name)))
+
+
+def test_programs_over_damaged_formats_are_right(monkeypatch):
+    monkeypatch.setattr(formats, "KEPT_ARCS", 10)
+    rng = Random(2)
+    ends = weft.generators.powerlaw(60, 8, seed=1).topology.endpoints()
+    want = weft.bfs(weft.Graph.from_edges(*ends), 0).level
+    for _ in range(20):
+        g = weft.Graph.from_edges(*ends)
+        level = weft.bfs(g, 0, config=weft.Config(format="tigr(4)", direction="push")).level
+        np.testing.assert_array_equal(level, want)
+        for entry in entries():
+            damage_file(rng.choice(files_of(entry)), rng)
+
+
+def test_a_kept_format_of_another_shape_is_built_again(monkeypatch):
+    """Its checksum is right, as after a change of weft that forgot to count `FORMAT` up."""
+    monkeypatch.setattr(formats, "KEPT_ARCS", 10)
+    rows = weft.generators.powerlaw(60, 8, seed=1).topology.out
+    first = choose("tigr(4)").build(rows.offsets, rows.targets, np)
+    (entry,) = entries()
+    described = json.loads((entry.path / "entry.json").read_bytes().splitlines()[0])
+    np.save(entry.path / "facts.npy", np.frombuffer(b"[[" * 50_000, np.uint8))
+    content = (entry.path / "facts.npy").read_bytes()
+    described["arrays"]["facts"] = len(content), zlib.crc32(content)
+    write_description(entry.path, described)
+    again = choose("tigr(4)").build(rows.offsets, rows.targets, np)
+    assert again.facts == first.facts
+    assert np.load(entry.path / "facts.npy").size < 50_000
+
+
+def test_what_lies_in_a_private_directory_is_listed_and_evicted(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "cache").write_text("in the way")
+    monkeypatch.setenv("WEFT_CACHE_LIMIT", "25K")
+    with pytest.warns(RuntimeWarning, match="is not used: Not a directory"):
+        for name in "abcd":
+            stored(name, "", Maker(a=np.zeros(10_000, np.uint8)))
+    assert {entry.what for entry in entries()} < {"a", "b", "c", "d"}
+    assert clear() > 10_000 and entries() == []
 
 
 def test_nothing_is_kept_with_a_limit_of_zero(monkeypatch, tmp_path):

@@ -1,22 +1,27 @@
 """The store of tunings: what is found again, what is set aside, and who may use it at once."""
 
+import contextlib
+import json
 import os
 import sqlite3
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 import fake_cupy
 import weft
+from damage import damaged
 from weft.algorithms.bfs import discover
 from weft.backends.limits import TimeLimit
 from weft.engine import tuned as remembered
+from weft.engine import tuning_store as store_module
 from weft.engine import watch as watching
-from weft.engine.fingerprint import Fingerprint, fingerprint_of
+from weft.engine.fingerprint import Fingerprint, fingerprint_of, sizes_of
 from weft.engine.tuning_store import Store, Tuning, config_from, config_text
 from weft.errors import ConfigError, TimeLimitError
 from weft.storage.cache_dir import tunings_path
@@ -193,6 +198,194 @@ def test_rows_that_are_not_known_here_are_passed_over(store, graph):
     assert [t.program for t in store.all()] == ["b"]
 
 
+NESTED = "[" * 60_000
+FINGERPRINT = {"vertices": 1, "arcs": 2, "directed": True, "largest": 3, "variation": 0.5,
+               "skew": 0.25, "digest": "x", "diameter": 4}  # fmt: skip
+HOSTILE_VALUES = [
+    ("config", NESTED),
+    ("config", '{"format":' * 12_000),
+    ("config", "9" * 5000),
+    ("config", "{" * 100_000),
+    ("config", b"\xff\xfe\x00"),
+    ("config", "null"),
+    ("config", ""),
+    ("fingerprint", NESTED),
+    ("fingerprint", "{}"),
+    ("fingerprint", "[1, 2]"),
+    *(
+        ("fingerprint", json.dumps({**FINGERPRINT, **wrong}))
+        for wrong in (
+            {"vertices": "many"},
+            {"vertices": -1},
+            {"vertices": 10**30},
+            {"arcs": 1.5},
+            {"largest": [1]},
+            {"variation": -5.0},
+            {"variation": float("nan")},
+            {"skew": float("inf")},
+            {"directed": 1},
+            {"digest": 5},
+            {"diameter": "far"},
+            {"more": 1},
+        )
+    ),
+    ("program", b"\x00\x01"),
+    ("algorithm", "\x1b[2J"),
+    ("device", "a\nb"),
+    ("weft", "\x07"),
+    ("ms", "fast"),
+    ("ms", 0.0),
+    ("ms", -1.0),
+    ("default_ms", float("inf")),
+    ("tried", "some"),
+    ("tried", 2**62),
+    ("created", 1e300),
+    ("created", -5.0),
+]
+
+
+@pytest.mark.parametrize(("column", "value"), HOSTILE_VALUES, ids=range(len(HOSTILE_VALUES)))
+def test_damaged_rows_are_passed_over_with_a_warning(store, graph, column, value):
+    store.put(tuning(graph, "a"))
+    store.put(tuning(graph, "b"))
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(f"UPDATE tunings SET {column} = ? WHERE program = 'a'", (value,))
+    with pytest.warns(RuntimeWarning, match="1 of 2 tunings in .* are damaged .* --forget all"):
+        assert [t.program for t in store.all()] == ["b"]
+    assert store.sizes() == {sizes_of(graph.topology)}, "told once"
+    assert store.forget() == 2
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"threads": 1000000000}',
+        '{"threads": 1e400}',
+        '{"delta": 1' + "0" * 400 + "}",
+        '{"block_size": 170141183460469231731687303715884105728}',
+        '{"format": {"push": ["csr"]}}',
+        '{"format": {"push": {"push": {}}}}',
+        '{"passes_off": [[[]]]}',
+        '{"passes_off": 5}',
+        '{"lanes": {}}',
+        '{"schedule": {"up": "merge"}}',
+    ],
+)
+def test_hostile_configurations_are_not_known_here(store, graph, config):
+    store.put(tuning(graph, "a"))
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE tunings SET config = ?", (config,))
+    assert store.all() == []
+    with pytest.raises(ConfigError):
+        config_from(config)
+
+
+HOSTILE_SCHEMAS = [
+    "CREATE VIEW tunings AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+    "SELECT x AS id FROM n",
+    "CREATE TABLE tunings (id INTEGER PRIMARY KEY, graph TEXT)",
+    "CREATE TABLE others (id INTEGER)",
+]
+
+
+@pytest.mark.parametrize("schema", HOSTILE_SCHEMAS, ids=range(len(HOSTILE_SCHEMAS)))
+def test_files_with_other_tables_are_set_aside(store, graph, schema):
+    for use in (store.all, lambda: store.put(tuning(graph, "a"))):
+        store.path.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+            connection.execute(schema)
+            connection.execute("PRAGMA user_version = 1")
+        with pytest.warns(RuntimeWarning, match="its tables are not those of weft.*was moved"):
+            use()
+    assert len(store.all()) == 1
+
+
+def test_triggers_of_a_file_do_not_run(store, graph):
+    store.put(tuning(graph, "a"))
+    with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(
+            "CREATE TRIGGER t AFTER INSERT ON tunings BEGIN DELETE FROM tunings; END"
+        )
+    with pytest.warns(RuntimeWarning, match="not those of weft"):
+        store.put(tuning(graph, "b"))
+    assert [t.program for t in store.all()] == ["b"]
+
+
+def test_a_locked_file_is_left_in_place(store, graph, monkeypatch):
+    monkeypatch.setattr(store_module, "PATIENCE_S", 0.0)
+    store.put(tuning(graph, "a"))
+    with contextlib.closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.warns(RuntimeWarning, match=r"cannot be read \(database is locked\)\. The def"):
+            assert store.all() == []
+        assert store.all() == [], "told once"
+        with pytest.raises(OSError, match=r"cannot be written .*locked"):
+            store.put(tuning(graph, "b"))
+        connection.execute("ROLLBACK")
+    assert len(store.all()) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
+@pytest.mark.parametrize("make", [os.mkdir, getattr(os, "mkfifo", None)])
+def test_what_is_not_a_file_is_left_alone(store, graph, make):
+    make(store.path)
+    with pytest.warns(RuntimeWarning, match="it is not a file"):
+        assert store.all() == []
+    with pytest.raises(OSError, match="it is not a file"):
+        store.put(tuning(graph, "a"))
+    assert store.path.exists()
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="root alone becomes another user"
+)
+def test_a_file_of_others_is_read_where_that_is_possible(store, graph, tmp_path):
+    store.put(tuning(graph, "a"))
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(0o755)
+    store.path.chmod(0o644)
+    os.seteuid(54321)
+    try:
+        assert [t.program for t in store.all()] == ["a"]
+        with pytest.raises(OSError, match="cannot be written"):
+            store.put(tuning(graph, "b"))
+        os.seteuid(0)
+        store.path.chmod(0o600)
+        os.seteuid(54321)
+        with pytest.warns(RuntimeWarning, match="cannot be read .*unable to open"):
+            assert store.all() == []
+        os.seteuid(0)
+        tmp_path.chmod(0o700)
+        os.seteuid(54321)
+        remembered.forget_remembered()
+        assert weft.generators.path(3).num_vertices == 3
+        assert remembered._look_up(graph.topology) == {}
+    finally:
+        os.seteuid(0)
+
+
+def test_random_damage_gives_what_is_sound_or_a_warning(store, graph):
+    """Whatever SQLite makes of a page, only checked tunings come out, and the store works again."""
+    rng = Random(1)
+    for number in range(3):
+        store.put(tuning(graph, f"program {number}"))
+    with contextlib.closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = store.path.read_bytes()
+    for _ in range(30):
+        for path in store.path.parent.glob("tunings.sqlite*"):
+            path.unlink()
+        store.path.write_bytes(damaged(whole, rng))
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            for found in store.all():
+                assert isinstance(found.config, weft.Config) and found.ms > 0
+                assert found.graph.distance(found.graph) == 0
+            store.put(tuning(graph, "new"))
+            assert "new" in {found.program for found in store.all()}
+
+
 def test_a_file_that_cannot_be_written_says_so(store, graph, tmp_path):
     (tmp_path / "file").touch()
     elsewhere = Store(tmp_path / "file" / "below")
@@ -315,6 +508,34 @@ def test_winners_that_are_not_possible_here_are_left_out(store, graph, choice):
     with pytest.warns(RuntimeWarning, match="tuning found for this graph is not used: .*='(of|wa)"):
         assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}
     assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}  # told once
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"format": "tigr(0)"}, {"format": "tigr(x=1)"}, {"format": "ell(100000)"}, {"format": "dia"}],
+)
+def test_winners_that_fail_are_replaced_by_the_default(store, graph, choice):
+    """A format may refuse a graph only when it is built."""
+    (program,) = programs_of(lambda: weft.bfs(graph, 0))
+    want = weft.bfs(graph, 0).level
+    store.put(tuning(graph, program, weft.Config(**choice)))
+    remembered.forget_remembered()
+    with pytest.warns(RuntimeWarning, match="what tuning found for this graph is not used") as told:
+        for _ in range(3):
+            np.testing.assert_array_equal(weft.bfs(graph, 0).level, want)
+    assert len(told) == 1
+    with pytest.raises(ConfigError):
+        weft.bfs(graph, 0, config=weft.Config(**choice))
+
+
+def test_explanations_ignore_what_runs_ignore(store, graph):
+    """Tuning never stores change_driven; a forged row must not make `explain` fail."""
+    (program,) = programs_of(lambda: weft.bfs(graph, 0))
+    store.put(tuning(graph, program, weft.Config(change_driven=True)))
+    remembered.forget_remembered()
+    assert weft.bfs(graph, 0).level[0] == 0
+    state = graph.state(level=weft.full(-1, weft.int32), parent=weft.full(-1, weft.vertex_id))
+    assert "discover" in str(weft.explain(discover, graph, state))
 
 
 def test_programs_of_the_other_front_end_use_what_was_found(store, graph):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from weft.cli.cache import cache
-from weft.cli.commands import Commands
+from weft.cli.commands import Commands, show_warning
 from weft.cli.convert import convert
 from weft.cli.doctor import doctor
 from weft.cli.generate import Kinds
@@ -47,6 +48,7 @@ def main() -> None:
     if the command line itself is wrong. Results go to standard output, everything else to standard
     error.
     """
+    warnings.showwarning = show_warning
 
 
 def _group(

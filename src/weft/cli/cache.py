@@ -47,24 +47,29 @@ cache = typer.Typer(
 def list_entries() -> None:
     """List the orders and formats that are kept, the most recently used first."""
     from weft.arrays.device import bytes_text
-    from weft.storage.graph_cache import entries
+    from weft.storage.graph_cache import DAMAGED, entries
 
+    _report_refusals()
     held = entries()
     for entry in held:
         typer.echo(f"{bytes_text(entry.nbytes):>10}  {_ago(entry.used):>14}  {entry.what}")
+    if any(entry.what == DAMAGED for entry in held):
+        told = 'Damaged entries are rebuilt when they are needed. "weft cache clear" removes them.'
+        typer.echo(told, err=True)
     if not held:
         typer.echo("Nothing is kept.", err=True)
 
 
 @cache.command("size")
 def size() -> None:
-    """Tell where the cache is, and how much of what it holds."""
+    """Show where the cache is and how much each part of it takes."""
     from weft.arrays.device import bytes_text
-    from weft.storage.cache_dir import wanted_dir
+    from weft.storage.cache_dir import used_dir
 
-    typer.echo(str(wanted_dir()))
+    _report_refusals()
+    typer.echo(str(used_dir()))
     for part, what in _PARTS.items():
-        typer.echo(f"{bytes_text(_total(wanted_dir() / part)):>10}  {what}")
+        typer.echo(f"{bytes_text(_total(used_dir(part))):>10}  {what}")
 
 
 @cache.command("clear")
@@ -73,18 +78,28 @@ def clear(
 ) -> None:
     """Remove the orders and formats that are kept."""
     from weft.arrays.device import bytes_text
-    from weft.storage.cache_dir import wanted_dir
+    from weft.storage.cache_dir import used_dir
     from weft.storage.graph_cache import clear as clear_stored
 
+    _report_refusals()
     typer.echo(f"Removed {bytes_text(clear_stored())} of orders and formats.", err=True)
     if code:
         for part in ("cpu", "cubin", "simt"):
-            shutil.rmtree(wanted_dir() / part, ignore_errors=True)
+            shutil.rmtree(used_dir(part), ignore_errors=True)
         typer.echo("Removed compiled code.", err=True)
 
 
+def _report_refusals() -> None:
+    """Say why the directory that the environment asks for, or a folder in it, is not used."""
+    from weft.storage.cache_dir import REMEDY, refusals, used_dir
+
+    for part, directory, problem in refusals():
+        told = f"the cache directory {str(directory)!r} is not used: {problem}."
+        typer.echo(f"weft: {told} weft uses {str(used_dir(part))!r} instead. {REMEDY}", err=True)
+
+
 def _total(folder: Path) -> int:
-    """Return the bytes of all files in a folder; others may remove some meanwhile."""
+    """Return the bytes of all files in a folder; another process may remove some meanwhile."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:

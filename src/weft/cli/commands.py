@@ -78,6 +78,11 @@ def clean_exit() -> Iterator[None]:
         fail(f"{error.strerror}{where}")
 
 
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line on standard error, without the place in the source."""
+    typer.echo(f"weft: warning: {message}", err=True)
+
+
 def fail(message: str, code: int = FAILURE) -> None:
     """End the program with a message on standard error."""
     typer.echo(f"weft: {message}", err=True)

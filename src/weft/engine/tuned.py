@@ -81,7 +81,8 @@ def _processor() -> str:
 
 def _look_up(topology: Topology) -> dict[str, Config]:
     path = tunings_path()
-    if path is None or not path.exists() or sizes_of(topology) not in _tuned_sizes(path):
+    # Path.exists() raises PermissionError for a file in a folder that cannot be searched.
+    if path is None or not os.path.exists(path) or sizes_of(topology) not in _tuned_sizes(path):
         return {}
     from weft.engine.tuning_store import Store
 
@@ -95,14 +96,31 @@ def _is_possible(config: Config, topology: Topology) -> bool:
     try:
         backend_of(topology.device).check(config, topology)
     except ConfigError as error:
-        warnings.warn(
-            f"what tuning found for this graph is not used: {error} The default is used; "
-            "'weft tune --forget' removes what was found.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _warn_of(error)
         return False
     return True
+
+
+def reject(topology: Topology, program: Program, error: ConfigError) -> bool:
+    """Forget the winner of a program that cannot run; return whether there was one.
+
+    A run calls this before any kernel has started. It then uses the default configuration.
+    """
+    known = _winners.get(topology) or {}
+    if known.pop(program_digest(program), None) is None:
+        return False
+    changes[0] += 1
+    _warn_of(error)
+    return True
+
+
+def _warn_of(error: ConfigError) -> None:
+    warnings.warn(
+        f"what tuning found for this graph is not used: {error} The default is used; "
+        "'weft tune --forget all' removes what was found.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 @functools.cache

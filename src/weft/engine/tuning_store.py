@@ -1,29 +1,36 @@
 """What tuning found, kept in one SQLite file for all processes of a user.
 
 The file is written rarely and read once per graph and process. Several processes may use it at
-once. One that cannot be read, or that another version of weft laid out differently, is set aside
-with a warning: nothing in it is worth an error.
+once. A file that is damaged, or that another version of weft laid out differently, is set aside
+with a warning; one that cannot be read now, and damaged rows, are ignored with a warning. Nothing
+in it is worth an error.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from weft.config import Config
-from weft.engine.fingerprint import Fingerprint
+from weft.engine.tuning_rows import Tuning, config_from, config_text, tuning_of
 from weft.errors import ConfigError
+
+__all__ = ["Store", "Tuning", "config_from", "config_text"]
 
 LAYOUT = 1  # of the tables; a file with another number is set aside
 PATIENCE_S = 10.0  # to wait for another process that writes
+MAX_ROWS = 100_000
+MAX_VALUE_BYTES = 1 << 20
+WORK_STEP, MAX_WORK = 1_000_000, 100_000_000  # operations of SQLite for one statement: seconds
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tunings (
@@ -45,50 +52,6 @@ CREATE TABLE IF NOT EXISTS tunings (
     UNIQUE (graph, program, device, weft)
 )
 """
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """One winner: the configuration that was fastest for a program on a graph and a device."""
-
-    graph: Fingerprint
-    program: str
-    algorithm: str
-    device: str
-    weft: str
-    config: Config
-    ms: float
-    default_ms: float
-    tried: int
-    created: float = 0.0
-    id: int = 0
-
-
-def config_text(config: Config) -> str:
-    """Return what a configuration chooses, as JSON."""
-    return json.dumps(config.given(), default=_plain, sort_keys=True)
-
-
-def config_from(text: str) -> Config:
-    """Return a configuration from its JSON.
-
-    Raises
-    ------
-    ConfigError
-        If it holds something that is not known here.
-    """
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"a stored configuration cannot be read: {error}.") from error
-    known = {f.name for f in fields(Config)}
-    if not isinstance(given, dict) or not known.issuperset(given):
-        raise ConfigError(f"a stored configuration is not known here: {text}.")
-    return Config(**given)
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else sorted(value)
 
 
 class Store:
@@ -165,26 +128,26 @@ class Store:
     # -- the file
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.closing(sqlite3.connect(self.path, timeout=PATIENCE_S)) as connection:
+    def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
+        address = f"file:{quote(str(self.path))}?{mode}"
+        with contextlib.closing(sqlite3.connect(address, PATIENCE_S, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+            left = [MAX_WORK]
+            connection.set_progress_handler(lambda: _spent(left), WORK_STEP)
+            connection.execute("PRAGMA trusted_schema = OFF")
             with connection:
-                self._lay_out(connection)
                 yield connection
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
         """Make the tables of a new file; another process may be about to do the same."""
-        if _number(connection, "PRAGMA user_version") == LAYOUT:
+        if _is_laid_out(connection):
             return
         connection.execute("BEGIN IMMEDIATE")
-        layout = _number(connection, "PRAGMA user_version")
-        if layout == LAYOUT:
+        if _is_laid_out(connection):
             connection.execute("COMMIT")
             return
-        if layout != 0 or _number(connection, "SELECT count(*) FROM sqlite_master"):
-            connection.execute("ROLLBACK")
-            raise _LayoutError(f"its layout is {layout}, not {LAYOUT}")
         connection.execute(_TABLES)
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.execute("COMMIT")
@@ -193,75 +156,146 @@ class Store:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def _read(self, statement: str, values: Any) -> list[Tuning]:
-        if not self.path.exists():
+        """Return rows; none, and a warning, where the file cannot be used."""
+        if not os.path.lexists(self.path):
             return []
+        if not os.path.isfile(self.path):  # a named pipe would block
+            return self._cannot_be_read("it is not a file")
         try:
-            with self._open() as connection:
-                rows = connection.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            if _is_busy(error):
-                return []
+            try:
+                rows = self._rows("mode=rw", statement, values)
+            except sqlite3.OperationalError as error:
+                if not _is_unwritable(error):
+                    raise
+                rows = self._rows("mode=ro&immutable=1", statement, values)
+        except _DAMAGED as error:
+            if _is_busy(error) or not os.access(self.path, os.W_OK):
+                return self._cannot_be_read(error)
             self._set_aside(error)
             return []
-        except OSError:
-            return []
-        return [tuning for row in rows if (tuning := _tuning_of(row)) is not None]
+        return self._usable(rows)
+
+    def _rows(self, mode: str, statement: str, values: Any) -> list[sqlite3.Row]:
+        with self._open(mode) as connection:
+            if not _is_laid_out(connection):
+                return []
+            return connection.execute(f"{statement} LIMIT {MAX_ROWS}", values).fetchall()
+
+    def _usable(self, rows: list[sqlite3.Row]) -> list[Tuning]:
+        """Return the rows that are sound and known here."""
+        found, damaged = [], 0
+        for row in rows:
+            try:
+                found.append(tuning_of(dict(row)))
+            except ConfigError:  # of another version, or of an extension that is not loaded
+                continue
+            except (ValueError, TypeError, OverflowError, LookupError):
+                damaged += 1
+        if damaged:
+            _warn_once(
+                f"{damaged} of {len(rows)} tunings in {str(self.path)!r} are damaged and not used. "
+                "'weft tune --forget all' removes them; tune again where it matters."
+            )
+        return found
+
+    def _cannot_be_read(self, reason: object) -> list[Tuning]:
+        _warn_once(
+            f"the store of tunings {str(self.path)!r} cannot be read ({reason}). The default "
+            "configuration is used. Set WEFT_TUNINGS to another file, or to 'off'."
+        )
+        return []
 
     def _write(self, statement: str, values: Any) -> int:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.path.lexists(self.path) and not os.path.isfile(self.path):
+            raise self._cannot_be_written("it is not a file")
         for _ in range(2):
             try:
-                with self._open() as connection:
+                with self._open("mode=rwc") as connection:
+                    self._lay_out(connection)
                     return connection.execute(statement, values).rowcount
-            except sqlite3.DatabaseError as error:
+            except _DAMAGED as error:
                 if _is_busy(error):
-                    raise OSError(f"{str(self.path)!r} cannot be written: {error}") from error
+                    raise self._cannot_be_written(error) from error
                 self._set_aside(error)
-        raise OSError(f"{str(self.path)!r} cannot be written")
+        raise self._cannot_be_written("it is damaged, and cannot be moved")
+
+    def _cannot_be_written(self, reason: object) -> OSError:
+        text = f"the store of tunings cannot be written ({reason})"
+        return OSError(errno.EIO, text, str(self.path))
 
     def _set_aside(self, error: Exception) -> None:
         """Move the file out of the way; another process may have done so already."""
         aside = self.path.with_name(f"{self.path.name}.aside-{time.time_ns()}")
-        with contextlib.suppress(OSError):
+        try:
             os.replace(self.path, aside)
-            for ending in ("-wal", "-shm"):
+        except FileNotFoundError:
+            return
+        except OSError:
+            self._cannot_be_read(error)
+            return
+        with contextlib.suppress(OSError):
+            for ending in ("-wal", "-shm", "-journal"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-            warnings.warn(
-                f"the store of tunings {str(self.path)!r} cannot be used ({error}); it was moved "
-                f"to {aside.name!r}, and a new one will be made. Nothing else is affected; tune "
-                "again where it matters.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"the store of tunings {str(self.path)!r} cannot be used ({error}); it was moved to "
+            f"{aside.name!r}, and a new one will be made. Nothing else is affected; tune again "
+            "where it matters.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+# Python decodes SQLite's messages, which quote what is in the file.
+_DAMAGED = (sqlite3.Error, UnicodeError)
 
 
 class _LayoutError(sqlite3.DatabaseError):
-    """The tables are those of another version of weft."""
+    """The tables are those of another version of weft, or of another program."""
 
 
-def _number(connection: sqlite3.Connection, statement: str) -> int:
-    return int(connection.execute(statement).fetchone()[0])
+def _is_laid_out(connection: sqlite3.Connection) -> bool:
+    """Whether a file has the tables, or none yet.
+
+    They must be exactly those that weft makes: a view, a trigger or a computed column runs
+    statements of whoever made the file.
+    """
+    layout = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    parts = connection.execute("SELECT name, type, sql FROM sqlite_master LIMIT 99").fetchall()
+    if layout == 0 and not parts:
+        return False
+    if layout != LAYOUT:
+        raise _LayoutError(f"its layout is {layout}, not {LAYOUT}")
+    made = {row["name"]: row for row in parts if not str(row["name"]).startswith("sqlite_")}
+    expected = " ".join(_TABLES.replace("IF NOT EXISTS ", "").split())
+    if list(made) != ["tunings"] or " ".join(str(made["tunings"]["sql"]).split()) != expected:
+        raise _LayoutError("its tables are not those of weft")
+    return True
+
+
+def _spent(left: list[int]) -> int:
+    left[0] -= WORK_STEP
+    return int(left[0] < 0)
 
 
 def _is_busy(error: Exception) -> bool:
     """Whether the file may be whole, but cannot be used now or by this user."""
-    words = ("locked", "busy", "unable to open", "readonly", "disk is full", "disk I/O")
+    words = ("locked", "busy", "disk is full", "disk I/O")
+    if isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in words):
+        return True
+    return _is_unwritable(error)
+
+
+def _is_unwritable(error: Exception) -> bool:
+    words = ("unable to open", "readonly")
     return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
 
 
-def _tuning_of(row: sqlite3.Row) -> Tuning | None:
-    """Return a row as a tuning; None if it names something that is not known here."""
-    try:
-        values = dict(row)
-        return Tuning(
-            Fingerprint(**json.loads(values["fingerprint"])),
-            config=config_from(values["config"]),
-            **{
-                name: values[name]
-                for name in (
-                    "program", "algorithm", "device", "weft", "ms", "default_ms", "tried",
-                    "created", "id",
-                )
-            },
-        )  # fmt: skip
-    except (ConfigError, TypeError, ValueError):
-        return None
+def _warn_once(text: str) -> None:
+    """Warn once per process: a store is looked into for every graph."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+_warned: set[str] = set()

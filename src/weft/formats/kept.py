@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,14 @@ def kept_build(chosen: Chosen, offsets: Any, targets: Any, incoming: bool) -> La
         assert make is not None
         return make()
 
-    arrays = stored(what, content, lambda: _packed(fresh()))
-    layout = _unpacked(chosen, arrays, offsets, targets)
+    def unpacked(arrays: dict[str, Any]) -> Layout:
+        return _unpacked(chosen, arrays, offsets, targets)
+
+    layout = unpacked(stored(what, content, lambda: _packed(fresh()), unpacked))
     if chosen.format.own_order:
-        layout.places = lambda: stored(f"places of {what}", content, lambda: {"places": places()})[
-            "places"
-        ]
+        layout.places = lambda: stored(
+            f"places of {what}", content, lambda: {"places": places()}, itemgetter("places")
+        )["places"]
     return layout
 
 

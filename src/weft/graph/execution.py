@@ -17,11 +17,11 @@ from weft.engine.prepared import Columns, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, signature_of
 from weft.engine.state import State, make_state
-from weft.engine.tuned import changes, remembered
+from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
 from weft.ir.passes.delta import Delta, Refused, rewrite
-from weft.ir.request import Deferred
+from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
 from weft.storage.memory import Cache
 from weft.topology.orders import arranged, kept
@@ -151,8 +151,7 @@ class Running:
         array([1, 0, 2])
         """
         program = kept_trace(functions, self._signature(state, edge_state), "run")
-        prepared = self._prepared(program, config, direction)
-        outcome = prepared.run(self._columns(), state, edge_state, self._first(frontier))
+        outcome = self._run(program, config, direction, state, edge_state, self._first(frontier))
         return self._frontier_of(outcome.frontier)
 
     def iterate(
@@ -252,8 +251,8 @@ class Running:
             delta = self._delta(program, wanted, tolerance, frontier, most)
         if delta is not None:
             program, held = delta.program, hidden_state(delta, state, self._topology)
-        prepared = self._prepared(program, config, direction)
-        outcome = prepared.run(self._columns(), held, edge_state, self._first(frontier), most)
+        first = self._first(frontier)
+        outcome = self._run(program, config, direction, held, edge_state, first, max_iter=most)
         if delta is not None and outcome.converged:
             take_results(delta, held, self._topology)
         scalars = {name: array[0] for name, array in state.scalars.items()}
@@ -261,6 +260,25 @@ class Running:
         if outcome.steps == 0 and isinstance(frontier, Frontier):
             last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
+
+    def _run(
+        self,
+        program: Program,
+        config: Config | None,
+        direction: str | None,
+        state: State,
+        edge_state: State | None,
+        frontier: Frontier,
+        **more: Any,
+    ) -> Outcome:
+        """Run a program; drop what tuning found for it where that is refused."""
+        try:
+            prepared = self._prepared(program, config, direction)
+            return prepared.run(self._columns(), state, edge_state, frontier, **more)
+        except ConfigError as error:
+            if config is not None or not reject(self._topology, program, error):
+                raise
+        return self._run(program, None, direction, state, edge_state, frontier, **more)
 
     def _prepared(
         self, program: Program, config: Config | None, direction: str | None = None
@@ -352,8 +370,8 @@ class Running:
             part if is_device_array(part) and is_own(part) else self._replayed(part)
             for part in trail
         ]
-        prepared = self._prepared(program, config, direction)
-        prepared.run(self._columns(), state, edge_state, self.frontier(), None, checked)
+        everywhere = self.frontier()
+        self._run(program, config, direction, state, edge_state, everywhere, trail=checked)
 
     def _replayed(self, members: Any) -> Array:
         """Return one frontier of a trail; those that `iterate` kept are sorted already."""

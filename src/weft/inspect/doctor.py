@@ -112,14 +112,11 @@ def _threads() -> list[Finding]:
 
 
 def _cache() -> list[Finding]:
-    wanted = cachedir.wanted_dir()
-    problem = cachedir.write_problem(wanted)
-    if problem:
-        instead = cachedir.cache_dir()
-        detail = f"{wanted} cannot be written ({problem}); {instead} is used instead"
-        remedy = "set WEFT_CACHE_DIR to a directory that can be written"
-        return [Finding("cache directory", NOTE, detail, remedy)]
-    return [Finding("cache directory", OK, str(wanted))]
+    findings = []
+    for part, directory, problem in cachedir.refusals():
+        detail = f"{directory} is not used: {problem}; weft uses {cachedir.used_dir(part)} instead"
+        findings.append(Finding("cache directory", NOTE, detail, cachedir.REMEDY))
+    return findings or [Finding("cache directory", OK, str(cachedir.wanted_dir()))]
 
 
 def _trial() -> list[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from weft.config import Config
+from weft.config import Config, check_config
 from weft.engine.change_driven import hidden_state
 from weft.engine.reorder import cross
 from weft.engine.state import State, full
@@ -216,7 +216,8 @@ def explain(
     # Old values are not to be kept from now on.
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
-    wanted = checked.change_driven if mode == "iterate" else False
+    # As in a run, only a configuration that is given can ask for this.
+    wanted = check_config(config).change_driven if mode == "iterate" else False
     delta = g._delta(program, wanted, 0.0, frontier, max_iter)
     if delta is not None:
         program, copy = delta.program, hidden_state(delta, copy, g.topology)

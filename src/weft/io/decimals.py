@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
+
+from weft.storage.compiled import njit
 
 LEAST_POWER: Final = -342
 LARGEST_POWER: Final = 308

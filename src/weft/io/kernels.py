@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from weft.io.decimals import nearest_double
 from weft.io.weights import REAL, UNSIGNED
+from weft.storage.compiled import njit
 
 DONE: Final = 0  # the end of the data
 FULL: Final = 1  # one more row than there is room for

@@ -1,9 +1,12 @@
 """What was computed from the arcs of a graph, kept on disk between processes: orders and formats.
 
 An entry is a folder of NumPy arrays and a description, named by a hash of what it was made from and
-of what it is. Arrays are mapped into memory again, not read. The least recently used entries go
+of what it is. Arrays are mapped into memory again, not copied. The least recently used entries go
 when there is more than ``WEFT_CACHE_LIMIT`` (bytes, also with K, M, G or T; 8G if not set; 0 keeps
 nothing).
+
+Kernels use these arrays as indices without checking them, so each file has a checksum, which is
+compared before an array is used. An entry that differs in any bit is removed and rebuilt.
 """
 
 from __future__ import annotations
@@ -11,28 +14,33 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import mmap
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
 from weft.arrays.device import module_of
 from weft.arrays.random import GAMMA, STEP, mix
 from weft.errors import ConfigError
-from weft.storage.cache_dir import cache_dir, wanted_dir
+from weft.storage.cache_dir import cache_dir, owner_problem, used_dir
+from weft.storage.sealed import read_own, remove
 
 FOLDER: Final = "graphs"
 DEFAULT_LIMIT: Final = 8 << 30
-FORMAT: Final = 2  # of an entry: another number where the meaning of the arrays changes
+FORMAT: Final = 3  # of an entry: another number where the meaning of the arrays changes
+DAMAGED: Final = "damaged"  # what an entry is whose description cannot be read
 _DESCRIPTION: Final = "entry.json"
 _CHUNK: Final = 1 << 16
 _DEVICE_CHUNK: Final = 1 << 24
@@ -91,7 +99,12 @@ def content_hash(*arrays: Array) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def stored(what: str, content: str, make: Callable[[], Mapping[str, Array]]) -> dict[str, Array]:
+def stored(
+    what: str,
+    content: str,
+    make: Callable[[], Mapping[str, Array]],
+    check: Callable[[dict[str, Array]], Any] = lambda arrays: None,
+) -> dict[str, Array]:
     """Return arrays in host memory, from disk if they are there, else made and put there.
 
     Parameters
@@ -102,6 +115,8 @@ def stored(what: str, content: str, make: Callable[[], Mapping[str, Array]]) -> 
         The hash of what they are made from.
     make
         Makes them.
+    check
+        Raises any exception if arrays from disk cannot be used; they are then made again.
     """
     limit = limit_bytes()
     if limit == 0:
@@ -109,13 +124,13 @@ def stored(what: str, content: str, make: Callable[[], Mapping[str, Array]]) -> 
     version = getattr(sys.modules.get("weft"), "__version__", "")
     name = hashlib.sha256(f"{FORMAT}:{version}:{what}:{content}".encode()).hexdigest()[:32]
     folder = cache_dir(FOLDER) / name
-    known = _opened(folder)
+    known = _opened(folder, what, content, check)
     if known is not None:
         return known
     made = dict(make())
     try:
         if sum(int(array.nbytes) for array in made.values()) <= limit // 2:
-            _write(folder, what, made)
+            _write(folder, what, content, made)
             _evict(limit, keep=folder)
     except OSError as error:
         warnings.warn(f"{what} was not kept: {error}", RuntimeWarning, stacklevel=2)
@@ -147,11 +162,10 @@ def entries() -> list[Entry]:
     found = []
     for path in _folders():
         try:
-            description = path / _DESCRIPTION
-            what = str(json.loads(description.read_text(encoding="utf-8"))["what"])
-            used = description.stat().st_mtime
-        except (OSError, ValueError, KeyError, TypeError):
-            what, used = "damaged", 0.0
+            what = str(_description(path)["what"])
+            used = (path / _DESCRIPTION).stat().st_mtime
+        except (OSError, _DamagedError):
+            what, used = DAMAGED, 0.0
         found.append(Entry(what, _size(path), used, path))
     return sorted(found, key=lambda entry: -entry.used)
 
@@ -161,13 +175,13 @@ def clear() -> int:
     gone = 0
     for path in _folders():
         gone += _size(path)
-        shutil.rmtree(path, ignore_errors=True)
+        remove(path)
     return gone
 
 
 def _folders() -> list[Path]:
     with contextlib.suppress(OSError):
-        return [path for path in (wanted_dir() / FOLDER).iterdir() if path.is_dir()]
+        return [path for path in used_dir(FOLDER).iterdir() if path.is_dir()]
     return []
 
 
@@ -180,44 +194,111 @@ def _size(path: Path) -> int:
     return total
 
 
-def _opened(folder: Path) -> dict[str, Array] | None:
-    """Return the arrays of an entry, mapped into memory; None if it is not there or damaged."""
-    description = folder / _DESCRIPTION
+class _DamagedError(Exception):
+    """An entry is not what was written."""
+
+
+def _opened(
+    folder: Path, what: str, content: str, check: Callable[[dict[str, Array]], Any]
+) -> dict[str, Array] | None:
+    """Return the arrays of an entry, mapped into memory; None if it is missing or damaged.
+
+    A damaged entry is removed.
+    """
+    if not os.path.lexists(folder):
+        return None
     try:
-        names = json.loads(description.read_text(encoding="utf-8"))["arrays"]
-        arrays = {name: _mapped(folder / f"{name}.npy") for name in names}
-        os.utime(description)
+        described = _description(folder)
+        if (described["what"], described["content"]) != (what, content):
+            raise _DamagedError
+        arrays = {
+            name: _mapped(folder / f"{name}.npy", *expected)
+            for name, expected in described["arrays"].items()
+        }
+        check(arrays)
+        os.utime(folder / _DESCRIPTION)
         return arrays
-    except FileNotFoundError:
-        if not folder.is_dir():
-            return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
-        pass
-    shutil.rmtree(folder, ignore_errors=True)  # somebody cut it off
-    return None
+    except Exception:  # A file with the right checksum may still hold anything.
+        remove(folder)
+        return None
 
 
-def _mapped(path: Path) -> Array:
-    """Return an array that is read when it is used; what is written to it stays in memory."""
+def _description(folder: Path) -> dict[str, Any]:
+    """Return what an entry says about itself: a line of JSON, and its checksum on the next."""
+    line, _, crc = (read_own(folder / _DESCRIPTION) or b"").partition(b"\n")
+    if not line or crc != _line_sum(line):
+        raise _DamagedError
     try:
-        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+        described = json.loads(line)
+        names = described["arrays"]
+        if not all(name.isidentifier() for name in names) or "what" not in described:
+            raise _DamagedError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _DamagedError from error
+    return dict(described)
+
+
+def _line_sum(line: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(line)
+
+
+def _mapped(path: Path, size: int, crc: int) -> Array:
+    """Return an array that is read when it is used; what is written to it stays in memory.
+
+    CRC-32 finds every single damaged stretch of up to 32 bits and all but one in 2**32 others. It
+    takes a twentieth of the time that the hash of the arcs took by which the entry was found.
+    """
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode) or owner_problem(found) or found.st_size != size:
+        raise _DamagedError
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+        if zlib.crc32(whole) != crc:
+            raise _DamagedError
+    try:
+        return np.asarray(np.lib.format.open_memmap(path, mode="c"))
     except ValueError:
-        array = np.load(path, allow_pickle=False)  # nothing cannot be mapped
-        if array.size:
+        with open(path, "rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
+        if array.size:  # only an array without elements cannot be mapped
             raise
         return array
 
 
-def _write(folder: Path, what: str, arrays: Mapping[str, Array]) -> None:
+class _Summing:
+    """A file that is written, and the checksum of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size = 0
+        self.crc = 0
+
+    def write(self, data: bytes) -> int:
+        """Write some bytes."""
+        self.size += len(data)
+        self.crc = zlib.crc32(data, self.crc)
+        return self._file.write(data)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _write(folder: Path, what: str, content: str, arrays: Mapping[str, Array]) -> None:
     """Write an entry beside its place and move it there, so that readers see all of it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
+        sums = {}
         for name, array in arrays.items():
-            np.save(fresh / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
-        description = {"what": what, "arrays": list(arrays), "made": time.time()}
-        (fresh / _DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
-        with contextlib.suppress(OSError):  # somebody else was faster
+            with open(fresh / f"{name}.npy", "wb", opener=_private) as file:
+                summing = _Summing(file)
+                np.save(summing, np.ascontiguousarray(array), allow_pickle=False)
+            sums[name] = summing.size, summing.crc
+        described = {"what": what, "content": content, "arrays": sums, "made": time.time()}
+        line = json.dumps(described).encode()
+        with open(fresh / _DESCRIPTION, "wb", opener=_private) as file:
+            file.write(line + b"\n" + _line_sum(line))
+        with contextlib.suppress(OSError):  # another process was faster
             os.rename(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -231,5 +312,5 @@ def _evict(limit: int, keep: Path) -> None:
         if total <= limit:
             return
         if entry.path != keep:
-            shutil.rmtree(entry.path, ignore_errors=True)
+            remove(entry.path)
             total -= entry.nbytes

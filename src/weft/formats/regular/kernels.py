@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from weft.formats.regular.rows import CODES, WIDEST, Piece, local_dtype
+from weft.storage.compiled import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -170,8 +170,16 @@ def _kept_on_disk(topology: Topology, name: str) -> Array:
     kind = "directed" if topology.directed else "undirected"
     sizes = f"{topology.num_vertices} vertices, {topology.num_arcs} arcs, {kind}"
     content = content_hash(rows.offsets, rows.targets)
+
+    def check(arrays: dict[str, Array]) -> None:
+        if arrays["order"].shape != (topology.num_vertices,):
+            raise ValueError("not an order of this graph")
+
     made = stored(
-        f"{name} order of {sizes}", content, lambda: {"order": to_host(_MAKERS[name](topology))}
+        f"{name} order of {sizes}",
+        content,
+        lambda: {"order": to_host(_MAKERS[name](topology))},
+        check,
     )
     return move(np.array(made["order"]), topology.device)
 

@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+
+from weft.storage.compiled import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -3,6 +3,9 @@
 A module's file is named by a hash of its text and of everything else that its machine code
 depends on (`fingerprint`). Numba looks at the file alone when it decides whether machine code is
 fresh; the fingerprint is therefore written into it as well.
+
+Machine code and bytecode are sealed (`weft.storage.sealed`): a damaged file of either could crash
+the process.
 """
 
 from __future__ import annotations
@@ -11,16 +14,15 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-import os
 import platform
 import re
 import sys
-import tempfile
 import threading
 import warnings
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -31,6 +33,8 @@ from numba.core.dispatcher import Dispatcher
 
 from weft.backends.cpu.host import lean_numba
 from weft.storage.cache_dir import cache_dir
+from weft.storage.compiled import FOLDER, RepairingCache
+from weft.storage.sealed import read_own, read_sealed, write_sealed, write_whole
 
 RUNTIME_SOURCES = (
     "../runtime/atomics.py",
@@ -74,24 +78,6 @@ def fingerprint() -> str:
     return digest.hexdigest()[:32]
 
 
-class RepairingCache(FunctionCache):
-    """Numba's cache of one function, for which damaged or unwritable files are no cache."""
-
-    def load_overload(self, sig, target_context):
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # A cut-off pickle raises nearly anything.
-            with contextlib.suppress(OSError):
-                self.flush()
-            return None
-
-    def save_overload(self, sig, data):
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            warnings.warn(f"machine code was not cached: {error}", RuntimeWarning, stacklevel=2)
-
-
 def load_module(source: str, label: str) -> ModuleType:
     """Return the module with this text, imported from a file in the cache directory.
 
@@ -116,22 +102,46 @@ def _import(source: str, label: str) -> ModuleType:
     word = re.sub(r"\W+", "_", label, flags=re.ASCII)[:40]
     name = f"weft_cpu_{word}_{digest}"
     path = cache_dir("cpu") / f"{name}.py"
-    _ensure_file(path, text.encode())
     try:
-        module = _execute(name, path)
-    except (EOFError, ValueError, TypeError, ImportError):
-        # Perhaps damaged bytecode; without it an error of the module's own comes again.
-        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        module = _execute(name, path)
+        cache_dir(FOLDER)  # before Python and Numba make it with a wider mode
+        if read_own(path) != text.encode():
+            write_whole(path, text.encode())
+    except OSError as error:
+        warnings.warn(f"a kernel was not cached: {error}", RuntimeWarning, stacklevel=2)
+        return _execute(name, path, text.replace("cache=True", "cache=False"))
+    module = _execute(name, path, text)
     for function in vars(module).values():
         if isinstance(function, Dispatcher) and isinstance(function._cache, FunctionCache):
             function._cache = RepairingCache(function.py_func)
     return module
 
 
-def _execute(name: str, path: Path) -> ModuleType:
+class _Loader(SourceFileLoader):
+    """Loads a module from its text, or from sealed bytecode of it."""
+
+    def __init__(self, name: str, path: Path, text: str) -> None:
+        super().__init__(name, str(path))
+        self._text = text
+
+    def get_data(self, path: str) -> bytes:
+        """Return the text, or bytecode; the latter is compiled again after an OSError."""
+        if path == self.path:
+            return self._text.encode()
+        content = read_sealed(Path(path))
+        if content is None:
+            raise FileNotFoundError(path)
+        return content
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0) -> None:
+        """Write bytecode; it is a saving of time and nothing else."""
+        with contextlib.suppress(OSError):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            write_sealed(Path(path), bytes(data))
+
+
+def _execute(name: str, path: Path, text: str) -> ModuleType:
     """Import the file. Numba finds a cached function's module by its name in sys.modules."""
-    spec = importlib.util.spec_from_loader(name, SourceFileLoader(name, str(path)))
+    spec = importlib.util.spec_from_loader(name, _Loader(name, path, text))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -141,21 +151,3 @@ def _execute(name: str, path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def _ensure_file(path: Path, content: bytes) -> None:
-    """Write the file unless it is there and whole; readers never see a part of it."""
-    try:
-        if path.read_bytes() == content:
-            return
-    except OSError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from weft.backends.cpu.runtime.processor import cycles
+from weft.storage.compiled import njit
 
 FIELDS = ("step", "phase", "direction", "frontier", "edges", "ns")
 WIDTH = len(FIELDS)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
 import struct
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +18,7 @@ from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Reso
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
 from weft.storage.cache_dir import cache_dir
+from weft.storage.sealed import read_sealed, write_sealed
 
 SPIN_S = 0.002  # how long to look again and again before sleeping between two looks
 LOOKS = 16  # at a kernel's last word, between two looks at the clock
@@ -87,7 +86,7 @@ def fill_cache(
 ) -> None:
     """Put the machine code of a source into the cache, unless it is there."""
     path = cubin_path(source, headers, architecture)
-    if not path.exists():
+    if read_sealed(path) is None:
         _write(path, compile_cubin(source, kernels, headers, architecture))
 
 
@@ -245,8 +244,10 @@ class GpuDriver:
     def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> GpuModule:
         """Compile a source, or load it from the cache."""
         path = cubin_path(source, headers, self.limits.architecture)
-        with contextlib.suppress(Exception):  # not there, or damaged: then it is made anew
-            return self._load(path.read_bytes(), kernels)
+        kept = read_sealed(path)
+        with contextlib.suppress(Exception):  # the driver may refuse what another one took
+            if kept is not None:
+                return self._load(kept, kernels)
         code = compile_cubin(source, kernels, headers, self.limits.architecture)
         _write(path, code)
         return self._load(code, kernels)
@@ -474,9 +475,6 @@ def _word(argument: Any) -> int:
 
 
 def _write(path: Path, code: bytes) -> None:
-    """Put a file in its place at once; another process may do the same."""
+    """Put machine code into the cache; a full disk only means that it is compiled again."""
     with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(code)
-        os.replace(name, path)
+        write_sealed(path, code)

@@ -6,6 +6,9 @@ run-time. Sanitizers decide what is looked for:
 - ``"none"``: only what the emulation itself reports (barriers, masks, deadlocks);
 - ``"address"``: AddressSanitizer and UndefinedBehaviorSanitizer;
 - ``"thread"``: ThreadSanitizer, which sees every missing barrier or fence.
+
+Compiled files are cached with their checksums. What is damaged, or could have been written by
+another user, is compiled again.
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ from weft.backends.cuda.emulator.cases import Case, Launch, decode, encode
 from weft.backends.cuda.emulator.report import SOURCES, Report, parse_report
 from weft.errors import ConfigError, DeviceError, unknown
 from weft.storage.cache_dir import cache_dir
+from weft.storage.sealed import read_own, read_sealed, remove, seal, write_sealed
 
 HERE = Path(__file__).parent
 DEVICE = HERE.parent / "runtime"  # holds device.cuh
 COMPILED = ("simt.cpp", "runner.cpp")
 KEPT_PROGRAMS = 256
+SUMS = "sums"  # the file with the checksums of those beside it
 
 __all__ = ["Case", "Launch", "Outcome", "Program", "Report", "build_runtime", "compile_program"]
 
@@ -104,14 +109,43 @@ def _digest(parts: Iterable[object]) -> str:
     return digest.hexdigest()[:24]
 
 
-def _install(directory: Path, target: Path) -> None:
-    """Move a finished directory to its place; another process may have been faster."""
+def _install(directory: Path, target: Path, made: Sequence[str]) -> None:
+    """Move a finished directory to its place; another process may have been faster.
+
+    Parameters
+    ----------
+    directory, target
+        What to move, and where to.
+    made
+        The files in it that will be used.
+    """
+    for name in made:
+        (directory / name).chmod(0o700)  # the umask may have let others write
+    write_sealed(directory / SUMS, _sums(directory, made, target.name) or b"")
     try:
         os.replace(directory, target)
     except OSError:
-        shutil.rmtree(directory, ignore_errors=True)
-        if not target.is_dir():
-            raise
+        if _is_whole(target, made):
+            return
+        remove(target)
+        os.replace(directory, target)
+
+
+def _is_whole(directory: Path, made: Sequence[str]) -> bool:
+    """Whether files are what `_install` put there."""
+    sums = read_sealed(directory / SUMS)
+    return sums is not None and sums == _sums(directory, made, directory.name)
+
+
+def _sums(directory: Path, made: Sequence[str], title: str) -> bytes | None:
+    """Return the checksums of files, or None if one cannot be read or others can write it."""
+    sums = b""
+    for name in made:
+        content = read_own(directory / name)
+        if content is None:
+            return None
+        sums += seal(f"{title}/{name}", content)
+    return sums
 
 
 def _check_sanitizer(sanitizer: str) -> None:
@@ -130,13 +164,14 @@ def build_runtime(sanitizer: str, *, defines: tuple[str, ...] = ()) -> list[Path
     texts = [path.read_text(encoding="utf-8") for path in SOURCES]
     target = cache_dir("simt").resolve() / f"runtime-{_digest([cxx, _version(cxx), flags, texts])}"
     objects = [target / f"{Path(name).stem}.o" for name in COMPILED]
-    if all(path.is_file() for path in objects):
+    names = [path.name for path in objects]
+    if _is_whole(target, names):
         return objects
     work = Path(tempfile.mkdtemp(prefix="making-", dir=target.parent))
     try:
         for name, path in zip(COMPILED, objects, strict=True):
             _compile([cxx, *flags, "-c", str(HERE / name), "-o", path.name], name, work)
-        _install(work, target)
+        _install(work, target, names)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return objects
@@ -192,7 +227,7 @@ def compile_program(
     parts = [str(objects[0].parent), flags, KERNEL_FLAGS, text, label, included]
     target = cache_dir("simt").resolve() / f"program-{_digest(parts)}"
     executable = target / "program"
-    if not executable.is_file():
+    if not _is_whole(target, [executable.name]):
         files = {f"{label}.cu": text, **dict(included)}
         compiling = [
             cxx,
@@ -227,7 +262,7 @@ def _build_program(
         _compile([*compiling, "-o", "kernel.o"], name, work)
         _compile([*linking, "kernel.o", "-o", "program"], name, work)
         (work / "kernel.o").unlink()
-        _install(work, target)
+        _install(work, target, ["program"])
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
