@@ -77,7 +77,8 @@ def edge(
     active
         `active(v, old)`: replaces "a field changed" as the test for the next frontier.
     priority
-        `priority(v)`: process vertices in this order where that cannot change the result.
+        `priority(v)`: process vertices with small values first, where that cannot change the final
+        result; those that are not due stay in the frontier (see ``max_iter`` of `iterate`).
     on
         ``"all"``: run on every edge, whatever the frontier.
     order_free

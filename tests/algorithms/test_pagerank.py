@@ -109,6 +109,11 @@ def test_wide_ids():
     check(g, weft.pagerank(g))
 
 
+@pytest.mark.parametrize("options", [{}, {"adaptive": True}, {"personalization": np.ones((0, 2))}])
+def test_a_graph_without_vertices_has_nothing_to_converge(options):
+    assert len(weft.pagerank(weft.Graph.from_edges([], []), **options)) == 0
+
+
 def test_not_converged():
     g = AWKWARD["social"]()
     with pytest.raises(

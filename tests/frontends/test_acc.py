@@ -191,6 +191,16 @@ def test_max_iter_counts_both_directions():
     assert (result.steps, result.converged, result.state.seen.sum()) == (4, False, 9)
 
 
+@pytest.mark.parametrize("share", [0.5, 1])
+def test_all_senders_with_a_share_to_push_below(share):
+    program = weft.acc.Program(
+        fields={"low": lambda v: v.id}, compute=lambda u, v, e: u.low, combine=weft.min,
+        into="low", senders="all", push_below=share,
+    )  # fmt: skip
+    result = program.run(weft.generators.cycle(9))
+    assert result.converged and result.state.low.tolist() == [0] * 9
+
+
 def test_what_does_not_fit_is_refused():
     make = {"fields": {"x": weft.full(0)}, "compute": lambda u, v, e: u.x, "into": "x"}
     with pytest.raises(TraceError, match=r"combine='any' is not known.*'vote'.*monoid"):

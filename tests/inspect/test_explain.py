@@ -76,7 +76,15 @@ def test_ordering_and_relaxation_are_told(g):
     state = g.state(dist=np.full(6, np.inf))
     assert {"async_relaxation", "ordering"} <= set(weft.explain(relax, g, state).passes)
     bounded = weft.explain(relax, g, state, max_iter=3)
-    assert not {"async_relaxation", "ordering"} & set(bounded.passes)
+    assert {"async_relaxation", "ordering"} <= set(bounded.passes)
+    for config, reason in (
+        (weft.Config(deterministic=True), "deterministic run"),
+        (weft.Config(ordering=False), "ordering=False"),
+    ):
+        told = weft.explain(relax, g, state, max_iter=3, config=config)
+        assert not {"async_relaxation", "ordering"} & set(told.passes)
+        (note,) = [note for note in told.sweeps[0].notes if "priority is not used" in note]
+        assert reason in note
     off = weft.explain(relax, g, state, config=weft.Config(passes_off="async_relaxation"))
     assert "async_relaxation" not in off.passes
 

@@ -173,6 +173,12 @@ def test_what_is_known_of_messages_makes_no_difference(known):
         np.testing.assert_array_equal(seen[0][1], seen[1][1])
 
 
+def test_a_graph_without_vertices_is_at_rest():
+    g = weft.Graph.from_edges([], [], directed=False)
+    found = weft.learning.belief_propagation(g, np.ones((0, 2)), np.ones((2, 2)))
+    assert found.converged and found.beliefs.shape == (0, 2)
+
+
 def test_what_does_not_come_to_rest_says_so():
     g = weft.generators.grid(3, 3)
     priors, _ = field_of(g, 3, 1)

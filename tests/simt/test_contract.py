@@ -13,9 +13,9 @@ from agreement import on_device
 from weft.backends.cuda.host import options as choices
 
 MODULES = (
-    "change_driven", "corpus", "features", "folding", "formats", "group", "live_fields",
-    "operand_reuse", "own_features", "products", "rules_engine", "rules_graph", "rules_messages",
-    "rules_running", "second_buffers",
+    "change_driven", "corpus", "endings", "features", "folding", "formats", "group",
+    "live_fields", "operand_reuse", "ordering", "own_features", "products", "rules_engine",
+    "rules_graph", "rules_messages", "rules_running", "second_buffers",
 )  # fmt: skip
 # Of threads, of caches, of a processor's schedules, of tracing; or run by algorithms on a CPU.
 CPU_ONLY = ("rule_14", "rule_30", "rule_31", "rule_37", "rule_45", "threads_have_scratch")

@@ -46,10 +46,10 @@ for number, case in enumerate(CASES):
         EACH.append(pytest.param(*case, other, marks=() if ordinary else pytest.mark.slow))
 
 
-def rendered_as(name, choices):
+def rendered_as(name, choices, **more):
     """Return the generated code of a program."""
     functions, fields, frontier, options = PROGRAMS[name]
-    options = {"mode": "iterate", **options}
+    options = {"mode": "iterate", **options, **more}
     edges = options.pop("edges", None)
     request, _ = make_request(
         G.to("emulated"), functions, G.state(**fields), frontier,
@@ -68,6 +68,12 @@ def test_generated_code_compiles(compile_cubin, name, choices, architecture):
     assert rendered.source.count("ready(t);") == 1
     loop = rendered.headers["machine.cuh"].split("void drive(")[1].split("void run_alone(")[0]
     assert loop.count("step_forward<Program>(") == 1
+
+
+def test_ordered_loops_that_end_early_compile(compile_cubin):
+    rendered = rendered_as("paths", {}, max_iter=3)
+    assert "end_early(t, LIMIT);" in rendered.source
+    compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
 
 
 def test_targets_of_two_windows_are_under_way():

@@ -112,6 +112,7 @@ class Program:
         self.fields = dict(fields)
         self.init = None if init is None else vertex(_Begin(init))
         self.push_below = push_below
+        self.senders = senders
         on = "all" if senders == "all" else None
         self.steps: list[EdgeFunction | VertexFunction] = []
         if prepare is not None or push_below is not None:
@@ -160,6 +161,12 @@ class Program:
         ruled = self.push_below is not None and check_config(config).direction == "auto"
         if not (ruled and g.topology.keep == "both"):
             run = g.iterate(self.steps, state, frontier, max_iter=max_iter, config=config)
+            return Result(state, run.steps, run.converged)
+        if self.senders == "all":  # the share of those that send never falls
+            direction = "push" if self.push_below == 1 else "pull"
+            run = g.iterate(
+                self.steps, state, frontier, max_iter=max_iter, direction=direction, config=config
+            )
             return Result(state, run.steps, run.converged)
         pulled = g.iterate(
             self.steps, state, frontier, until=lambda sending, few: sending <= few,

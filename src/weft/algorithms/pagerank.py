@@ -204,8 +204,8 @@ def _without_sinks(
 
 
 def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
-    if run.converged or on_unconverged == "return":
-        return
+    if run.converged or on_unconverged == "return" or run.frontier.length == 0:
+        return  # a graph without vertices has nothing to converge
     error = run.scalars.get("error", run.scalars.get("moved"))
     raise ConvergenceError(
         f"PageRank did not converge: the error is {error:.3g} after {run.steps} iterations. "

@@ -60,6 +60,9 @@ class Frontier:
         self.arcs = arcs
         self.device = device or (CPU if items is None else device_of(items))
         self.version: Any = None  # of the graph whose arcs they are; vertices keep their numbers
+        # What an ordered run that put it out had come to, for the run that goes on from it: the
+        # priority, and the window of it that was processed at a time.
+        self.window: tuple[Any, float] = (None, 0.0)
 
     @property
     def _items(self) -> Array | None:

@@ -64,6 +64,7 @@ class Prepared:
         frontier: Frontier,
         max_iter: int | None = None,
         trail: list[Array] | None = None,
+        window: float = 0.0,
     ) -> Request:
         """Return what the backend is asked to do; old values are kept from now on."""
         program = self.program
@@ -92,7 +93,7 @@ class Prepared:
             self.topology,
             self.options if report is None else self._recorded,
             data,
-            Start(members, frontier.arcs, trail),
+            Start(members, frontier.arcs, trail, window),
             max_iter,
             report,
         )
@@ -113,6 +114,7 @@ class Prepared:
         frontier: Frontier,
         max_iter: int | None = None,
         trail: list[Array] | None = None,
+        window: float = 0.0,
     ) -> Outcome:
         """Run the program on a state."""
         request: Request | None = None
@@ -120,7 +122,7 @@ class Prepared:
         untouched = dict(state._untouched)
         state._untouched.clear()  # the run is about to write to fields
         with topology.device.current(lambda: [] if request is None else lighter(request)):
-            request = self.request(columns, state, edge_state, frontier, max_iter, trail)
+            request = self.request(columns, state, edge_state, frontier, max_iter, trail, window)
             if topology.num_vertices == 0:
                 return _run_empty(request)
             watching = watch.active()

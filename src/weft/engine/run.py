@@ -26,7 +26,7 @@ class Run:
     steps
         Number of supersteps.
     converged
-        Whether the frontier became empty or `until` held; False after `max_iter` supersteps.
+        With `until`, whether it holds at the end; without it, whether the frontier is empty.
     frontier
         The last frontier.
     scalars

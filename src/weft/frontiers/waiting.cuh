@@ -79,14 +79,16 @@ WEFT_DEVICE double positive_infinity() {
 
 // Send each vertex of a far list where it belongs, between begin and end of `near` and `kept`:
 // side_of(v, priority(v)) is a Side. Of the priorities that stay far, *least is lowered to the
-// least and *sum is raised by the sum.
-template <class Vertex, class Priority, class SideOf, class DegreeOf, class Near, class Kept>
-WEFT_DEVICE void split_far(const Place& place, const Vertex* list, i64 size,
+// least; sum[0] is raised by the sum of the finite ones and sum[1] by their number. A list is
+// anything that has elements.
+template <class List, class Priority, class SideOf, class DegreeOf, class Near, class Kept>
+WEFT_DEVICE void split_far(const Place& place, const List& list, i64 size,
                            const Priority& priority, const SideOf& side_of,
                            const DegreeOf& degree_of, Near& near, Kept& kept, double* least,
                            double* sum) {
     double my_least = positive_infinity();
     double my_sum = 0;
+    double my_count = 0;
     bool any_kept = false;
     for_all(place, size, [&](i64 i) {
         const i64 v = list[i];
@@ -96,16 +98,21 @@ WEFT_DEVICE void split_far(const Place& place, const Vertex* list, i64 size,
             near.emit_lazily(v, degree_of);
         } else if (side == Side::far && kept.append(v)) {
             my_least = Min()(my_least, value);
-            my_sum += value;
+            if (value - value == 0) {
+                my_sum += value;
+                my_count += 1;
+            }
             any_kept = true;
         }
     });
     if (!sync_block_or(any_kept)) return;
     my_least = reduce_block(my_least, Min());
     my_sum = reduce_block(my_sum, Add());
+    my_count = reduce_block(my_count, Add());
     if (thread_id() == 0) {
         atomic_min(least, my_least);
         atomic_add(sum, my_sum);
+        atomic_add(sum + 1, my_count);
     }
 }
 

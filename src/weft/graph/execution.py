@@ -173,7 +173,9 @@ class Running:
     ) -> Run:
         """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
 
-        The whole loop runs inside the backend.
+        The whole loop runs inside the backend. An empty frontier ends it, except where `until` is
+        given and a function runs with ``on="all"``: then supersteps go on until the condition
+        holds. If it never does and there is no `max_iter`, the loop does not end; Ctrl-C stops it.
 
         Parameters
         ----------
@@ -187,12 +189,19 @@ class Running:
         edge_state
             Made by `edge_state`, for functions that use fields of edges.
         until
-            A condition on scalars of the state, tested after each superstep.
+            A condition on scalars of the state, tested after each superstep. ``Run.converged`` then
+            says whether it holds at the end.
         max_iter
-            The largest number of supersteps.
+            The largest number of supersteps. A superstep of an edge function with a priority takes
+            the members of the frontier that are due, and what they make due; the others stay in
+            the frontier, so that iterating from ``Run.frontier`` goes on in order and comes to the
+            same result. Which members are due depends on the device and on threads: where the
+            states in between matter, use ``Config(ordering=False)`` or
+            ``Config(deterministic=True)``.
         refill
             Steps to run over all vertices when the frontier is empty; those where the last one
-            returns true are the new frontier. The loop ends when there are none.
+            returns true are the new frontier. The loop ends when there are none, whatever `until`
+            says.
         trail
             Keep the frontiers of all supersteps, for `replay`.
         next_threshold
@@ -251,12 +260,16 @@ class Running:
             delta = self._delta(program, wanted, tolerance, frontier, most)
         if delta is not None:
             program, held = delta.program, hidden_state(delta, state, self._topology)
-        first = self._first(frontier)
-        outcome = self._run(program, config, direction, held, edge_state, first, max_iter=most)
+        first, priority = self._first(frontier), _priority_of(functions)
+        window = _window_of(frontier, priority)
+        outcome = self._run(
+            program, config, direction, held, edge_state, first, max_iter=most, window=window
+        )
         if delta is not None and outcome.converged:
             take_results(delta, held, self._topology)
         scalars = {name: array[0] for name, array in state.scalars.items()}
         last = self._frontier_of(outcome.frontier)
+        last.window = priority, outcome.window
         if outcome.steps == 0 and isinstance(frontier, Frontier):
             last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
@@ -460,6 +473,22 @@ class Running:
         device = self._topology.device
         in_order = device.on_host and not isinstance(items, Deferred)
         return Frontier(items, self._topology.num_vertices, is_sorted=in_order, device=device)
+
+
+def _priority_of(functions: Any) -> Any:
+    """Return what tells the priority of a function apart from others, None if it has none."""
+    if isinstance(functions, list | tuple) and len(functions) == 1:
+        functions = functions[0]
+    priority = getattr(functions, "priority", None)
+    return getattr(priority, "__code__", priority)
+
+
+def _window_of(frontier: Any, priority: Any) -> float:
+    """Return the window that a run by the same priority ended with, for one that goes on."""
+    if priority is None or not isinstance(frontier, Frontier):
+        return 0.0
+    known, width = frontier.window
+    return width if known is priority else 0.0
 
 
 def _rewritten(program: Program, tolerance: float) -> Delta:

@@ -247,6 +247,7 @@ def explain(
             _summary(
                 replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
                 g.topology.keep, wanted_direction(checked), _role(sweep, made),
+                _unordered(program, checked, compiled.fired),
             )
             for sweep in compiled.sweeps
         ),
@@ -276,7 +277,20 @@ def _role(sweep: Sweep, program: Program) -> str:
     return "" if role == "steps" else role
 
 
-def _summary(sweep: Sweep, keep: str, wanted: str, role: str) -> SweepSummary:
+def _unordered(program: Program, config: Config, fired: list[str]) -> str:
+    """Return why the priority of a step is not used, or nothing."""
+    if "ordering" in fired:
+        return ""
+    if not config.ordering:
+        return "ordering=False was asked for"
+    if config.deterministic and program.observed:
+        return "the order would show where max_iter or until ends a deterministic run"
+    if program.trail:
+        return "trail=True keeps every frontier"
+    return "it applies to a single step of iterate that is pushed and updated in place"
+
+
+def _summary(sweep: Sweep, keep: str, wanted: str, role: str, unordered: str) -> SweepSummary:
     refused = {}
     for direction, stored in (("push", "out"), ("pull", "in")):
         own = sweep.push_refused if direction == "push" else sweep.pull_refused
@@ -295,6 +309,8 @@ def _summary(sweep: Sweep, keep: str, wanted: str, role: str) -> SweepSummary:
         notes.append(f"a pull tests {claim_field(sweep.steps[0])} in place of the frontier")
     if sweep.relaxes:
         notes.append("messages may be built from values of the same superstep (monotone)")
+    if unordered and any(step.priority is not None for step in sweep.steps):
+        notes.append(f"the priority is not used: {unordered}")
     if sweep.snapshots:
         notes.append(f"others see {', '.join(sorted(sweep.snapshots))} as when the fold began")
     for step in sweep.steps:

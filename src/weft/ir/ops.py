@@ -225,6 +225,27 @@ class Program:
         """Whether the run is over when a superstep that renews puts out nobody."""
         return bool(self.renew) and self.until is None
 
+    @property
+    def observed(self) -> bool:
+        """Whether a run may end between supersteps, by `max_iter` or `until`."""
+        return self.bounded or self.until is not None
+
+    @property
+    def persists(self) -> bool:
+        """Whether an empty frontier does not end the loop, since `until` does and a step runs
+        everywhere.
+
+        Of a run of folded functions the first one decides where all of them run. Where there is a
+        refill, the refill decides about an empty frontier.
+        """
+        if self.until is None or self.refill or self.renew:
+            return False
+        before = (None, *self.steps)
+        return any(
+            step.everywhere and not (step.folded and last is not None and last.kind == step.kind)
+            for last, step in zip(before, self.steps, strict=False)
+        )
+
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep, and those that take their place at times."""
         return tuple(step for role in ROLES for step in getattr(self, role))

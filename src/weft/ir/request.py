@@ -56,6 +56,7 @@ class Start:
     frontier: Array | None = None  # sorted vertices or arcs; None stands for all
     arcs: bool = False  # the frontier holds canonical arcs
     trail: list[Array] | None = None  # the frontiers to replay, first to last
+    window: float = 0.0  # of priorities that the run before had come to; 0: not known
 
 
 @dataclass
@@ -96,3 +97,4 @@ class Outcome:
     frontier: Array | Deferred | None
     trail: list[Array] = field(default_factory=list)
     followed: bool = False
+    window: float = 0.0  # of priorities, that an ordered run had come to

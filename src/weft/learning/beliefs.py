@@ -256,6 +256,8 @@ def belief_propagation(
     prior = _priors(g, priors)
     k = prior.shape[1]
     column, shared, turned = _potentials(g, potential, k)
+    if g.num_vertices == 0:
+        return Beliefs(prior, 0, True)
     driven = _is_driven(g, config)
     log_domain = log_domain or driven
     held_back = tol / HELD_BACK if driven else None

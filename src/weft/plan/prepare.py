@@ -17,7 +17,7 @@ from weft.config import of_side
 from weft.errors import ConfigError
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
-from weft.ir.reference.evaluate import evaluate_arrays
+from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
 from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
 from weft.plan.queries import MOST_ADDED
@@ -118,6 +118,17 @@ def directions_of(request: Request) -> tuple[str, ...]:
     return tuple(d for d in possible if wanted in ("auto", d))
 
 
+def may_order(request: Request, directions: tuple[str, ...], observed: bool = True) -> bool:
+    """Whether a step that relaxes in place may hold members of the frontier back by priority.
+
+    A run whose supersteps can be told apart must not show which of them came first if it is to be
+    deterministic: threads race for that.
+    """
+    config = request.options.config
+    wanted = bool(config.ordering) and "push" in directions
+    return wanted and not request.start.arcs and not (observed and config.deterministic)
+
+
 def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ...]) -> None:
     """Let the sweeps of a program with steps for wide frontiers push, where they can."""
     if program.wide and "push" in directions:
@@ -181,6 +192,22 @@ def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) 
 @functools.cache
 def _most(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max)
+
+
+def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> bool:
+    """Return what `converged` says of a run: whether `until` holds, or the frontier is empty.
+
+    `held` says that `until` ended the run. Otherwise it was false after the last superstep, and can
+    hold only if there was none, or if a refill reduced scalars since.
+    """
+    program = request.program
+    if program.until is None or held:
+        return empty or held
+    if steps > 0 and not (program.refill or program.renew):
+        return False
+    parameters = {name: to_host(array) for name, array in request.data.parameters.items()}
+    n = request.topology.num_vertices
+    return holds_outside(program.until, request.data.scalars, parameters, superstep=steps, n=n)
 
 
 def wants_state(request: Request, default: bool) -> bool:

@@ -104,12 +104,14 @@ def plan_sweeps(
     deterministic: bool = False,
     wide_pairs: bool = True,
     reuse: bool = False,
+    ordering: bool = False,
     off: frozenset[str] = frozenset(),
 ) -> tuple[list[Sweep], list[str]]:
     """Group steps into sweeps and decide how each is carried out; return what was decided.
 
     A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
-    With `reuse` a pull tests the state in place of the frontier where that is the same.
+    With `reuse` a pull tests the state in place of the frontier where that is the same. With
+    `ordering` a step with a priority relaxes in place also where supersteps can be told apart.
     """
     sweeps: list[Sweep] = []
     for step in steps:
@@ -127,7 +129,7 @@ def plan_sweeps(
         _plan_frozen(sweep, kept_old)
         if sweep.kind == "edge":
             bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
-            _plan_edges(sweep, program, kept_old, off, decided, bytes_)
+            _plan_edges(sweep, program, kept_old, off, decided, bytes_, ordering)
             _plan_directions(sweep, deterministic)
             if reuse and "operand_reuse" not in off and not sweep.pull_refused:
                 sweep.rises = _rises(sweep, program)
@@ -206,6 +208,7 @@ def _plan_edges(
     off: frozenset[str],
     decided: list[str],
     pair_bytes: int,
+    ordering: bool,
 ) -> None:
     step = sweep.steps[0]
     if not any(s.into for s in sweep.steps):
@@ -230,7 +233,9 @@ def _plan_edges(
         scalar = not any(dict_shape for _, dict_shape in _into_types(step, program))
         if names <= {"min", "max", "or", "and"}:
             relaxes = (
-                bool(read) and _may_relax(step, program, scalar) and "async_relaxation" not in off
+                bool(read)
+                and _may_relax(step, program, scalar, ordering)
+                and "async_relaxation" not in off
             )
             if not read or relaxes:
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), relaxes
@@ -238,7 +243,7 @@ def _plan_edges(
         elif names <= {"argmin", "argmax"} and len(step.into) == 2 and scalar:
             half = max(dtype.itemsize for dtype, _ in _into_types(step, program))
             allowed = half <= pair_bytes and "async_relaxation" not in off
-            if allowed and read <= {step.into[0]} and _may_relax(step, program, True):
+            if allowed and read <= {step.into[0]} and _may_relax(step, program, True, ordering):
                 sweep.mode, sweep.buffered, sweep.relaxes = "online", set(), True
                 decided.append("async_relaxation")
     exits = all(r.name == "any" for r in step.reductions) or _saturating(step)
@@ -358,14 +363,22 @@ def _not_accepted(message: Value, name: str, op: str, bound: float, adds: int = 
     return ""
 
 
-def _may_relax(step: Step, program: Program, scalar: bool) -> bool:
-    """Rule 11: in place is unobservable for monotone messages inside an unbounded iterate."""
+def _may_relax(step: Step, program: Program, scalar: bool, ordering: bool) -> bool:
+    """Rule 11: in place is unobservable for monotone messages inside an unbounded iterate.
+
+    A priority asks for its order in bounded ones as well, whose states in between may then differ.
+    Scalars may be reduced there, as long as nothing that is sent depends on them.
+    """
     facts = facts_of(step)
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
-    observed = program.bounded or program.until is not None or program.trail
-    if not alone or observed or not scalar or "superstep" in facts.loads:
+    asked = program.observed and ordering and step.priority is not None
+    if not alone or program.trail or not scalar or "superstep" in facts.loads:
         return False
-    if facts.reduced or facts.edge_written or facts.live or facts.old or step.everywhere:
+    if program.observed and not asked:
+        return False
+    if facts.reduced and (not asked or facts.reduced & facts.scalars):
+        return False
+    if facts.edge_written or facts.live or facts.old or step.everywhere:
         return False
     body = block_facts(step.body)
     if body.near & set(step.into):

@@ -119,6 +119,7 @@ def _check(program: Program) -> None:
         "it gathers inside a loop": any(g not in step.body.body for g in gathers),
         "it gathers over out-edges": any(g.attr[0] != "in" for g in gathers),
         "refill= and trail= need every superstep": bool(program.refill) or program.trail,
+        'with on="all" it runs in every superstep until the condition holds': program.persists,
         "it touches fields by .at(i)": bool(facts.live),
         "it reads old values": bool(facts.old),
         "it depends on the number of the superstep": "superstep" in facts.loads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as python_random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -286,6 +287,17 @@ def random_number(value: Value, key: Any, counter: Any) -> Any:
 
     function = random.random_bits if value.op == "random_bits" else random.random_unit
     return value.dtype.type(function(int(key), int(counter)))
+
+
+def holds_outside(
+    block: Block, scalars: dict[str, Any], parameters: dict[str, Any], *, superstep: int, n: int
+) -> bool:
+    """Evaluate a condition on scalars, such as `until`, between two runs."""
+    known: Any = SimpleNamespace(
+        scalars=scalars, parameters=parameters, superstep=superstep, num_vertices=n, refreshing=0
+    )
+    with np.errstate(all="ignore"):
+        return Evaluator(known).holds(block, Frame())
 
 
 def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:

@@ -124,19 +124,24 @@ class _Run:
         return Outcome(len(trail), True, self._array(output))
 
     def iterate(self) -> Outcome:
-        """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached."""
+        """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached.
+
+        With `until` and a step that runs everywhere, an empty frontier does not end the loop.
+        """
         request = self.request
         frontier = self._members(request.start.frontier, request.start.arcs)
         converged = False
+        persists = self.program.persists and self.memory.num_vertices > 0
         while not converged:
             if not len(frontier):
                 frontier = self._refill()
-            if not len(frontier) or self.memory.superstep == request.max_iter:
+            if not (len(frontier) or persists) or self.memory.superstep == request.max_iter:
                 break
             frontier = self._superstep(frontier)
             rests = self.renewed and self.program.rests_renewed and not len(frontier)
             converged = self._until() or rests
-        converged = converged or not len(frontier)
+        # Refills reduce scalars too, so that the condition may hold only now.
+        converged = self._until() if self.program.until is not None else not len(frontier)
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
 
     def _refill(self) -> Members:

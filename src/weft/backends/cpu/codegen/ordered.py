@@ -7,6 +7,9 @@ near work is left the threshold rises by `delta` and the far list is split anew;
 nothing near, it rises above the least priority that waits. `delta` is steered by load: doubled
 after a bucket with too little work to share, halved after one with a lot. A priority of NaN is
 always near. A threshold of NaN makes everything near.
+
+A superstep is one pass over the near queue, and over what each thread finds near meanwhile. Where
+`max_iter` or `until` ends the loop, both lists are the frontier.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cpu.codegen.edges import render_functions, render_row
 from weft.backends.cpu.codegen.expressions import cast
-from weft.backends.cpu.codegen.kernel import EMPTY, RUNNING, STOPPED_BY_USER, Kernel
+from weft.backends.cpu.codegen.kernel import EMPTY, LIMIT, RUNNING, STOPPED_BY_USER, UNTIL, Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
 from weft.backends.cpu.codegen.parts import arcs_of
 from weft.backends.cpu.codegen.site import Site
@@ -27,6 +30,7 @@ from weft.backends.cpu.runtime.prefetch import (
 from weft.ir.ops import FLOAT64, Step
 from weft.plan.sweeps import Sweep
 
+FIRST_SHARE = 1 / 16  # of what lies ahead of a first frontier of several
 FEW, MANY = 1500, 60_000  # vertices processed in a bucket between which delta stays as it is
 
 
@@ -42,24 +46,69 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
     out.line("processed = looked_all = 0")
     out.line("floor = -np.inf")
     out.line(f"status = {RUNNING}")
+    with out.block("if step == 0 and size > 1:"):
+        _hold_first(kernel, sweep)
     with out.block("while True:"):
         with out.block("while size == 0 and far_size > 0:"):
             _raise_threshold(kernel, sweep)
         with out.block("if size == 0:"):
             out.line(f"status = {EMPTY}")
             out.line("break")
+        if kernel.program.bounded:
+            with out.block("if step >= limit:"):
+                out.line(f"status = {LIMIT}")
+                out.line("break")
         out.line("entered = size")
         _near_phase(kernel, sweep)
         _record(kernel)
         out.line("step += 1")
+        if kernel.program.until is not None:
+            test = kernel.block_value(kernel.program.until, kernel.site())
+            with out.block(f"if {test}:"):
+                out.line(f"status = {UNTIL}")
+                out.line("break")
         with out.block("if stopped != 0:"):
             out.line(f"status = {STOPPED_BY_USER}")
             out.line("break")
         with out.block("if nt == 1 and work > budget:"):
             out.line("break")
+    if kernel.program.observed:
+        with out.block(f"if (status == {LIMIT} or status == {UNTIL}) and far_size > 0:"):
+            _drop_stale(kernel, sweep)
     with out.block("if tid == 0:"):
         out.line("steering[0] = threshold")
         out.line("steering[1] = delta")
+
+
+def _hold_first(kernel: Kernel, sweep: Sweep) -> None:
+    """Let all members of the first frontier wait, so that they come in order too."""
+    out = kernel.out
+    kernel.begin_phase()
+    _begin_split(kernel)
+    with kernel.shares("size", 1024):
+        out.line("v = i if dense else np.uint64(queue_a[i])")
+        _rank_here(kernel, sweep)
+        with out.block("if rank != rank:"):
+            out.line("sync_or(flags, v, np.uint8(1))")
+            out.line("count = push(local, local_base, count, v, queue_b, ctl, base + TAIL)")
+        with out.block("else:"):
+            out.line("sync_or(flags, v, np.uint8(2))")
+            _keep_far(kernel, "far_a")
+    _end_split(kernel, "queue_b", "far_a")
+    out.line("queue_a, queue_b = queue_b, queue_a")
+    out.line("swapped = 1 - swapped")
+    out.line("dense = 0")
+    with out.block("if size == 0:"):
+        _start_from_least(kernel, first=True)
+
+
+def _drop_stale(kernel: Kernel, sweep: Sweep) -> None:
+    """Before an early end, take those off the far list that came near and were queued since."""
+    out = kernel.out
+    out.line("raised = threshold")
+    out.line("near = size")
+    _split_far(kernel, sweep)
+    out.line("size = near")
 
 
 def _record(kernel: Kernel) -> None:
@@ -74,6 +123,7 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     out, args = kernel.out, kernel.args
     offsets = args.use("offsets", "out")
     kernel.begin_phase()
+    kernel.begin_scalars(sweep)
     out.line("count = waiting = looked = changed = rounds = 0")
     out.line("portion = min(share_of(size, 64, nt), LOCAL)")
     out.line("low = first_item(ctl, base, portion, size, nt, order)")
@@ -105,9 +155,11 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
     out.line("atomic_add(ctl, base + LOOKED, looked)")
     out.line("atomic_add(ctl, base + CHANGED, changed)")
+    kernel.publish_scalars(sweep)
     with out.block("if tid == 0:"):
         out.line("ctl[base + STOPPED] = ctl[STOP] + ctl[FAULT]")
     kernel.barrier()
+    kernel.total_scalars(sweep)
     out.line("size = ctl[base + TAIL] & LENGTH")
     out.line("far_size += ctl[base + FAR]")
     out.line("processed += ctl[base + CHANGED]")
@@ -188,14 +240,26 @@ def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
     out.line("threshold = raised")
     out.line("floor = -np.inf")
     with out.block("if size == 0 and far_size > 0:"):
-        out.line("# nothing was near: go on from the least priority that waits")
-        with out.block("if delta <= 0.0:"):
-            out.line("mean = total / far_size - least")
-            out.line("delta = mean if 0.0 < mean < np.inf else 0.0")
-            out.line("delta = max(delta, abs(least) * 1e-6 if least < np.inf else 0.0, 1e-300)")
-        out.line("floor = least")
-        out.line("threshold = max(threshold, least)")
-        out.line(f"processed = {FEW}")
+        _start_from_least(kernel)
+
+
+def _start_from_least(kernel: Kernel, *, first: bool = False) -> None:
+    """Nothing is near: go on from the least priority that waits.
+
+    Without a window so far, it is what lies ahead on average. Of a first frontier that says little:
+    a part of it is taken then, and nothing where all are equal; the window soon widens.
+    """
+    out = kernel.out
+    with out.block("if delta <= 0.0:"):
+        out.line("mean = total / max(known, 1.0) - least")
+        out.line("delta = mean if 0.0 < mean < np.inf else 0.0")
+        if first:
+            out.line(f"delta *= {FIRST_SHARE}")
+        else:
+            out.line("delta = max(delta, abs(least) * 1e-6 if abs(least) < np.inf else 0.0)")
+    out.line("floor = least")
+    out.line("threshold = max(threshold, least)")
+    out.line(f"processed = {FEW}")
 
 
 def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
@@ -218,6 +282,11 @@ def _ask_threshold(kernel: Kernel, sweep: Sweep) -> None:
 def _far_rank(kernel: Kernel, sweep: Sweep) -> None:
     """Compute the priority of an entry of the far list."""
     kernel.out.line("v = np.uint64(far_a[i])")
+    _rank_here(kernel, sweep)
+
+
+def _rank_here(kernel: Kernel, sweep: Sweep) -> None:
+    """Compute the priority of v."""
     site = kernel.site()
     overlay_pairs(kernel, site)
     kernel.out.line(f"rank = {_priority(kernel, sweep.steps[0], site, {})}")
@@ -237,9 +306,7 @@ def _split_far(kernel: Kernel, sweep: Sweep) -> None:
     """Move what is below the raised threshold from the far list to the frontier."""
     out = kernel.out
     kernel.begin_phase()
-    out.line("count = waiting = 0")
-    out.line("least = np.inf")
-    out.line("total = 0.0")
+    _begin_split(kernel)
     with kernel.shares("far_size", 1024):
         _far_rank(kernel, sweep)
         with out.block("if not rank >= threshold:  # came near since, and was queued then"):
@@ -249,19 +316,40 @@ def _split_far(kernel: Kernel, sweep: Sweep) -> None:
             with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
                 out.line("count = push(local, local_base, count, v, queue_a, ctl, base + TAIL)")
         with out.block("else:"):
-            out.line("least = min(least, rank)")
-            out.line("total += rank")
-            out.line(
-                "waiting = push_far(local_far, local_base, waiting, v, far_b, 0, ctl, base + FAR)"
-            )
-    out.line("order = flush_last(local, local_base, count, queue_a, ctl, base + TAIL)")
-    out.line("flush_far(local_far, local_base, waiting, far_b, 0, ctl, base + FAR)")
+            _keep_far(kernel, "far_b")
+    _end_split(kernel, "queue_a", "far_b")
+    out.line("far_a, far_b = far_b, far_a")
+    out.line("far_swapped = 1 - far_swapped")
+
+
+def _begin_split(kernel: Kernel) -> None:
+    kernel.out.line("count = waiting = 0")
+    kernel.out.line("least = np.inf")
+    kernel.out.line("total = known = 0.0")
+
+
+def _keep_far(kernel: Kernel, far: str) -> None:
+    """Put a vertex on a list that was empty, and take its priority into account."""
+    kernel.out.line("least = min(least, rank)")
+    with kernel.out.block("if abs(rank) < np.inf:"):
+        kernel.out.line("total += rank")
+        kernel.out.line("known += 1.0")
+    kernel.out.line(
+        f"waiting = push_far(local_far, local_base, waiting, v, {far}, 0, ctl, base + FAR)"
+    )
+
+
+def _end_split(kernel: Kernel, queue: str, far: str) -> None:
+    """End the phase; all threads learn how many are near and far, and about the priorities."""
+    out = kernel.out
+    out.line(f"order = flush_last(local, local_base, count, {queue}, ctl, base + TAIL)")
+    out.line(f"flush_far(local_far, local_base, waiting, {far}, 0, ctl, base + FAR)")
     out.line("spread[((phase % 3) * nt + tid) * STRIDE + 1] = total")
+    out.line("spread[((phase % 3) * nt + tid) * STRIDE + 2] = known")
     _spread_least(kernel)
     out.line("size = ctl[base + TAIL] & LENGTH")
     out.line("far_size = ctl[base + FAR]")
-    out.line("total = 0.0")
+    out.line("total = known = 0.0")
     with out.block("for t in range(nt):"):
         out.line("total += spread[((phase % 3) * nt + t) * STRIDE + 1]")
-    out.line("far_a, far_b = far_b, far_a")
-    out.line("far_swapped = 1 - far_swapped")
+        out.line("known += spread[((phase % 3) * nt + t) * STRIDE + 2]")

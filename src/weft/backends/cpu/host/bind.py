@@ -318,7 +318,8 @@ class Binder:
     def _steering(self) -> Array:
         """Return threshold and delta; without a delta it is measured when first needed."""
         steering = self.workspace.get("steering", 2, np.float64)
-        steering[:] = -np.inf, self.request.options.config.delta or 0.0
+        delta = self.request.options.config.delta or self.request.start.window
+        steering[:] = -np.inf, delta
         return steering
 
     def _trail(self) -> Array:

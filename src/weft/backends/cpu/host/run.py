@@ -38,7 +38,9 @@ from weft.plan.prepare import (
     Preparation,
     check_directions,
     directions_of,
+    has_converged,
     kept_old,
+    may_order,
     proven_form,
     push_narrow,
     wants_state,
@@ -134,6 +136,7 @@ def _make(
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
     arguments["reuse"] = wants_state(request, REUSES)
+    arguments["ordering"] = may_order(request, directions)
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
@@ -143,9 +146,7 @@ def _make(
         program.mode == "iterate"
         and sweeps[0].relaxes
         and sweeps[0].steps[0].priority is not None
-        and "push" in directions
-        and config.ordering
-        and not request.start.arcs
+        and may_order(request, directions, program.observed)
     )
     schedule = "vertex" if deterministic else request.options.schedule or "vertex"
     options = Options(
@@ -313,6 +314,15 @@ class _Run:
             old if new is None else new for new, old in zip(fresh, self._arguments, strict=True)
         ]
 
+    def _with_waiting(self, near: Any) -> Any:
+        """Return a frontier with those that an ordered run held back when it ended."""
+        size = self.saved("far_size")
+        if size == 0:
+            return near
+        names = list(self.compiled.rendered.bindings)
+        far = self._arguments[names.index("far_a")][:size]
+        return np.union1d(near, far).astype(near.dtype)
+
     def _outcome(self, status: int, queue: Any) -> Outcome:
         steps = self.saved("step")
         size = self.saved("size")
@@ -321,9 +331,14 @@ class _Run:
             frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
+            frontier = self._with_waiting(frontier)
         trail = []
         if self.request.program.trail:
             ends = self.binder._trail_ends()[: steps + 1]
             all_ = self.binder._trail()
             trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
-        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail)
+        converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)
+        window = 0.0
+        if "steering" in self.compiled.rendered.bindings:
+            window = float(self.workspace.get("steering", 2, np.float64)[1])
+        return Outcome(steps, converged, frontier, trail, window=window)

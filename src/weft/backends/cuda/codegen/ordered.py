@@ -6,6 +6,9 @@ anew; where that brings nothing near, it rises above the least priority that wai
 steered by load: doubled after a window with too little work for the device, halved after one with
 a lot. With buckets, windows are the multiples of a fixed `delta` instead. A priority of NaN is
 never held back.
+
+A superstep is one pass over the near queue. Where `max_iter` or `until` ends the loop, both lists
+are the frontier; those that came near since they were put on the far list are taken off it first.
 """
 
 from __future__ import annotations
@@ -52,11 +55,21 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         kernel.args.use("far", which)
     relax = _relax_phase(kernel, sweep)
     split = _split_phase(kernel, sweep)
+    limit = "t.loop.status = LIMIT; return;"
+    if kernel.program.observed:
+        ends = [
+            "t.loop.ending = status;",
+            "if (t.loop.far_size == 0) { t.loop.status = status; return; }",
+            "t.loop.raised = t.loop.threshold;",
+            *_enter_split(split),
+        ]
+        _end_early(kernel, ends)
+        limit = "end_early(t, LIMIT); return;"
     kernel.defer(
         "begin_step",
         [
             "if (t.loop.size > 0) {",
-            "    if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }",
+            f"    if (t.loop.step >= t.a.limit) {{ {limit} }}",
             "    t.loop.epoch += 1;",
             "    t.loop.entered = t.loop.size;",
             "    t.loop.looked = t.loop.edges;",
@@ -65,22 +78,63 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
             "    return;",
             "}",
             "if (t.loop.far_size == 0) { t.loop.status = EMPTY; return; }",
-            "if (t.loop.far_size > t.a.narrow_size) t.loop.narrow = 0;",
             *_raise_threshold(kernel, sweep),
-            "t.loop.epoch += 1;",
-            "begin_output(t);",
-            "t.loop.least = infinity<double>();",
-            "t.loop.total = 0;",
-            f"{split}",
+            *_enter_split(split),
         ],
     )
-    kernel.first = "begin_step(t);"
+    kernel.defer("end_step", _end_step(kernel))
+    hold = _hold_phase(kernel, sweep)
+    first = [
+        "if (t.loop.size <= 1) { begin_step(t); return; }",
+        "t.loop.epoch += 1;",
+        "begin_output(t);",
+        hold,
+    ]
+    kernel.first = kernel.decide("begin_loop", first)
+
+
+def _enter_split(split: str) -> list[str]:
+    """Return the statements that start to split the far list."""
+    return [
+        "if (t.loop.far_size > t.a.narrow_size) t.loop.narrow = 0;",
+        "t.loop.epoch += 1;",
+        "begin_output(t);",
+        "t.loop.least = infinity<double>();",
+        "t.loop.mean = 0;",
+        split,
+    ]
+
+
+def _end_early(kernel: Kernel, lines: list[str]) -> None:
+    """Add the decision to end with a status although something is left."""
+    inside = "\n".join(f"        {line}" for line in lines)
+    head = "    static WEFT_DEVICE void end_early(Turn& t, i64 status)"
+    kernel.decisions.append(f"{head} {{\n{inside}\n    }}")
+
+
+def _end_step(kernel: Kernel) -> list[str]:
+    """Return the statements after a superstep: whether `until` ends the loop."""
+    until = kernel.program.until
+    if until is None:
+        return ["begin_step(t);"]
+    out = kernel.emitter()
+    test = kernel.block_value(out, until, kernel.site())
+    return [
+        "const Args& a = t.a;",
+        "const Loop& loop = t.loop;",
+        "const Scalars& scalars = t.scalars;",
+        "static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);",
+        *out.lines,
+        f"if ({test}) {{ end_early(t, UNTIL); return; }}",
+        "begin_step(t);",
+    ]
 
 
 def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     step, side = sweep.steps[0], kernel.options.push
     visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
+    visitor.parts = kernel.parts_struct(sweep)
     site = kernel.slot_site("push", "out")
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
@@ -88,7 +142,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())
     renderer.known.update(known)
-    ahead, seen = step.accept is None and not step.conditional, ""
+    ahead = step.accept is None and not step.conditional and not sweep.facts.reduced
+    seen = ""
 
     def update(number: int, step: Step, renderer: BlockRenderer, messages: list[str]) -> None:
         improve(kernel, out, step, renderer, messages, seen=seen)
@@ -117,13 +172,14 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     finish = kernel.decide(
         "finish_relax",
         [
+            *kernel.total_scalars(sweep),
             "t.loop.far_size += i64(t.cells[FAR]);",
             "t.loop.processed += t.loop.looked;",
             "record(t, 0, 0);",
             "t.loop.step += 1;",
             *_taken(kernel),
             "choose_width(t);",
-            "begin_step(t);",
+            "end_step(t);",
         ],
     )
 
@@ -199,52 +255,105 @@ def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
     return lines
 
 
-def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
-    """Add the phase that splits the far list by the raised threshold."""
-    step = sweep.steps[0]
+def _priorities(kernel: Kernel, sweep: Sweep) -> list[str]:
+    """Return the declaration of the function that gives the priority of a vertex."""
     site = kernel.site()
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     out = kernel.emitter()
-    text = _priority(kernel, out, step, site, {})
-    body = [
-        f"using Out = {_near(kernel, 'proven')};",  # the list has each vertex once
-        "Out out = make_output<Out>(a, loop, place, cells);",
-        "out.begin();",
-        f"const auto degree = {degree_functor(kernel)};",
-        "Far<Vertex, false> kept = make_kept(a, loop, place, cells);",
-        "kept.begin();",
+    text = _priority(kernel, out, sweep.steps[0], site, {})
+    return [
         "const auto priority = [&](i64 v) -> double {",
         *(f"    {line}" for line in out.lines),
         f"    return {text};",
         "};",
-        # Below the old threshold it came near since, and was queued then.
+    ]
+
+
+def _splitting(
+    kernel: Kernel, sweep: Sweep, dedup: str, far: str, side: list[str], items: str
+) -> list[str]:
+    """Return the body of a phase that sends each vertex of a list to the near or the far side."""
+    kernel.args.use("spread")
+    kernel.args.use("stamp", 0)
+    return [
+        f"using Out = {_near(kernel, dedup)};",
+        "Out out = make_output<Out>(a, loop, place, cells);",
+        "out.begin();",
+        f"const auto degree = {degree_functor(kernel)};",
+        f"auto kept = {far}(a, loop, place, cells);",
+        "kept.begin();",
+        *_priorities(kernel, sweep),
+        *side,
+        "double* const found = a.spread + loop.tick % 3 * 3;",
+        f"split_far(place, {items}, priority, side, degree, out, kept, found, found + 1);",
+        "out.end(degree);",
+        "kept.end();",
+    ]
+
+
+# What a phase that split a list found out about the priorities that stay far.
+_FOUND = [
+    "const double* const found = t.a.spread + t.loop.tick % 3 * 3;",
+    "t.loop.least = load_relaxed(found);",
+    "t.loop.mean = load_relaxed(found + 1) / load_relaxed(found + 2);",
+]
+
+
+def _hold_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phase that lets the members of the first frontier wait, so that they come in order.
+
+    Their window is steered as if it had been of the right width so far.
+    """
+    side = [
+        "const auto side = [&](i64, double rank) { return rank != rank ? Side::near : Side::far; };"
+    ]
+    items = "Entered<Args>{a, loop}, loop.size"
+    body = _splitting(kernel, sweep, "exact", "make_waiting", side, items)
+    finish = kernel.decide(
+        "finish_hold",
+        [
+            "t.loop.far_size = i64(t.cells[FAR]);",
+            *_taken(kernel),
+            *_FOUND,
+            "if (t.loop.size == 0) {",
+            "    start_from_least(t.loop, false);",
+            f"    t.loop.processed = t.a.few + {EDGES_PER_WAITING} * t.loop.far_size;",
+            "}",
+            "choose_width(t);",
+            "begin_step(t);",
+        ],
+    )
+    return kernel.phase("hold", body, [finish])
+
+
+def _split_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phase that splits the far list by the raised threshold."""
+    # Below the old threshold it came near since, and was queued then.
+    side = [
         "const auto side = [&](i64 v, double rank) {",
         "    const bool due = !(rank >= loop.threshold), near = due || !(rank >= loop.raised);",
         "    if (near) store_relaxed(a.stamp_0 + v, 0u);  // it may wait again",
         "    return due ? Side::drop : near ? Side::near : Side::far;",
         "};",
-        "double* const found = a.spread + loop.tick % 3 * 2;",
-        "split_far(place, far_of(a, loop.far), loop.far_size, priority, side, degree, out, kept, "
-        "found, found + 1);",
-        "out.end(degree);",
-        "kept.end();",
     ]
-    kernel.args.use("spread")
-    kernel.args.use("stamp", 0)
+    items = "far_of(a, loop.far), loop.far_size"
+    body = _splitting(
+        kernel, sweep, "proven", "make_kept", side, items
+    )  # each vertex is there once
+    ends = "if (t.loop.ending != 0) { t.loop.status = t.loop.ending; return; }"
     finish = kernel.decide(
         "finish_split",
         [
             "t.loop.far_size = i64(t.cells[FAR]);",
             "t.loop.far = 1 - t.loop.far;",
+            *([ends] if kernel.program.observed else []),
             "t.loop.threshold = t.loop.raised;",
             "t.loop.floor = -infinity<double>();",
             *_taken(kernel),
-            "const double* const found = t.a.spread + t.loop.tick % 3 * 2;",
-            "t.loop.least = load_relaxed(found);",
-            "t.loop.total = load_relaxed(found + 1);",
+            *_FOUND,
             "if (t.loop.size == 0 && t.loop.far_size > 0) {",
-            "    start_from_least(t.loop);",
+            "    start_from_least(t.loop, true);",
             "    t.loop.processed = t.a.few;",
             "}",
             "choose_width(t);",

@@ -279,6 +279,8 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             "    return;",
             "}",
         ]
+    elif program.persists:  # a step that woke nobody may have left `dense` behind
+        lines.append("if (t.loop.size == 0) take_nobody(t.loop);")
     else:
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
@@ -419,8 +421,9 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     )
     cleared = kernel.clear_scalars()
     if "spread" in kernel.args.bindings:
-        cleared.append("a.spread[(loop.tick + 1) % 3 * 2] = infinity<double>();")
-        cleared.append("a.spread[(loop.tick + 1) % 3 * 2 + 1] = 0;")
+        cleared.append("double* const spread = a.spread + (loop.tick + 1) % 3 * 3;")
+        cleared.append("spread[0] = infinity<double>();")
+        cleared.append("spread[1] = spread[2] = 0;")
     clears = "".join(f"        {line}\n" for line in cleared)
     names = ", ".join(parameters)
     listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())

@@ -23,8 +23,9 @@ from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
 from weft.topology.topology import Direction, Topology
 
-# Priorities of a far pile when nothing was looked at: the least and the sum, three times in turn.
-NO_SPREAD = np.array(3 * [np.inf, 0.0])
+# Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
+# their number, three times in turn.
+NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
 

@@ -20,10 +20,10 @@ LOOP = (
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
     "swapped", "overflow", "following", "once",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
-    "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
-    "threshold", "raised", "delta", "floor", "least", "total",
+    "ending", "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
+    "threshold", "raised", "delta", "floor", "least", "mean",
 )  # fmt: skip
-DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "total"})
+DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean"})
 # What is not 0 when a run begins.
 START = {
     "phase": -1, "counted": 1, "accepting": -1, "reversed": -1,

@@ -30,7 +30,9 @@ from weft.plan.prepare import (
     Form,
     Preparation,
     check_directions,
+    has_converged,
     kept_old,
+    may_order,
     may_start_anywhere,
     push_narrow,
 )
@@ -127,7 +129,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     closed = prove_vertices(program, closed="index_proofs" not in off)
     arguments: dict[str, Any] = {
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
-        "reuse": options.reuses,
+        "reuse": options.reuses, "ordering": may_order(request, options.directions),
     }  # fmt: skip
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
@@ -144,9 +146,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         program.mode == "iterate"
         and sweeps[0].relaxes
         and sweeps[0].steps[0].priority is not None
-        and "push" in options.directions
-        and options.ordered
-        and not request.start.arcs
+        and may_order(request, options.directions, program.observed)
     )
     options = replace(options, ordered=ordered)
     classes = "degree_classes" not in off and takes_classes(program, sweeps, options)
@@ -277,8 +277,8 @@ class _Run:
         else:
             control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
         control.write(share=self.launching.share)
-        delta = request.options.config.delta
-        if delta is not None:
+        delta = request.options.config.delta or request.start.window
+        if delta:
             control.write(delta=float(delta))
         for position, held in enumerate(request.data.scalars.values()):
             control.stage_scalar(position, held)
@@ -455,21 +455,28 @@ class _Run:
             trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
         # What was written back from elsewhere came after what followed the kernel.
         followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
-        return Outcome(steps, status in (EMPTY, UNTIL), frontier, trail, followed)
+        converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)
+        window = 0.0
+        if self.compiled.options.ordered:
+            window = float(np.int64(self.saved("delta")).view(np.float64))
+        return Outcome(steps, converged, frontier, trail, followed, window)
 
     def _frontier(self, size: int) -> Any:
         """Return the last frontier; in order and without duplicates once somebody asks for it.
 
         What it is made from is copied: the next run writes where it lies.
         """
-        if size == 0:
+        waiting = self.saved("far_size")  # of an ordered run that ended early
+        if size + waiting == 0:
             return _nothing(self.driver, self.request.topology.index_dtype)
         xp = self.xp
-        if self.saved("queued"):
+        if self.saved("queued") or self.saved("classed"):
             listed = self.queues[self.saved("queue")][:size].copy()
-            return Deferred(lambda: xp.unique(listed))
-        if self.saved("classed"):
-            listed = self._listed_by_class()
+            if self.saved("classed"):
+                listed = self._listed_by_class()
+            if waiting:
+                far = self.binder.bind("far", self.saved("far") & 1)[:waiting]
+                listed = xp.concatenate([listed, far])
             return Deferred(lambda: xp.unique(listed))
         if not self.saved("mapped"):
             return self._told_by_state()

@@ -153,6 +153,14 @@ WEFT_DEVICE void visit_arc(const ArcList<Vertex>& list, i64 i, Visitor& visitor)
     visitor.take(partial, row, u, arc);
 }
 
+// The frontier that a sweep works on, as a list.
+template <class Args>
+struct Entered {
+    const Args& a;
+    const Loop& loop;
+    WEFT_DEVICE i64 operator[](i64 i) const { return entered_vertex(a, loop, i); }
+};
+
 // The lists of what waits: one that is there, and the other that it is split into.
 template <class Args>
 WEFT_DEVICE auto far_of(const Args& a, i64 which) {
@@ -198,16 +206,16 @@ WEFT_DEVICE double end_of_bucket(const Loop& loop) {
     return (real::floor(loop.floor / width) + 1) * width;
 }
 
-// Nothing was near: go on from the least priority that waits.
-WEFT_DEVICE void start_from_least(Loop& loop) {
+// Nothing was near: go on from the least priority that waits. Without a window so far, it is a
+// sixteenth of what lies ahead, and soon widens if that is too little work; where all that waits is
+// equal, `apart` says whether the window is a millionth of it, or still to be found.
+WEFT_DEVICE void start_from_least(Loop& loop, bool apart) {
     if (!(loop.delta > 0)) {
-        // A sixteenth of what lies ahead: the window soon widens if that is too little work.
-        const double mean =
-            (loop.total / static_cast<double>(loop.far_size) - loop.least) / 16;
-        double delta = mean > 0 && mean < infinity<double>() ? mean : 0;
-        const double small = loop.least < infinity<double>() ? real::fabs(loop.least) * 1e-6 : 0;
-        delta = delta > small ? delta : small;
-        loop.delta = delta > 1e-300 ? delta : 1e-300;
+        const double ahead = (loop.mean - loop.least) / 16;
+        const double delta = ahead > 0 && ahead < infinity<double>() ? ahead : 0;
+        const bool known = apart && real::fabs(loop.least) < infinity<double>();
+        const double small = known ? real::fabs(loop.least) * 1e-6 : 0;
+        loop.delta = delta > small ? delta : small;
     }
     loop.floor = loop.least;
     if (loop.least > loop.threshold) loop.threshold = loop.least;
@@ -312,6 +320,13 @@ WEFT_DEVICE void take_everything(T& t) {
     t.loop.edges = t.a.arcs;
     t.loop.dense = t.loop.counted = 1;
     t.loop.mapped = t.loop.queued = t.loop.classed = t.loop.narrow = 0;
+}
+
+// An empty queue.
+WEFT_DEVICE void take_nobody(Loop& loop) {
+    loop.size = loop.edges = 0;
+    loop.dense = loop.mapped = loop.classed = 0;
+    loop.queued = loop.counted = 1;
 }
 
 template <class T>
