@@ -128,7 +128,8 @@ class Task:
             potential=weft.parameter(self.psi, np.float32), error=weft.scalar(np.inf),
         )  # fmt: skip
         messages = g.edge_state(message=weft.full(nothing, np.float32, k))
-        parts = list(beliefs.passing(None, False, "sum", 0.0, self.log_domain).parts)
+        form = "logarithms" if self.log_domain else "products"
+        parts = list(beliefs.passing(None, False, "sum", 0.0, form).parts)
         g.iterate(parts, state, edge_state=messages, max_iter=iterations, direction="pull",
                   config=config)  # fmt: skip
         return self.xp.exp(state.belief) if self.log_domain else state.belief

@@ -18,6 +18,7 @@ from weft.backends.cuda.host import reorder_fields as carrying
 from weft.backends.cuda.host import run as engine
 from weft.backends.cuda.host.control import AT, LOOP
 
+COMPILE, RUN = engine.compile_program, engine.run_request
 BLOCKS = 1056  # of a grid: 8 on each of 132 multiprocessors
 
 
@@ -64,11 +65,10 @@ class IdleDriver:
 def installed(monkeypatch, *, results=True):
     """Let weft find `fake_cupy` and this engine; without results, states stay as they begin."""
     driver = IdleDriver()
-    compile_program, run_request = engine.compile_program, engine.run_request
 
     def run(request, form):
         program = copy.deepcopy(request.program)  # since it is rewritten on its way to code
-        outcome = run_request(request, compile_program(request), driver)
+        outcome = RUN(request, COMPILE(request), driver)
         if not results:
             return outcome
         with fake_cupy.using_allocator():  # not what is measured

@@ -1,6 +1,7 @@
 """Betweenness centrality against NetworkX."""
 
 import random
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -81,6 +82,111 @@ def test_only_in_edges_stored():
     g = weft.Graph.from_edges(src, dst, keep="in")
     both = weft.Graph.from_edges(src, dst)
     np.testing.assert_allclose(weft.betweenness(g), weft.betweenness(both), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("keep", ["in", "out"])
+def test_some_sources_with_one_direction_stored(keep):
+    path = weft.Graph.from_edges([0, 1], [1, 2], keep=keep)
+    assert weft.betweenness(path, [0], normalized=False)[1] == 2
+    src, dst, _ = AWKWARD["social"]().to_edges()
+    g, both = (weft.Graph.from_edges(src, dst, keep=k) for k in (keep, "both"))
+    np.testing.assert_allclose(
+        weft.betweenness(g, [1, 2, 5]), weft.betweenness(both, [1, 2, 5]), rtol=1e-9, atol=1e-12
+    )
+
+
+def exact_dependencies(src, dst, n, sources):
+    """Brandes' algorithm with whole numbers and fractions, along the edges given."""
+    out = [[] for _ in range(n)]
+    for u, v in zip(src, dst, strict=True):
+        out[u].append(v)
+    total = [Fraction(0)] * n
+    for source in sources:
+        level, paths, order = {source: 0}, {source: 1}, [source]
+        for u in order:
+            for v in out[u]:
+                if v not in level:
+                    level[v], paths[v] = level[u] + 1, 0
+                    order.append(v)
+                if level[v] == level[u] + 1:
+                    paths[v] += paths[u]
+        share = {}
+        for u in reversed(order):
+            beyond = sum(share[v] for v in out[u] if level[v] == level[u] + 1)
+            share[u] = Fraction(1, paths[u]) + beyond
+            total[u] += paths[u] * beyond if u != source else 0
+    return np.array([float(x) for x in total])
+
+
+def layers(*widths):
+    """Edges between all vertices of one layer and all of the next."""
+    ends = np.cumsum((0, *widths))
+    parts = [
+        np.stack(np.meshgrid(np.arange(a, b), np.arange(b, c))).reshape(2, -1)
+        for a, b, c in zip(ends, ends[1:], ends[2:], strict=False)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def mixed():
+    """A single path and a mesh with 2**1040 paths side by side, which meet and part again."""
+    width, depth = 16, 260
+    mesh = layers(1, *[width] * depth)
+    last = 1 + width * depth
+    path = last + np.arange(depth)
+    end = path[-1]
+    meeting, after = end + 1, end + 2
+    lower = np.arange(last - width, last)
+    edges = [
+        mesh,
+        np.stack([np.r_[0, path[:-1]], path]),
+        np.stack([np.r_[lower, end], np.full(width + 1, meeting)]),
+        [[meeting, end, end + 3, lower[0]], [after, end + 3, end + 4, end + 3]],
+    ]
+    return np.concatenate(edges, axis=1)
+
+
+COUNTLESS = {
+    "diamonds": lambda: layers(1, *[2, 1] * 1030),
+    "mesh": lambda: layers(1, *[8] * 345, 3, 1),
+    "mixed": mixed,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [*((name, "cpu") for name in COUNTLESS), ("mesh", "emulated"), ("mixed", "emulated")],
+)
+def test_more_paths_than_floats_count(name, device):
+    src, dst = COUNTLESS[name]()
+    n = int(max(src.max(), dst.max())) + 1
+    g = weft.Graph.from_edges(src, dst).to(device)
+    sources = [0, 3]
+    expected = exact_dependencies(src.tolist(), dst.tolist(), n, sources)
+    others = 2 - np.isin(np.arange(n), sources)
+    found = weft.betweenness(g, sources, normalized=False) / (n - 1) * others
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("keep", ["in", "out"])
+def test_more_paths_than_floats_count_with_one_direction_stored(keep):
+    edges = COUNTLESS["mixed"]()
+    both, g = (weft.Graph.from_edges(*edges, keep=k) for k in ("both", keep))
+    np.testing.assert_allclose(
+        weft.betweenness(g, [0, 7]), weft.betweenness(both, [0, 7]), rtol=1e-12
+    )
+
+
+def test_undirected_diamonds():
+    src, dst = COUNTLESS["diamonds"]()
+    g = weft.Graph.from_edges(src, dst, directed=False)
+    sources = [0, 1500, 3090]
+    expected = exact_dependencies(
+        np.r_[src, dst].tolist(), np.r_[dst, src].tolist(), g.num_vertices, sources
+    )
+    others = 3 - np.isin(np.arange(g.num_vertices), sources)
+    found = weft.betweenness(g, sources, normalized=False) * 2 / (g.num_vertices - 1) * others
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 def test_wide_ids():

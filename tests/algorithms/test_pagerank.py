@@ -114,6 +114,47 @@ def test_a_graph_without_vertices_has_nothing_to_converge(options):
     assert len(weft.pagerank(weft.Graph.from_edges([], []), **options)) == 0
 
 
+# Whether the graph is directed, weights near the ends of float64, and others in the same ratios.
+EXTREMES = {
+    "large": (True, [3e307, 1.5e308, 1e308, 1e308], [1, 5, 1, 1]),
+    "small": (True, [5e-324, 1e-323, 5e-324, 1e-323], [1, 2, 1, 1]),
+    "both": (True, [3e307, 1.5e308, 5e-324, 2.0], [1, 5, 1, 1]),
+    "large undirected": (False, [1e308, 1.5e308, 0.5e308, 1e308], [2, 3, 1, 2]),
+    "small undirected": (False, [1e-323, 5e-324, 5e-324, 1.5e-323], [2, 1, 1, 3]),
+}
+FORMS = {
+    "plain": {},
+    "float32": {"dtype": "float32", "tol": 1e-6},
+    "adaptive": {"adaptive": True},
+    "several": {"personalization": [[1, 0], [1, 3], [1, 1]]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", EXTREMES)
+def test_strengths_beyond_floats(name, form):
+    directed, extreme, tame = EXTREMES[name]
+    options = {"weighted": True, "tol": 1e-10, "max_iter": 500} | FORMS[form]
+    found, expected = (
+        weft.pagerank(
+            weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0], w, directed=directed), **options
+        )
+        for w in (extreme, tame)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if form == "float32" else 1e-8)
+    np.testing.assert_allclose(found.sum(axis=0), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("unit", [8e307, 5e-324])
+def test_personalization_whose_sum_is_no_float(unit, several):
+    g = AWKWARD["social"]()
+    parts = np.arange(g.num_vertices) % 3.0
+    parts = np.stack([parts, 2 - parts], axis=1) if several else parts
+    found, expected = (weft.pagerank(g, personalization=x) for x in (parts * unit, parts))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_not_converged():
     g = AWKWARD["social"]()
     with pytest.raises(

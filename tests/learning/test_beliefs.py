@@ -102,7 +102,75 @@ def test_logarithms_hold_where_products_underflow():
     message = np.array([0.42, 0.58])
     want = message * [0.4, 0.6]
     np.testing.assert_allclose(found[0], want / want.sum(), rtol=2e-3)
-    assert propagate(g, priors, psi).beliefs[0, 0] < 0.01
+
+
+def beliefs_of_star(priors, potentials, mode="sum"):
+    """Exact beliefs of a star whose hub is vertex 0, by logarithms in float64."""
+    priors, potentials = (np.asarray(x, np.float64) for x in (priors, potentials))
+    with np.errstate(divide="ignore"):
+        logs, reduced = np.log(priors), np.sum if mode == "sum" else np.max
+        up = np.log(reduced(potentials * priors[1:, None, :], axis=2))
+        hub = logs[0] + up.sum(axis=0)
+        cavity = hub - up
+        cavity = np.exp(cavity - cavity.max(axis=1, keepdims=True))
+        down = np.log(reduced(potentials * cavity[:, :, None], axis=1))
+    belief = np.concatenate([hub[None], logs[1:] + down])
+    belief = np.exp(belief - belief.max(axis=1, keepdims=True))
+    return belief / belief.sum(axis=1, keepdims=True)
+
+
+def star_field(leaves, dtype):
+    """Leaves that nearly cancel out, and would push the hub into a state that it cannot have."""
+    rng = np.random.default_rng(3)
+    priors = rng.random((leaves + 1, 3)) + 0.5
+    priors[1 : leaves // 2, :2] += 0.6
+    priors[leaves // 2 :, 1] += 0.55
+    priors[0] = [0.3, 0.7, 0]
+    return priors.astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "mode", "device"),
+    [("float64", "max", "cpu"), ("float32", "sum", "cpu"), ("float32", "sum", "emulated")],
+)
+def test_hubs_do_not_underflow(dtype, mode, device):
+    leaves = 1000
+    priors, psi = star_field(leaves, dtype), np.eye(3) + 0.3
+    found = propagate(weft.generators.star(leaves + 1).to(device), priors, psi, mode)
+    want = beliefs_of_star(priors, np.broadcast_to(psi, (leaves, 3, 3)), mode)
+    assert found.converged and found.beliefs.dtype == dtype
+    accuracy = {"rtol": 1e-9} if dtype == "float64" else {"rtol": 2e-3, "atol": 1e-6}
+    np.testing.assert_allclose(found.beliefs, want, **accuracy)
+
+
+@pytest.mark.parametrize(
+    ("least", "dtype", "shared"),
+    [
+        (0.2, "float64", True),
+        (0.2, "float32", False),
+        (1e-30, "float32", False),
+        (1e-290, "float64", False),
+    ],
+)
+def test_potentials_of_any_size(least, dtype, shared):
+    """Factors of potentials do not matter, and nearly impossible pairs are no zeros."""
+    g = weft.generators.star(6)
+    priors = star_field(5, dtype)
+    tame = np.stack([np.array([[1.0, least], [least, 0.5]])] * 5)
+    priors = priors[:, :2]
+    tame[2] = tame[2] if shared else [[least, 1.0], [1.0, least]]
+    unit = 1e307 if least == 0.2 else 1
+    g.edge["psi"] = tame * unit
+    found = propagate(g, priors, tame[0] * unit if shared else "psi")
+    np.testing.assert_allclose(found.beliefs, beliefs_of_star(priors, tame), **tolerance(dtype))
+
+
+def test_priors_whose_sum_is_no_float():
+    g = weft.generators.path(3)
+    psi = np.eye(2) + 0.5
+    priors = np.array([[1.5, 1.0], [0.5, 1.7], [1.0, 1.0]])
+    found, want = (propagate(g, p, psi).beliefs for p in (priors * 1e308, priors))
+    np.testing.assert_allclose(found, want, rtol=1e-12)
 
 
 def test_folded_is_step_by_step():
@@ -110,7 +178,7 @@ def test_folded_is_step_by_step():
     g = weft.generators.grid(4, 5)
     priors, _ = field_of(g, 3, 7)
     psi = np.eye(3) + 0.6
-    step = passing(None, False, "sum", 0.0, False)
+    step = passing(None, False, "sum", 0.0, "products")
     state = g.state(prior=priors, belief=priors, product=weft.full(1.0, shape=3),
                     potential=weft.parameter(psi), error=weft.scalar(np.inf))  # fmt: skip
     messages = g.edge_state(message=weft.full(1.0, shape=3))

@@ -6,6 +6,10 @@ a sweep back over its levels, last to first, sums what every vertex owes to the 
     share(v) = 1 / σ(v) + Σ share(w) over edges v -> w to the next level,
     betweenness(v) += σ(v) · share(v) - 1    for v other than s.
 
+Path counts grow exponentially with the depth of the search. Where one exceeds `MOST_PATHS`, its
+share is set to infinity, which reaches every vertex before it; a sum that is not finite then sends
+all sources through `scaled_paths`, where counts have exponents of their own.
+
 U. Brandes: A faster algorithm for betweenness centrality (J. Mathematical Sociology 25, 2001).
 """
 
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
+from weft.algorithms.support.scaled_paths import scaled_dependencies
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_sources
 from weft.arrays.device import device_of, module_of, move
@@ -28,6 +33,8 @@ from weft.ir.trace.proxies import send
 from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
+
+MOST_PATHS = 2.0**1000  # a larger count may overflow further on, and its reciprocal underflow
 
 
 @edge(into=("level", "paths"), reduce=(monoids.max, monoids.sum), accept=lambda v: v.level < 0)
@@ -42,7 +49,7 @@ def owe(v: Any) -> None:
     beyond = v.gather(
         lambda u, e: send(u.share, when=u.level == v.level + 1), monoids.sum, direction="out"
     )
-    v.share = 1 / v.paths + beyond
+    v.share = fn.where(v.paths <= MOST_PATHS, 1 / v.paths, np.inf) + beyond
     v.total = v.total + fn.where(v.level > 0, v.paths * beyond, 0)
 
 
@@ -101,14 +108,38 @@ def betweenness(
     [0.0, 2.0, 2.0, 0.0]
     """
     chosen = check_sources(g, sources, seed)
-    g = simple(g.reverse() if g.topology.keep == "in" else g, directed=True)
+    total = _dependencies(_searched(g, chosen), chosen, config)
+    if total is None:
+        both = simple(g, directed=True, both=True)
+        total = scaled_dependencies(both, chosen, config)
+    return _scaled(total, chosen, normalized, g.directed)
+
+
+def _searched(g: Graph, sources: Array) -> Graph:
+    """Return a simple graph whose out-edges are stored, as both sweeps need them.
+
+    Betweenness over all sources is the same with every edge reversed, which makes out-edges of
+    stored in-edges. Paths from some sources are not the paths to them.
+    """
+    if g.topology.keep != "in":
+        return simple(g, directed=True)
+    if sources.size == g.num_vertices:
+        return simple(g.reverse(), directed=True)
+    return simple(g, directed=True, both=True)
+
+
+def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array | None:
+    """Return the sums over the sources; None if there are too many paths to count in float64."""
     zeros = full(0.0)
     state = g.state(level=full(-1, np.int32), paths=zeros, share=zeros, total=zeros)
-    for source in chosen.tolist():
+    for done, source in enumerate(sources.tolist(), 1):
         state.level, state.paths = full(-1).but(source, 0), full(0.0).but(source, 1.0)
         run = g.iterate(reach, state, [source], trail=True, config=config)
         g.replay(owe, state, run.trail, config=config)
-    return _scaled(state.total, chosen, normalized, g.directed)
+        last = done == sources.size
+        if (last or done & (done - 1) == 0) and not np.isfinite(float(state.total.sum())):
+            return None
+    return state.total
 
 
 def _scaled(total: Array, sources: Array, normalized: bool, directed: bool) -> Array:

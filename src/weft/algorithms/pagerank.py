@@ -23,7 +23,8 @@ import numpy as np
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.support.many_pageranks import many_ranks
-from weft.arrays.device import as_array, module_of, move
+from weft.algorithms.support.strengths import distribution, usable_strengths
+from weft.arrays.device import as_array, move
 from weft.arrays.reduce import all_true, count_true
 from weft.config import Config
 from weft.engine.run import Run
@@ -33,7 +34,6 @@ from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.program import vertex
-from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
 
@@ -163,11 +163,12 @@ def pagerank(
         _check_end(run, on_unconverged, tol)
         return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
-    strength = g.topology.out_degree
-    if weighted:
-        strength = fields["strength"] = _strength(g).astype(dtype)
     if personalization is not None:
         fields["home"] = _home(personalization, n)
+    strength = g.topology.out_degree
+    if weighted:
+        g, strength = usable_strengths(g, dtype)
+        fields["strength"] = strength
     count = count_true(strength <= 0) if weighted else g.topology.num_sinks
     sinks = count / max(n, 1)
     if warm_start is not None:
@@ -196,17 +197,24 @@ def _without_sinks(
     if damping == 1:
         raise ConfigError("damping=1 never jumps home. Expected less with these options.")
     dtype = options[2]
-    strength = _strength(g).astype(dtype) if weighted else None
+    home = None
+    if personalization is not None and not several:
+        home = _home(personalization, g.num_vertices)
+    g, strength = usable_strengths(g, dtype) if weighted else (g, None)
     if several:
         return many_ranks(g, personalization, strength, damping, *options)
-    home = None if personalization is None else _home(personalization, g.num_vertices)
     return adaptive_ranks(g, home, strength, damping, *options)
 
 
 def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
+    error: Any = run.scalars.get("error", run.scalars.get("moved"))
+    if run.steps and not np.isfinite(error):
+        raise ConvergenceError(
+            f"PageRank diverged: the ranks are not finite after {run.steps} iterations. Scale the "
+            f"weights so that they lie nearer to 1."
+        )
     if run.converged or on_unconverged == "return" or run.frontier.length == 0:
         return  # a graph without vertices has nothing to converge
-    error = run.scalars.get("error", run.scalars.get("moved"))
     raise ConvergenceError(
         f"PageRank did not converge: the error is {error:.3g} after {run.steps} iterations. "
         f"Expected at most tol={tol:g}; raise max_iter or tol, or pass on_unconverged='return' to "
@@ -224,34 +232,6 @@ def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) 
     if dtype not in (np.float32, np.float64, "float32", "float64"):
         raise ConfigError(f"dtype={dtype!r} cannot hold ranks. Expected float64 or float32.")
     return np.dtype(dtype)
-
-
-def _strength(g: Graph) -> Array:
-    """Return the total weight of the edges that leave each vertex."""
-    if not g.weighted:
-        return g.out_degree.astype(np.float64)
-    src, dst = g.topology.edge_endpoints()
-    weight = g.edge.storage("weight")
-    usable = (weight >= 0) & (weight < np.inf)
-    if not all_true(usable):
-        bad = int(usable.argmin())
-        raise GraphError(
-            f"the weight of edge {bad} ({src[bad]} -> {dst[bad]}) is {weight[bad]}. Expected "
-            f"finite weights from 0 on; PageRank follows edges in proportion to them."
-        )
-    total = _summed(src, weight, g.num_vertices)
-    if not g.directed:
-        proper = src != dst
-        total += _summed(dst[proper], weight[proper], g.num_vertices)
-    return total
-
-
-def _summed(vertices: Array, values: Array, n: int) -> Array:
-    """Return the sum of the values at each of n vertices."""
-    xp = module_of(vertices)
-    if not vertices.size:
-        return xp.zeros(n)
-    return sums_of_keys(vertices, values.astype(np.float64, copy=False), n)
 
 
 def _start(warm_start: Any, g: Graph) -> Array:
@@ -297,9 +277,9 @@ def _home(personalization: Any, n: int) -> Array:
             f"personalization has shape {values.shape}. Expected ({n},): one value per vertex, or "
             f"a dictionary from vertices to values."
         )
-    if n and not (all_true(values >= 0) and 0 < float(values.sum()) < np.inf):
+    if n and not (all_true(values >= 0) and 0 < float(values.max()) < np.inf):
         raise GraphError(
             "personalization must be finite, non-negative and somewhere positive, but its smallest "
-            f"value is {values.min()} and its sum {values.sum()}."
+            f"value is {values.min()} and its largest {values.max()}."
         )
-    return values / values.sum() if n else values
+    return distribution(values) if n else values

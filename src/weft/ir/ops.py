@@ -290,6 +290,14 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     return 0
 
 
+def total_dtype(reduction: Reduction, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the total of any number of values, which is rounded to their own.
+
+    A million float32 added one after another lose percents of their sum.
+    """
+    return FLOAT64 if dtype == FLOAT32 and reduction.name in ("sum", "prod") else dtype
+
+
 def neutral_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     """Return what changes no value bit for bit: unlike the identity also not -0.0 and NaN."""
     if dtype.kind == "f" and reduction.name in ("min", "max"):

@@ -8,8 +8,9 @@ numbers. An arc carries a message, a vertex the product of those that arrive:
 
 where m_vu is the message of the opposite arc, which must not come back. Messages are scaled so that
 their largest element is 1, which the belief does not notice. The message and the product of one
-superstep are one sweep (a fold). In the log domain products are sums, so that a vertex with many
-neighbours cannot underflow. Exact on trees; on graphs with cycles it need not converge.
+superstep are one sweep (a fold). Where a product over many neighbours could underflow, the
+logarithms of the messages are summed instead; in the log domain messages and beliefs are logarithms
+too. Exact on trees; on graphs with cycles it need not converge.
 
 J. Pearl: Probabilistic reasoning in intelligent systems (Morgan Kaufmann, 1988).
 K. Murphy, Y. Weiss, M. Jordan: Loopy belief propagation for approximate inference (UAI 1999).
@@ -24,22 +25,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
-from weft.arrays.device import as_array, module_of
-from weft.arrays.reduce import all_true, any_true
+from weft.arrays.device import module_of
+from weft.arrays.reduce import any_true
 from weft.config import Config
 from weft.engine.state import State, full, parameter, scalar
-from weft.errors import ConfigError, FieldError, GraphError, unknown
+from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.learning.inputs import (
-    check_finite,
-    check_fraction,
-    check_tolerance,
-    edge_shape,
-    pulled,
-    vertex_features,
-)
+from weft.learning.inputs import check_fraction, check_tolerance, pulled
+from weft.learning.random_fields import arithmetic, check_potentials, check_priors
 from weft.program import edge, fold, vertex
 from weft.topology.topology import Topology
 
@@ -101,14 +96,16 @@ def message_in_logs(column: str | None, turned: bool, mode: str) -> Any:
 
 
 def passing(
-    column: str | None, turned: bool, mode: str, damping: float, log: bool,
+    column: str | None, turned: bool, mode: str, damping: float, form: str,
     told: float | None = None,
 ) -> Any:  # fmt: skip
     """Return one superstep: messages over all arcs, then beliefs.
 
-    With `told`, in logarithms, it also counts the arcs of those whose belief moves further than
-    that, and keeps the beliefs that messages were made of.
+    `form` is "products", "sums" (of the logarithms of messages, in place of products) or
+    "logarithms" (of messages and beliefs). With `told`, in logarithms, it also counts the arcs of
+    those whose belief moves further than that, and keeps the beliefs that messages were made of.
     """
+    log = form == "logarithms"
     over = product_with_potential(column, turned, mode)
     scaled_log = message_in_logs(column, turned, mode)
 
@@ -118,7 +115,7 @@ def passing(
 
     @edge(
         into="product",
-        reduce=monoids.sum if log else monoids.prod,
+        reduce=monoids.prod if form == "products" else monoids.sum,
         active=lambda v, old: True,
         on="all",
     )
@@ -129,7 +126,7 @@ def passing(
         moved = fn.exp(message) - fn.exp(e.message) if log else message - e.message
         fn.reduce("error", fn.cast(monoids.max(abs(moved)), np.float64), monoids.max)
         e.message = message
-        return message
+        return fn.log(message) if form == "sums" else message
 
     @vertex
     def believe(v: Any) -> None:
@@ -137,6 +134,9 @@ def passing(
         if log:
             belief = v.prior + v.product
             v.belief = belief - fn.logsumexp(belief)
+            v.product = 0
+        elif form == "sums":
+            v.belief = fn.normalize(fn.log(v.prior) + v.product, "softmax")
             v.product = 0
         else:
             v.belief = fn.normalize(v.prior * v.product)
@@ -220,7 +220,9 @@ def belief_propagation(
     damping
         How much of the old message is kept, from 0 up to below 1: more helps against oscillation.
     log_domain
-        Whether to compute with logarithms: for vertices with many neighbours.
+        Whether to keep messages and beliefs as logarithms. That is slower and rarely needed:
+        products that could underflow at vertices with many neighbours are computed as sums of
+        logarithms in any case.
     config
         How to run it. With `change_driven` only those whose belief moved by more than `tol` / 2
         pass on when few do, in logarithms; supersteps of all follow until no message moves by more
@@ -253,25 +255,26 @@ def belief_propagation(
     """
     _check_options(g, mode, damping)
     tol = check_tolerance("tol", tol)
-    prior = _priors(g, priors)
-    k = prior.shape[1]
-    column, shared, turned = _potentials(g, potential, k)
+    prior = check_priors(g, priors)
+    k, asked = prior.shape[1], prior.dtype
+    pairs = check_potentials(g, potential, k, asked)
+    kind, form = arithmetic(g, pairs, k, asked)
+    g, column, shared, turned = pairs.graph, pairs.column, pairs.shared, pairs.turned
     if g.num_vertices == 0:
         return Beliefs(prior, 0, True)
     driven = _is_driven(g, config)
-    log_domain = log_domain or driven
+    form = "logarithms" if log_domain or driven else form
+    log_domain, prior = form == "logarithms", prior.astype(kind, copy=False)
     held_back = tol / HELD_BACK if driven else None
-    step = passing(column, turned, mode, float(damping), log_domain, held_back)
+    step = passing(column, turned, mode, float(damping), form, held_back)
     if log_domain:
         with np.errstate(divide="ignore"):
             prior = module_of(prior).log(prior)
-    kind = prior.dtype
-    start = 0 if log_domain else 1
     fields = {
-        "prior": prior, "belief": prior, "product": full(start, kind, k),
+        "prior": prior, "belief": prior, "product": full(1 if form == "products" else 0, kind, k),
         "potential": parameter(shared, kind), "error": scalar(np.inf),
     }  # fmt: skip
-    messages = g.edge_state(message=full(start, kind, k))
+    messages = g.edge_state(message=full(0 if log_domain else 1, kind, k))
     if config is not None and driven:
         state = g.state(**fields, told=prior, moving=scalar(0), few=scalar(0))
         config = replace(config, change_driven=False)
@@ -286,7 +289,7 @@ def belief_propagation(
         )  # fmt: skip
         steps, converged = run.steps, run.converged
     beliefs = module_of(prior).exp(state.belief) if log_domain else state.belief
-    return Beliefs(beliefs, steps, converged)
+    return Beliefs(beliefs.astype(asked, copy=False), steps, converged)
 
 
 def _is_driven(g: Graph, config: Config | None) -> bool:
@@ -356,42 +359,3 @@ def _check_loops(topology: Topology) -> None:
             f"vertex {int(src[loops.argmax()])} has an edge to itself. Expected a graph without "
             f"self-loops; put what it says into the prior."
         )
-
-
-def _priors(g: Graph, priors: Any) -> Array:
-    """Return priors that add up to 1 at every vertex."""
-    prior = vertex_features(g, priors, "priors", vectors=True)
-    check_finite(prior, "priors", negative=False)
-    total = prior.sum(axis=1, keepdims=True)
-    if not all_true(total > 0):
-        raise GraphError(
-            f"the priors of vertex {int(total.argmin())} are all 0. Expected one possible state at "
-            f"least."
-        )
-    return prior / total
-
-
-def _potentials(g: Graph, potential: Any, k: int) -> tuple[str | None, Array, bool]:
-    """Return the column that holds the potentials, the shared one, and whether one is asymmetric.
-
-    With a column the shared potential is a stand-in that no function reads.
-    """
-    if isinstance(potential, str):
-        column, what = potential, f"edge column {potential!r}"
-        values, shape = g.edge.storage(potential), edge_shape(g, potential)
-    else:
-        column, what = None, "potential"
-        values = as_array(potential)
-        shape = values.shape
-    if shape != (k, k):
-        raise FieldError(
-            f"{what} has shape {shape}. Expected ({k}, {k}): the priors have {k} states."
-        )
-    check_finite(values, what)
-    if not all_true(values > 0):
-        raise GraphError(
-            f"{what} holds {values.min()}. Expected positive numbers: messages are divided. Use a "
-            f"very small one where two states exclude each other."
-        )
-    turned = any_true(values != values.swapaxes(-1, -2))
-    return column, np.ones((1, 1)) if column is not None else values, turned

@@ -28,8 +28,10 @@ from weft.engine.state import State, full
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
 from weft.graph.interop.dlpack import read_tensor
+from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.learning.inputs import REAL, check_column, check_weights, vertex_features, weight_of
+from weft.learning.weighing import incoming_scales, scaled_weight
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
@@ -54,6 +56,35 @@ def spreading(
         total = total + scaled(v) if loops else total
         v.y = v.after * total if after else total
         v.changed = False  # nobody asks who is
+
+    return spread
+
+
+@functools.lru_cache(maxsize=64)
+def spreading_safely(
+    direction: str, weight: str, own: tuple[str, ...], far: tuple[str, ...], loops: bool, dtype: Any
+) -> Any:
+    """Return the same for weights far from 1: all factors are multiplied in float64 first.
+
+    `own` and `far` name the scales of v and of u, in the order in which the weight takes them.
+    """
+
+    def scales(at: Any, names: tuple[str, ...]) -> Any:
+        return [getattr(at, name) for name in names]
+
+    @vertex
+    def spread(v: Any) -> None:
+        def message(u: Any, e: Any) -> Any:
+            factor = weight_of(e, weight, np.float64)
+            for scale in (*scales(v, own), *scales(u, far)):
+                factor = factor * scale
+            return fn.cast(factor, dtype) * u.x
+
+        total = v.gather(message, monoids.sum, direction=direction)
+        if loops:
+            total = total + fn.cast(v.root * v.root, dtype) * v.x
+        v.y = total
+        v.changed = False  # no caller reads the frontier
 
     return spread
 
@@ -133,6 +164,10 @@ def _propagated(
 ) -> Array:  # fmt: skip
     """Apply the operator or its transpose to an array on the graph's device."""
     x = move(x, g.topology.device)
+    if weight is not None and aggregation != "sum":
+        scale = incoming_scales(g, weight, x.dtype, config)
+        if scale is not None:
+            return _propagated_safely(g, x, aggregation, weight, transposed, scale, config)
     fields: dict[str, Array] = {}
     if aggregation == "gcn":
         fields["before"] = fields["after"] = (1 + _arriving(g, weight, config)) ** -0.5
@@ -142,30 +177,62 @@ def _propagated(
     if transposed and aggregation == "mean":
         fields["before"] = fields.pop("after")
     fields = {name: field.astype(x.dtype, copy=False) for name, field in fields.items()}
+    step = spreading(
+        "out" if transposed else "in", weight, "before" in fields, "after" in fields,
+        aggregation == "gcn", x.dtype,
+    )  # fmt: skip
+    return _spread(g, x, fields, step, config)
+
+
+def _spread(
+    g: Graph, x: Array, fields: dict[str, Array], step: Any, config: Config | None
+) -> Array:
+    """Run one sweep over features and scales."""
     xp = g.topology.xp
     with g.topology.device.current():
         # x is only read, and y is written as a whole: a copy and zeros would cost as much again.
         fields |= {"x": aligned(xp.ascontiguousarray(x)), "y": xp.empty(x.shape, x.dtype)}
     state = State(fields, {})
-    step = spreading(
-        "out" if transposed else "in", weight, "before" in fields, "after" in fields,
-        aggregation == "gcn", x.dtype,
-    )  # fmt: skip
     g.run(step, state, config=config)
     return state.y
 
 
-def _arriving(g: Graph, weight: str | None, config: Config | None) -> Array:
-    """Return the weight of the edges into each vertex."""
+def _propagated_safely(
+    g: Graph, x: Array, aggregation: str, weight: str, transposed: bool, scale: Array,
+    config: Config | None,
+) -> Array:  # fmt: skip
+    """Apply the operator where weights far from 1 are brought near it by a scale per vertex."""
+    total = _arriving(g, weight, config, scale)
+    own: tuple[str, ...]
+    far: tuple[str, ...]
+    if aggregation == "gcn":
+        fields = {"root": (scale / (scale + total)) ** 0.5}  # of 1 + total / scale, inverted
+        own, far = ("root",), ("root",)
+    else:
+        fields = {"scale": scale, "share": (total > 0) / (total + (total == 0))}
+        own, far = ("scale", "share"), ()
+    if transposed:
+        own, far = far, own
+    direction = "out" if transposed else "in"
+    step = spreading_safely(direction, weight, own, far, aggregation == "gcn", x.dtype)
+    return _spread(g, x, fields, step, config)
+
+
+def _arriving(
+    g: Graph, weight: str | None, config: Config | None, scale: Array | None = None
+) -> Array:
+    """Return the weight of the edges into each vertex, times its scale if there is one."""
     if weight is None:
         return g.in_degree.astype(np.float64)
 
     @vertex
     def weigh(v: Any) -> None:
-        v.total = v.gather(lambda u, e: weight_of(e, weight, np.float64), monoids.sum)
+        v.total = v.gather(
+            lambda u, e: scaled_weight(v, e, weight, np.float64, scale is not None), monoids.sum
+        )
         v.changed = False
 
-    state = g.state(total=full(0.0))
+    state = g.state(total=full(0.0), **({} if scale is None else {"scale": scale}))
     g.run(weigh, state, config=config)
     return state.total
 

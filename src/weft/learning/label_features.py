@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.algorithms.support.strengths import distribution
 from weft.arrays.device import as_array
+from weft.arrays.reduce import all_true
 from weft.config import Config
 from weft.errors import GraphError
 from weft.graph import Graph
@@ -34,8 +36,8 @@ from weft.learning.inputs import (
     settle,
     tolerances,
     vertex_features,
-    weight_of,
 )
+from weft.learning.weighing import incoming_scales, scaled_weight
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
@@ -49,16 +51,17 @@ def propagation(
     alpha: float,
     tol: float | None,
     dtype: Any,
+    scaled: bool = False,
 ) -> Any:
     """Return the vertex function of one iteration; all properties share one sweep."""
 
-    def messages(u: Any, e: Any) -> Any:
-        w = weight_of(e, weight, dtype)
-        parts = tuple((w[p] if apart else w) * getattr(u, name) for p, name in enumerate(names))
-        return parts if len(parts) > 1 else parts[0]
-
     @vertex(wake="all")
     def mix(v: Any) -> None:
+        def messages(u: Any, e: Any) -> Any:
+            w = scaled_weight(v, e, weight, dtype, scaled)
+            parts = tuple((w[p] if apart else w) * getattr(u, name) for p, name in enumerate(names))
+            return parts if len(parts) > 1 else parts[0]
+
         gathered = v.gather(messages, monoids.sum)
         moved: Any = False
         for name, aggr in zip(names, gathered if len(names) > 1 else (gathered,), strict=True):
@@ -152,9 +155,14 @@ def label_propagation_features(
     fields: dict[str, Any] = {n: _scaled(a, dtype) for n, a in zip(names, given, strict=True)}
     if seeds is not None:
         fields["seed"] = _mask(g, seeds)
+    scales = incoming_scales(g, weight, dtype, config)
+    if scales is not None:
+        fields["scale"] = scales
     state = g.state(**fields)
     own, told = tolerances(config, tol)
-    step = propagation(names, weight, shape != (), seeds is not None, alpha, own, dtype)
+    step = propagation(
+        names, weight, shape != (), seeds is not None, alpha, own, dtype, scales is not None
+    )
     run = g.iterate(step, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "label propagation", tol, on_unconverged)
     found = [getattr(state, name) for name in names]
@@ -164,7 +172,10 @@ def label_propagation_features(
 def _scaled(labels: Array, dtype: Any) -> Array:
     """Return rows that add up to 1, or are 0 throughout."""
     check_finite(labels, "labels", negative=False)
-    total = labels.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        total = labels.sum(axis=1, keepdims=True)
+    if not all_true(total < np.inf):
+        return distribution(labels.T).T.astype(dtype)
     return (labels / (total + (total == 0))).astype(dtype)
 
 

@@ -33,25 +33,29 @@ from weft.learning.inputs import (
     settle,
     tolerances,
     vertex_features,
-    weight_of,
 )
+from weft.learning.weighing import incoming_scales, scaled_weight
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
 
-def ranking(weight: str, alpha: float, tol: float | None, dtype: Any) -> tuple[Any, Any]:
+def ranking(
+    weight: str, alpha: float, tol: float | None, dtype: Any, scaled: bool = False
+) -> tuple[Any, Any]:
     """Return the vertex functions that weigh the neighbours and that spread scores."""
 
     @vertex
     def weigh(v: Any) -> None:
-        total = v.gather(lambda u, e: weight_of(e, weight, dtype), monoids.sum)
+        total = v.gather(lambda u, e: scaled_weight(v, e, weight, dtype, scaled), monoids.sum)
         v.share = fn.hadamard_inverse(total)
         v.changed = False  # nobody asks who is
 
     @vertex(wake="all")
     def spread(v: Any) -> None:
-        arrived = v.gather(lambda u, e: weight_of(e, weight, dtype) * u.score, monoids.sum)
+        arrived = v.gather(
+            lambda u, e: scaled_weight(v, e, weight, dtype, scaled) * u.score, monoids.sum
+        )
         score = alpha * arrived * v.share + (1 - alpha) * v.start
         if tol is not None:
             v.changed = fn.any_changed(score, v.score, tol)
@@ -128,9 +132,15 @@ def manifold_ranking(
     check_finite(begin, "start")
     shape = check_weights(g, weight, ((), features))
     check_column(g, weight, negative=False)
-    state = g.state(start=begin, score=begin, share=full(0, begin.dtype, shape))
+    fields: dict[str, Any] = {
+        "start": begin, "score": begin, "share": full(0, begin.dtype, shape),
+    }  # fmt: skip
+    scales = incoming_scales(g, weight, begin.dtype, config)
+    if scales is not None:
+        fields["scale"] = scales
+    state = g.state(**fields)
     own, told = tolerances(config, tol)
-    weigh, spread = ranking(weight, alpha, own, begin.dtype)
+    weigh, spread = ranking(weight, alpha, own, begin.dtype, scales is not None)
     g.run(weigh, state, config=config)
     run = g.iterate(spread, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "manifold ranking", tol, on_unconverged)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.support.strengths import distribution
 from weft.arrays.device import as_array
 from weft.arrays.reduce import all_true
 from weft.config import Config
@@ -84,10 +85,10 @@ def _homes(personalization: Any, n: int) -> Array:
             f"personalization has shape {homes.shape}. Expected ({n}, k): one column for each of k "
             f"rankings."
         )
-    total = homes.sum(axis=0)
-    if n and not (all_true(homes >= 0) and all_true((total > 0) & (total < np.inf))):
+    most = homes.max(axis=0) if n else homes
+    if n and not (all_true(homes >= 0) and all_true((most > 0) & (most < np.inf))):
         raise GraphError(
             "every column of the personalization must be finite, non-negative and somewhere "
-            f"positive, but the smallest value is {homes.min()} and the sums are {total}."
+            f"positive, but the smallest value is {homes.min()} and the largest of each are {most}."
         )
-    return homes / total if n else homes
+    return distribution(homes) if n else homes

@@ -20,25 +20,29 @@ Array = np.ndarray[Any, Any]
 PARTS = 32  # that slots are looked at in
 LEAST_PART = 1 << 16
 
-# What was found for a topology, undirected or not; None where it is the simple one itself.
-_known: weakref.WeakKeyDictionary[Topology, dict[bool, Graph | None]] = weakref.WeakKeyDictionary()
+# The simple graph by (directed, needs both directions); None where the topology itself will do.
+_known: weakref.WeakKeyDictionary[Topology, dict[tuple[bool, bool], Graph | None]] = (
+    weakref.WeakKeyDictionary()
+)
 _lock = threading.Lock()
 
 
-def simple(g: Graph, *, directed: bool = False) -> Graph:
+def simple(g: Graph, *, directed: bool = False, both: bool = False) -> Graph:
     """Return the simple graph of g, without columns; g itself if it is simple.
 
     Directed edges are taken to run both ways, unless `directed` says that they keep their
-    direction. The result is kept for as long as the structure of g is.
+    direction. With `both`, the result can be traversed in both directions even if g stores only
+    one. The result is cached for as long as the structure of g exists.
     """
     topology = g.topology
     directed = directed and g.directed
+    key = directed, both and topology.keep != "both"
     with _lock:
         known = _known.setdefault(topology, {})
-        if directed not in known:
-            itself = directed == g.directed and is_simple(topology)
-            known[directed] = None if itself else _simplified(topology, directed)
-        return known[directed] or g
+        if key not in known:
+            itself = directed == g.directed and not key[1] and is_simple(topology)
+            known[key] = None if itself else _simplified(topology, directed)
+        return known[key] or g
 
 
 def is_simple(topology: Topology) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Step
+from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Step, total_dtype
 from weft.ir.reference.arithmetic import start_of
 from weft.ir.request import Array, Request
 
@@ -117,7 +117,8 @@ class Memory:
             for value in step.body.walk():
                 if value.op == "reduce_scalar":
                     name, reduction = value.attr
-                    totals[name] = start_of(reduction, self.scalars[name].dtype)
+                    dtype = total_dtype(reduction, self.scalars[name].dtype)
+                    totals[name] = start_of(reduction, dtype)
 
     def publish_scalars(self) -> None:
         """Make the reduced scalars visible; of several steps that reduce one, the last counts."""

@@ -408,7 +408,10 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
 
 
 def reduce(name: str, value: Any, monoid: Monoid) -> None:
-    """Combine a value of every vertex or arc of this step into the scalar `name` of the state."""
+    """Combine a value of every vertex or arc of this step into the scalar `name` of the state.
+
+    Sums and products of float32 are accumulated in float64 and rounded at the end of the step.
+    """
     from weft.errors import expected, nearest
 
     builder = tracing.current()

@@ -15,7 +15,7 @@ from weft.backends.cpu.codegen.expressions import literal
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.ir.check.facts import block_facts
-from weft.ir.ops import Block, Program, Reduction, Step, identity_of
+from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.directions import COST
 from weft.plan.queries import Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
@@ -197,7 +197,7 @@ class Kernel:
         reduced = scalar_reductions(sweep.steps)
         self.shared_out = reduced if self.options.deterministic else []
         for name, reduction, dtype in reduced:
-            self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+            self.out.line(f"part_{name} = {_start(reduction, dtype)}")
 
     def take_scalars(self, renderer: BlockRenderer, sweep: Sweep, number: int) -> None:
         """Combine what a function reduced at one item; of a fold the last function counts."""
@@ -205,52 +205,64 @@ class Kernel:
         for name, reduction, operand, dtype in renderer.reduced:
             if name in later:
                 continue
-            text = renderer.combined(reduction, f"part_{name}", str(operand), dtype)
+            wide = total_dtype(reduction, dtype)
+            value = str(operand) if wide == dtype else f"np.{wide}({operand})"
+            text = renderer.combined(reduction, f"part_{name}", value, wide)
             self.out.line(f"part_{name} = {text}")
 
     def publish_scalars(self, sweep: Sweep) -> None:
         """Write a thread's partial results before the barrier."""
         if self.options.deterministic:
             return
-        for name, _, dtype in scalar_reductions(sweep.steps):
-            partial = self.args.use("partial", name, dtype)
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            partial = self.args.use("partial", name, total_dtype(reduction, dtype))
             value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
             self.out.line(f"{partial}[((phase % 3) * nt + tid) * STRIDE] = {value}")
 
     def end_share(self, grain: int) -> None:
         """Write the partial results of one share, in a deterministic run."""
         for name, reduction, dtype in self.shared_out:
-            partial = self.args.use("shares", name, dtype)
+            partial = self.args.use("shares", name, total_dtype(reduction, dtype))
             value = f"to_uint8(part_{name})" if dtype.kind == "b" else f"part_{name}"
             place = f"(phase % 3) * ({partial}_array.size // 3) + low // {grain}"
             self.out.line(f"{partial}[{place}] = {value}")
-            self.out.line(f"part_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+            self.out.line(f"part_{name} = {_start(reduction, dtype)}")
 
     def total_scalars(self, sweep: Sweep) -> None:
         """After the barrier: every thread sums the partial results in the same order."""
         for name, reduction, dtype in scalar_reductions(sweep.steps):
             self.args.use("scalar", name)
-            self.out.line(f"value_{name} = {literal(identity_of(reduction, dtype), dtype)}")
+            wide = total_dtype(reduction, dtype)
+            total = f"value_{name}" if wide == dtype else f"total_{name}"
+            self.out.line(f"{total} = {_start(reduction, dtype)}")
             if self.options.deterministic:
-                partial = self.args.use("shares", name, dtype)
+                partial = self.args.use("shares", name, wide)
                 size, grain = self.share_bounds
                 loop = f"for t in range(({size} + {grain - 1}) // {grain}):"
                 text = f"{partial}[(phase % 3) * ({partial}_array.size // 3) + t]"
             else:
-                partial = self.args.use("partial", name, dtype)
+                partial = self.args.use("partial", name, wide)
                 loop = "for t in range(nt):"
                 text = f"{partial}[((phase % 3) * nt + t) * STRIDE]"
             with self.out.block(loop):
                 text = f"({text} != 0)" if dtype.kind == "b" else text
                 renderer = self.renderer(self.site(), None, set())
-                combined = renderer.combined(reduction, f"value_{name}", text, dtype)
-                self.out.line(f"value_{name} = {combined}")
+                combined = renderer.combined(reduction, total, text, wide)
+                self.out.line(f"{total} = {combined}")
+            if wide != dtype:
+                self.out.line(f"value_{name} = np.{dtype}({total})")
         self.shared_out = []
 
     def block_value(self, block: Block, site: Site, step: Step | None = None) -> str:
         """Render a block with one scalar result where it stands."""
         renderer = self.renderer(site, step, set(), vertex=site.index.get("v", "0"))
         return str(renderer.block(block)[0])
+
+
+def _start(reduction: Reduction, dtype: Any) -> str:
+    """Return what the total of a scalar starts from."""
+    wide = total_dtype(reduction, dtype)
+    return str(literal(identity_of(reduction, wide), wide))
 
 
 class _Shares:

@@ -12,7 +12,7 @@ from weft.backends.cpu.codegen.pairs import swap_pair
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.vertices import old_after, write
 from weft.ir.check.facts import block_facts
-from weft.ir.ops import Reduction, Step, Value, neutral_of
+from weft.ir.ops import Reduction, Step, Value, neutral_of, total_dtype
 from weft.plan.queries import groups_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -189,7 +189,9 @@ def _deferred(
                     stack.enter_context(out.block(f"for k in range(np.uint64({size})):"))
                     place = f"v * np.uint64({size}) + k"
                     message = message.at("k") if isinstance(message, Stretch) else message
-                atomic_combine(kernel, renderer, reduction, array, place, str(message), dtype)
+                text, wide = str(message), total_dtype(reduction, dtype)
+                text = text if wide == dtype else f"np.{wide}({text})"
+                atomic_combine(kernel, renderer, reduction, array, place, text, wide)
 
 
 def _compete(
@@ -267,12 +269,13 @@ def _delivered(
     """Return a field's value with the messages of its inbox, which is emptied."""
     out = kernel.out
     dtype, shape = kernel.types[name]
+    wide = total_dtype(reduction, dtype)
     array = _inbox(kernel, reduction, name, number)
-    got = _at_v(array, dtype, shape)
+    got = _at_v(array, wide, shape)
     if reduction.selecting and number == 0:
         return got
     renderer = kernel.renderer(kernel.site(), None, set())
-    neutral = stored(literal(neutral_of(reduction, dtype), dtype), dtype)
+    neutral = stored(literal(neutral_of(reduction, wide), wide), wide)
     sent = f"{_stamp(kernel, number)}[v] == epoch"
     with ExitStack() as stack:
         place, target, new, old = "v", "", str(got), str(present)
@@ -287,7 +290,12 @@ def _delivered(
         if reduction.selecting:
             out.line(f"{target} = ({new} if {sent} else {old})")
         else:
-            out.line(f"{target} = {renderer.combined(reduction, old, new, dtype)}")
+            if wide == dtype:
+                text = renderer.combined(reduction, old, new, dtype)
+            else:
+                total = renderer.combined(reduction, f"np.{wide}({old})", new, wide)
+                text = f"np.{dtype}({total})"
+            out.line(f"{target} = {text}")
             out.line(f"{array}[{place}] = {neutral}")
     return result
 

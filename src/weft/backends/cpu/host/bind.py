@@ -13,7 +13,7 @@ from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
 from weft.backends.layouts import Ordered, ordered
 from weft.config import of_side
 from weft.formats import choose
-from weft.ir.ops import Reduction, neutral_of
+from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
 from weft.topology.topology import Direction
 
@@ -104,10 +104,10 @@ class Binder:
 
     def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Array:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
-        field = self._field(name)
-        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
-        dtype = self.request.data.fields[name].dtype
-        buffer[:] = neutral_of(Reduction(monoid, None, identity), dtype)
+        field, reduction = self._field(name), Reduction(monoid, None, identity)
+        dtype = total_dtype(reduction, field.dtype)
+        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, dtype)
+        buffer[:] = neutral_of(reduction, self.request.data.fields[name].dtype)
         return buffer
 
     def _old(self, name: str) -> Array:

@@ -20,7 +20,7 @@ from weft.backends.cuda.codegen.matrix_products import in_memory
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Arguments, Emitter, c_type, identifier
 from weft.ir.check.facts import block_facts
-from weft.ir.ops import Block, Program, Reduction, Step, identity_of
+from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.queries import Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
 
@@ -324,15 +324,18 @@ class Kernel:
         """Return the position of the accumulator of a scalar that a sweep reduces into."""
         key = (id(sweep), name)
         if key not in self.slots:
-            self.slots[key] = (len(self.slots), reduction, dtype)
+            wide = total_dtype(reduction, dtype)
+            self.slots[key] = (len(self.slots), reduction, wide)
         return self.slots[key][0]
 
     def parts_struct(self, sweep: Sweep) -> str:
         """Return the members that hold a thread's parts of the scalars of a sweep."""
-        return " ".join(
-            f"{c_type(dtype)} {identifier(name)} = {literal(identity_of(reduction, dtype), dtype)};"
-            for name, reduction, dtype in scalar_reductions(sweep.steps)
-        )
+        members = []
+        for name, reduction, dtype in scalar_reductions(sweep.steps):
+            wide = total_dtype(reduction, dtype)
+            start = literal(identity_of(reduction, wide), wide)
+            members.append(f"{c_type(wide)} {identifier(name)} = {start};")
+        return " ".join(members)
 
     def take_scalars(
         self, out: Emitter, renderer: BlockRenderer, sweep: Sweep, number: int
@@ -341,9 +344,9 @@ class Kernel:
         later = {name for name, _, _ in scalar_reductions(sweep.steps[number + 1 :])}
         for name, reduction, operand, dtype in renderer.reduced:
             if name not in later:
-                text = renderer.combined(
-                    reduction, f"parts.{identifier(name)}", str(operand), dtype
-                )
+                wide = total_dtype(reduction, dtype)
+                value = str(operand) if wide == dtype else f"{c_type(wide)}({operand})"
+                text = renderer.combined(reduction, f"parts.{identifier(name)}", value, wide)
                 out.line(f"{self.alone}parts.{identifier(name)} = {text};")
 
     def _combining(self, reduction: Reduction, dtype: Any) -> str:
@@ -363,6 +366,7 @@ class Kernel:
         lines: list[str] = []
         for name, reduction, dtype in scalar_reductions(sweep.steps):
             slot = self.scalar_slot(sweep, name, reduction, dtype)
+            dtype = total_dtype(reduction, dtype)
             combine = self._combining(reduction, dtype)
             if self.options.deterministic:
                 place = f"a.partials + {self._partials('loop', slot)} + place.block"
@@ -379,20 +383,23 @@ class Kernel:
         """Return the decision that takes the reduced scalars over."""
         lines: list[str] = []
         for name, reduction, dtype in scalar_reductions(sweep.steps):
-            kind, slot = c_type(dtype), self.scalar_slot(sweep, name, reduction, dtype)
-            held = f"t.scalars.{identifier(name)}"
+            slot = self.scalar_slot(sweep, name, reduction, dtype)
+            wide = total_dtype(reduction, dtype)
+            kind, held = c_type(wide), f"t.scalars.{identifier(name)}"
+            rounded = "" if wide == dtype else f"static_cast<{c_type(dtype)}>"
             if not self.options.deterministic:
                 place = f"t.a.accumulators + t.loop.epoch % 3 * num_accumulators + {slot}"
-                lines.append(f"{held} = scalar_of<{kind}>(load_relaxed({place}));")
+                lines.append(f"{held} = {rounded}(scalar_of<{kind}>(load_relaxed({place})));")
                 continue
             part = f"scalar_of<{kind}>(a.partials[{self._partials('t.loop', slot)} + b])"
             lines += [
-                f"{held} = {literal(identity_of(reduction, dtype), dtype)};",
+                f"{{ {kind} total = {literal(identity_of(reduction, wide), wide)};",
                 "for (u32 b = 0; b < t.blocks; ++b) {",
                 "    const Args& a = t.a;",
-                f"    const auto combine = {self._combining(reduction, dtype)};",
-                f"    {held} = combine({held}, {part});",
+                f"    const auto combine = {self._combining(reduction, wide)};",
+                f"    total = combine(total, {part});",
                 "}",
+                f"{held} = {rounded}(total); }}",
             ]
         return lines
 
