@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
-from weft.errors import ConfigError, listed, unknown
+from weft.arrays.checks import real_of
+from weft.errors import ConfigError, listed, shortened, unknown
 
 DIRECTION_RULES = ("beamer", "ligra", "gunrock", "graphblast", "simdx")
 PASSES = (
@@ -260,7 +261,7 @@ class Config:
             for value in each_choice(getattr(self, name)):
                 if value is not None and not isinstance(value, str):
                     raise ConfigError(
-                        f"{name}={value!r} is not a name. Expected a string, or None."
+                        f"{name}={shortened(value)} is not a name. Expected a string, or None."
                     )
         for name in ("lanes", *RANGES):
             value = getattr(self, name)
@@ -272,7 +273,7 @@ class Config:
         _check_inputs(self.frontier_in)
         for name, (least, most, step) in RANGES.items():
             _check_range(name, getattr(self, name), least, most, step)
-        _check_delta(self.delta)
+        object.__setattr__(self, "delta", _checked_delta(self.delta))
         off = (self.passes_off,) if isinstance(self.passes_off, str) else self.passes_off
         object.__setattr__(self, "passes_off", _check_passes(off))
 
@@ -315,7 +316,9 @@ def _check_inputs(chosen: object) -> None:
 
 def _check_passes(off: object) -> frozenset[str]:
     if not isinstance(off, Iterable):
-        raise ConfigError(f"passes_off={off!r} is not a list. Expected some of {listed(PASSES)}.")
+        raise ConfigError(
+            f"passes_off={shortened(off)} is not a list. Expected some of {listed(PASSES)}."
+        )
     for name in (names := tuple(off)):
         if name not in PASSES:
             raise ConfigError(unknown("passes_off", name, PASSES))
@@ -329,14 +332,21 @@ def _check_range(name: str, value: object, least: int, most: int | None, step: i
         return
     kind = "an integer" if step == 1 else f"a multiple of {step}"
     upto = "on" if most is None else f"to {most}"
-    raise ConfigError(f"{name}={value!r} is not possible. Expected {kind} from {least} {upto}.")
+    raise ConfigError(
+        f"{name}={shortened(value)} is not possible. Expected {kind} from {least} {upto}."
+    )
 
 
-def _check_delta(delta: object) -> None:
+def _checked_delta(delta: Any) -> float | None:
     if delta is None:
-        return
-    if type(delta) is bool or not isinstance(delta, Real) or not float(delta) > 0:
-        raise ConfigError(f"delta={delta!r} is not possible. Expected a number above 0, or None.")
+        return None
+    width = real_of(delta)
+    if not 0 < width < float("inf"):
+        raise ConfigError(
+            f"delta={shortened(delta)} is not possible. Expected a number above 0, or None"
+            f"{'; ordering=False drops the order' if width > 0 else ''}."
+        )
+    return width
 
 
 def check_config(config: object) -> Config:

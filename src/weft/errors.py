@@ -127,4 +127,22 @@ def unknown(what: str, got: object, known: Iterable[object]) -> str:
     """Return the standard sentence about a value that is not in a list of possible ones."""
     choices = list(known)
     hint = nearest(got, [c for c in choices if isinstance(c, str)]) if isinstance(got, str) else ""
-    return f"{what}={got!r} is not known. Expected one of {listed(choices)}.{hint}"
+    return f"{what}={shortened(got)} is not known. Expected one of {listed(choices)}.{hint}"
+
+
+def shortened(value: object, most: int = 60) -> str:
+    """Return the repr of a value, cut in the middle where it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> shortened(10**400, 20)
+    '10000000...000000000'
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write very large integers
+        text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "a value"
+    if len(text) <= most:
+        return text
+    head = (most - 3) // 2
+    return f"{text[:head]}...{text[len(text) - (most - 3 - head) :]}"

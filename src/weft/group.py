@@ -101,18 +101,22 @@ def shuffle(x: Any, source: Any) -> Expr:
 
 def any(condition: Any) -> Expr:
     """Whether a condition holds for one of the features."""
-    return _reduced(tracing.current().condition(_vector(condition)), "or")
+    return _reduced(_condition(condition, "any"), "or")
 
 
 def all(condition: Any) -> Expr:
     """Whether a condition holds for all features."""
-    return _reduced(tracing.current().condition(_vector(condition)), "and")
+    return _reduced(_condition(condition, "all"), "and")
 
 
 def reduce(x: Any, monoid: Monoid) -> Expr:
     """Return the features of x combined; each of them gets the result."""
     check_monoid(monoid)
     return monoid(Expr(_vector(x)))
+
+
+def _condition(x: Any, name: str) -> Value:
+    return tracing.current().condition(_vector(x), f"the argument of weft.group.{name}")
 
 
 def _vector(x: Any) -> Value:

@@ -12,10 +12,12 @@ The functions are traced into steps of weft: what a map does, `g.run` does with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from weft.config import Config
 from weft.engine.frontier import Frontier
@@ -26,12 +28,13 @@ from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.proxies import Edge, Vertex
+from weft.ir.trace.proxies import Edge, Sent, Vertex
 from weft.ir.trace.steps import EdgeFunction, VertexFunction, call_function
-from weft.program import fold
+from weft.program import check_function, fold
 
 Function = Callable[..., Any]
-MARK = "map_active"  # the hidden field of the vertices for which an edge function returned true
+# Hidden fields, one for each run of edge functions: vertices for which its last one returned true.
+MARK = "map_active"
 
 
 class Active:
@@ -42,7 +45,8 @@ class Active:
     g
         The graph.
     vertices
-        Those that are active at first, by number or as a mask; none if not given.
+        Those that are active at first, by number (`Graph.vertex_of` turns labels into numbers) or
+        as a mask; none if not given.
 
     Examples
     --------
@@ -116,6 +120,7 @@ def edgemap(
     >>> state.total.tolist()
     [[0.0, 0.0], [0.0, 0.0], [31.0, 42.0]]
     """
+    check_function(function, "edgemap", "u, v, e")
     _run(g, [(function, "edge")], state, active_in, active_out, edge_state, config)
 
 
@@ -146,6 +151,7 @@ def vertexmap(
     >>> state.x.tolist(), active.tolist()
     ([[2.0, 0.5], [0.5, 0.25]], [0])
     """
+    check_function(function, "vertexmap", "v")
     _run(g, [(function, "vertex")], state, active_in, active_out, None, config)
 
 
@@ -153,7 +159,11 @@ def foldmap(*functions: Function) -> Callable[..., None]:
     """Join functions of edges (three parameters or more) and of vertices (one, and scalars).
 
     The result is called as ``fold(g, state, active_in=None, active_out=None)`` and runs as one
-    kernel where nobody can see the difference (see `weft.fold`).
+    kernel where that gives the same result (see `weft.fold`). Consecutive functions of edges run
+    one after another on each edge, consecutive functions of vertices at each vertex. A function
+    that returns false ends the sequence there: its own updates stand, and the functions after it
+    are not called. Returning nothing counts as true. Functions of vertices that follow functions of
+    edges run at the vertices for which the last function of edges returned true.
 
     Examples
     --------
@@ -167,6 +177,18 @@ def foldmap(*functions: Function) -> Callable[..., None]:
     >>> weft.maps.foldmap(count, double)(g, state)
     >>> state.seen.tolist()
     [0, 0, 4]
+
+    The second function is called only at edges where the first one returned true:
+
+    >>> def arrive(u, v, e):
+    ...     v.seen += 1
+    ...     return u.id == 0
+    >>> def first(u, v, e):
+    ...     v.first += 1
+    >>> state = g.state(seen=weft.full(0), first=weft.full(0))
+    >>> weft.maps.foldmap(arrive, first)(g, state)
+    >>> state.seen.tolist(), state.first.tolist()
+    ([0, 0, 2], [0, 0, 1])
     """
     if not functions:
         raise TraceError("foldmap needs at least one function.")
@@ -187,6 +209,7 @@ def foldmap(*functions: Function) -> Callable[..., None]:
 
 
 def _kind_of(function: Function) -> str:
+    check_function(function, "foldmap", "u, v, e or of v")
     code = getattr(function, "__code__", None)
     if code is None or code.co_argcount == 0:
         raise TraceError(f"foldmap takes functions of (u, v, e) or of v, but got {function!r}.")
@@ -208,29 +231,45 @@ def _run(
             f"active_out={active_out!r} cannot be recorded into. Expected weft.maps.Active(g)."
         )
     frontier = active_in.frontier if isinstance(active_in, Active) else active_in
-    with _marks(g, state):
+    ends = _ends_of_runs(parts, active_out is not None)
+    with _marks(g, state, ends.values()):
         signature = g._signature(state, edge_state)
-        # Who ran a later function of a fold depends on what the one before it returned.
-        wanted = active_out is not None or len(parts) > 1
-        steps = [
-            _edge_step(function, signature, wanted) if kind == "edge" else _vertex_step(function)
-            for function, kind in parts
-        ]
+        steps: list[EdgeFunction | VertexFunction] = []
+        for position, (function, kind) in enumerate(parts):
+            if kind == "vertex":
+                steps.append(_vertex_step(function))
+            else:
+                leads = parts[position + 1 : position + 2]
+                gates = bool(leads) and leads[0][1] == "edge"
+                steps.append(_edge_step(function, signature, gates, ends.get(position)))
         program = fold(*steps) if len(steps) > 1 else steps[0]
         changed = g.run(program, state, frontier, edge_state=edge_state, config=config)
     if active_out is not None:
         active_out.frontier = changed
 
 
+def _ends_of_runs(parts: list[tuple[Function, str]], recorded: bool) -> dict[int, str]:
+    """Return the last functions of runs of edge functions, each with the field that it marks in.
+
+    The last run needs none where its active vertices are not recorded.
+    """
+    kinds = [kind for _, kind in parts]
+    after = [*kinds[1:], "" if recorded else "edge"]
+    ends = [k for k, pair in enumerate(zip(kinds, after, strict=True)) if pair[0] != pair[1]]
+    return {k: f"{MARK}{k}" for k in ends if kinds[k] == "edge"}
+
+
 @contextmanager
-def _marks(g: Any, state: State) -> Iterator[None]:
-    """Hold the hidden field while a map runs."""
+def _marks(g: Any, state: State, names: Collection[str]) -> Iterator[None]:
+    """Hold the hidden fields while a map runs."""
     with g.topology.device.current():
-        state.fields[MARK] = g.topology.xp.zeros(g.num_vertices, bool)
+        for name in names:
+            state.fields[name] = g.topology.xp.zeros(g.num_vertices, bool)
     try:
         yield
     finally:
-        del state.fields[MARK]
+        for name in names:
+            state.fields.pop(name, None)
 
 
 # -- the index of a feature
@@ -302,11 +341,17 @@ def _indexed(function: Function) -> Function:
     )
 
 
-def _condition(returned: Any) -> Any:
+def _condition(returned: Any, name: str) -> Any:
     """Return what a function returned as one condition: for all f, whether it holds for any."""
+    if returned is None or isinstance(returned, bool):
+        return returned
+    if isinstance(returned, np.bool_):
+        return bool(returned)
+    what = f"what {name} returns"
+    builder = tracing.current()
     if isinstance(returned, Mapped):
-        return monoids.any(returned)
-    return returned
+        return monoids.any(Expr(builder.condition(returned.node, what)))
+    return Expr(builder.test(node(returned), what))
 
 
 # -- functions of edges
@@ -412,34 +457,41 @@ def _combined(monoid: Any, a: Any, b: Any) -> Any:
     return a + b if monoid is monoids.sum else a * b
 
 
-def _edge_step(function: Function, signature: Any, wanted: bool) -> EdgeFunction:
-    """Trace a function once to see what it updates; return the step that sends the updates."""
+def _edge_step(function: Function, signature: Any, gates: bool, mark: str | None) -> EdgeFunction:
+    """Trace a function once to see what it updates; return the step that sends the updates.
+
+    With `gates` an edge function follows: what this one returns decides whether that one is called.
+    The last function of a run marks the vertices for which it returned true, if `mark` names a
+    field for them.
+    """
     user = _indexed(function)
 
     def call(u: Any, e: Any) -> tuple[dict[str, tuple[Any, Any]], Any]:
         target = Target()
         returned = call_function(user, (u, target, e), tracing.current())
-        return target._updates, _condition(returned)
+        return target._updates, _condition(returned, function.__name__)
 
     with Builder(signature, function.__name__) as builder:
         builder.kind = "edge"
         updates, returned = call(Vertex("u"), Edge(own=True))
-    marks = bool(updates) and wanted and isinstance(returned, Expr)
+    marks = bool(updates) and mark is not None and isinstance(returned, Expr)
 
     def step(u: Any, v: Any, e: Any) -> Any:
         made, condition = call(u, e)
         if not made:
             return condition
         messages = [x for _, x in made.values()]
+        if gates and condition is not None:
+            return Sent(tuple(messages), condition, always=True)
         return tuple([*messages, condition] if marks else messages)
 
     step.__name__ = step.__qualname__ = function.__name__
     names, reduce = list(updates), [monoid for monoid, _ in updates.values()]
     active: Function | None = None
     if marks:
-        names, reduce = [*names, MARK], [*reduce, monoids.or_]
-        active = lambda v, old: getattr(v, MARK)  # noqa: E731
-    elif isinstance(returned, bool) and updates:
+        names, reduce = [*names, str(mark)], [*reduce, monoids.or_]
+        active = lambda v, old: getattr(v, str(mark))  # noqa: E731
+    elif isinstance(returned, bool) and updates and not gates:
         active = lambda v, old: returned  # noqa: E731
     return EdgeFunction(step, tuple(names), tuple(reduce), active=active)
 
@@ -484,7 +536,8 @@ def _vertex_step(function: Function) -> VertexFunction:
     user = _indexed(function)
 
     def step(v: Any) -> Any:
-        return _condition(call_function(user, (Own(v),), tracing.current()))
+        returned = call_function(user, (Own(v),), tracing.current())
+        return _condition(returned, function.__name__)
 
     step.__name__ = step.__qualname__ = function.__name__
     return VertexFunction(step, None)

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from weft.errors import TraceError, unknown
 from weft.ir.trace.monoids import Monoid
-from weft.ir.trace.steps import EdgeFunction, Fold, Function, VertexFunction
+from weft.ir.trace.steps import EdgeFunction, Fold, Function, VertexFunction, name_of
+
+_BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc)
 
 
-def _checked(function: Any, kind: str, first: str) -> Function:
-    if not callable(function):
-        raise TraceError(f"weft.{kind} takes a function of {first}, but got {function!r}.")
-    return function
+def check_function(function: Any, who: str, first: str) -> Function:
+    """Return what is to be traced, or raise unless it is a function written in Python."""
+    calls = (function, function.__call__) if callable(function) else ()
+    got = None
+    if not calls:
+        got = repr(function)
+    elif isinstance(function, type):
+        got = f"the class {function.__name__!r}"
+    elif any(inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f) for f in calls):
+        got = f"the generator function {name_of(function)!r}"
+    elif any(inspect.iscoroutinefunction(f) for f in calls):
+        got = f"the async function {name_of(function)!r}"
+    elif isinstance(function, _BUILTIN):
+        got = f"the built-in function {name_of(function)!r}"
+    if got is None:
+        return function
+    raise TraceError(
+        f"{who} takes a function of {first}, but got {got}. Expected a plain Python function "
+        f"(def or lambda), or a method of an object."
+    )
 
 
 def _check_on(on: str | None) -> str | None:
@@ -100,8 +122,11 @@ def edge(
     [0, 1, 2]
     """
     names: tuple[str, ...] = (
-        () if into is None else (into,) if isinstance(into, str) else tuple(into)
-    )
+        () if into is None
+        else (into,) if isinstance(into, str) or not np.iterable(into) else tuple(into)
+    )  # fmt: skip
+    if not all(isinstance(name, str) for name in names):
+        raise TraceError(f"into={into!r} names no field. Expected a name, or a tuple of names.")
     if names and reduce is None:
         raise TraceError("into= needs reduce=: say how messages that meet combine, e.g. weft.min.")
     if active is not None and not names:
@@ -129,7 +154,7 @@ def edge(
         raise TraceError(f"{reduce!r} needs two fields at least: the key and what goes with it.")
 
     def decorate(f: Function) -> EdgeFunction:
-        f = _checked(f, "edge", "u, v, e")
+        f = check_function(f, "weft.edge", "u, v, e")
         return EdgeFunction(
             f, names, reduce, accept=accept, active=active, priority=priority, on=_check_on(on),
             order_free=order_free,
@@ -202,7 +227,7 @@ def vertex(
         raise TraceError(unknown("wake", wake, ["changed", "all", "neighbors"]))
 
     def decorate(f: Function) -> VertexFunction:
-        f = _checked(f, "vertex", "v")
+        f = check_function(f, "weft.vertex", "v")
         return VertexFunction(f, wake, active=active, on=_check_on(on), order_free=order_free)
 
     return decorate if function is None else decorate(function)

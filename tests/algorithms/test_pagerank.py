@@ -76,6 +76,33 @@ def test_personalization_by_dictionary():
     np.testing.assert_array_equal(by_name, weft.pagerank(g, personalization=values))
 
 
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (["Ada", "Bob", "Eve"], "Mallory"),
+        ([10, 20, 30], 1),  # numbers that are labels are no vertex numbers
+        ([("x", 1), ("x", 2), ("y", 1)], ("y", 2)),
+    ],
+    ids=["strings", "integers", "tuples"],
+)
+def test_a_personalization_by_label(names, missing):
+    a, _, c = names
+    g = weft.Graph.from_edges([0, 1, 1], [1, 2, 0], labels=names)
+    by_number = weft.Graph.from_edges([0, 1, 1], [1, 2, 0])
+    for options in ({}, {"adaptive": True}):
+        found = weft.pagerank(g, personalization={c: 3, a: 1.0}, **options)
+        want = weft.pagerank(by_number, personalization=[0.25, 0, 0.75], **options)
+        np.testing.assert_array_equal(found, want)
+    with pytest.raises(GraphError, match="personalization names the vertex"):
+        weft.pagerank(g, personalization={missing: 1.0})
+
+
+def test_a_personalization_names_each_vertex_once():
+    g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Ada"])
+    with pytest.raises(GraphError, match="names vertex 0 twice: as 'Ada' and as 0"):
+        weft.pagerank(g, personalization={"Ada": 1.0, 0: 1.0})
+
+
 @pytest.mark.parametrize("damping", [0.0, 0.5, 0.99])
 def test_damping(damping):
     g = AWKWARD["disconnected"]()
@@ -180,7 +207,10 @@ def test_not_converged():
         ({"personalization": [1, 2]}, GraphError, r"shape \(2,\). Expected \(6,\)"),
         ({"personalization": [0] * 6}, GraphError, r"somewhere positive"),
         ({"personalization": [1, 1, 1, 1, 1, -1]}, GraphError, r"smallest value is -1"),
-        ({"personalization": {9: 1}}, GraphError, r"names the vertex 9. Expected integers from 0"),
+        ({"personalization": {9: 1}}, GraphError, r"names the vertex 9.*Expected 0 to"),
+        ({"personalization": {True: 1}}, GraphError, r"names the vertex True.*Expected integers"),
+        ({"personalization": {0: "much"}}, GraphError, r"value 'much' for 0. Expected a number"),
+        ({"personalization": {0: 10**400}}, GraphError, r"value 10+\.\.\.0+ for 0. Expected a num"),
         ({"weighted": True}, GraphError, r"the weight of edge 2 \(1 -> 3\) is -2.0. Expected fin"),
     ],
 )

@@ -106,6 +106,28 @@ def test_wide_ids_and_double_weights():
     assert found.parent.dtype == np.int64 and found.dist.dtype == np.float64
 
 
+@pytest.mark.parametrize(
+    ("keep", "weights"), [("out", "float"), ("in", None), ("in", "int"), ("in", "float")]
+)
+def test_one_direction_stored(keep, weights):
+    src, dst, weight = AWKWARD["social"]().to_edges()
+    if weights != "float":
+        weight = None if weights is None else (8 * weight).astype(np.int16) + 1
+    g = weft.Graph.from_edges(src, dst, weight, num_vertices=256, keep=keep)
+    check(g, 3, weft.sssp(g, 3))
+
+
+def test_in_edges_alone_with_negative_weights():
+    g = weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 3], [4.0, 1.0, -5.0, 1.0], keep="in")
+    check(g, 0, weft.sssp(g, 0), negative=True)
+
+
+def test_in_edges_alone_on_the_emulated_device():
+    src, dst, weight = AWKWARD["social"]().to_edges()
+    g = weft.Graph.from_edges(src, dst, weight, num_vertices=256, keep="in")
+    check(g, 3, weft.sssp(g.to("emulated"), 3))
+
+
 def test_negative_weights():
     g = AWKWARD["weights negative"]()
     for source in range(g.num_vertices):

@@ -79,6 +79,8 @@ def test_one_direction_stored(keep):
     whole = weft.Graph.from_edges(src, dst, num_vertices=256)
     found = weft.bfs(more, 0, warm_start=weft.bfs(g, 0), since=g)
     np.testing.assert_array_equal(found.level, weft.bfs(whole, 0).level)
+    found = weft.sssp(more, 0, warm_start=weft.sssp(g, 0), since=g)
+    check_sssp(whole, 0, found)
     found = weft.connected_components(more, warm_start=weft.connected_components(g), since=g)
     check_components(whole, found)
 
@@ -147,10 +149,46 @@ def test_what_cannot_be_carried_on_is_refused():
         weft.sssp(more, 0, since=g)
     with pytest.raises(GraphError, match=r"not a search from source=1"):
         weft.bfs(more, 1, warm_start=first, since=g)
-    with pytest.raises(GraphError, match=r"shape \(4,\). Expected numbers, one for each of the 5"):
+    with pytest.raises(GraphError, match=r"shape \(4,\). Expected integers, one for each of the 5"):
         weft.connected_components(more, warm_start=labels[:4], since=g)
     with pytest.raises(GraphError, match=r"warm_start is a ndarray. Expected the result"):
         weft.bfs(more, 0, warm_start=first.level, since=g)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1, 0, 2, 2, 4], "vertex 0 into component 1, which is not named"),
+        ([0, 0, 1, 3, 3], "vertex 2 into component 1"),  # the label of 1 is 0
+        ([1, 1, 2, 3, 4], "vertex 0 into component 1"),  # a partition, but by its larger vertex
+        ([0, 0, 5, 3, 4], "the label 5, which does not exist. Expected 0 to 4"),
+        ([0, -1, 2, 3, 4], "the label -1, which does not exist"),
+        ([0.0, 0.0, 2.0, 3.0, 4.0], "an array of float64.*Expected integers"),
+    ],
+)
+@pytest.mark.parametrize("device", DEVICES)
+def test_labels_to_start_from_are_checked(labels, message, device):
+    g = weft.generators.path(5).to(device)
+    with pytest.raises(GraphError, match=message):
+        weft.connected_components(g.add_edges([0], [4]), warm_start=labels, since=g)
+
+
+@pytest.mark.parametrize("algorithm", [weft.bfs, weft.sssp])
+@pytest.mark.parametrize(
+    ("level", "parent", "message"),
+    [
+        ([0, 1, 2, 3, 4], [0, 0, 1, 2, 9], "the parent 9, which does not exist"),
+        ([0, 1, 2, 3, 4], [0, 0, 1, 2, -2], "the parent -2, which does not exist"),
+        ([0, 1, 2, 3, 4], [0.0, 0.0, 1.0, 2.0, 3.0], "an array of float64.*Expected integers"),
+        ([0, 1, 2, 3, -1], [0, 0, 4, 2, -1], "the parent 4 and the distance 2 at vertex 2"),
+        ([0, 1, 2, 1, 4], [0, 0, 1, 2, 3], "the parent 2 and the distance 1 at vertex 3"),
+        ([0, 1, 2, np.nan, 4], [0, 0, 1, 2, 3], "the parent 2 and the distance nan at vertex 3"),
+    ],
+)
+def test_searches_to_start_from_are_checked(algorithm, level, parent, message):
+    g = weft.generators.path(5)
+    with pytest.raises(GraphError, match=message):
+        algorithm(g.add_edges([0], [4]), 0, warm_start=(level, parent), since=g)
 
 
 # -- PageRank ------------------------------------------------------------------------------------

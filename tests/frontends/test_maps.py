@@ -10,6 +10,7 @@ import weft
 from agreement import on_device, placed
 from dense import social
 from graphs import graphs
+from oracle import run_interpreted
 from weft.errors import FieldError, TraceError
 from weft.maps import Active, edgemap, foldmap, vertexmap
 
@@ -161,7 +162,162 @@ def test_folded_is_one_map_after_the_other(g, seed):
     assert found[0] == found[1]
 
 
+class Interpreted:
+    """A graph whose programs run on the interpreter."""
+
+    def __init__(self, g):
+        self.g = g
+
+    def __getattr__(self, name):
+        return getattr(self.g, name)
+
+    def run(self, program, state, frontier, *, edge_state, config):
+        members = None if frontier is None else self.g.frontier(frontier).tolist()
+        ran = run_interpreted(self.g, program, state, members, mode="run", edge_state=edge_state)
+        for name, array in ran.state.fields.items():
+            state.fields[name][...] = array
+        for name, array in ran.state.edge_fields.items():
+            edge_state.fields[name][...] = array
+        return self.g.frontier(ran.frontier)
+
+
+@pytest.fixture(params=["interpreter", "cpu", "emulated"])
+def everywhere(request):
+    """Return what puts a graph on a device, or on the interpreter."""
+    if request.param == "interpreter":
+        return Interpreted
+    return lambda g: g.to(request.param)
+
+
+def even(u, v, e):
+    v.calls += 1
+    return u.id % 2 == 0
+
+
+def small(u, v, e):
+    v.then += 1
+    e.seen = True
+    return u.id < 2
+
+
+def last(u, v, e):
+    v.last += 1
+    return u.id + v.id == 4
+
+
+def even_by_feature(u, v, e, f):
+    v.x[f] += u.x[f]
+    return (u.id % 2 == 0) & (u.x[f] >= 0)
+
+
+def count_by_feature(u, v, e, f):
+    v.y[f] += 1.0
+
+
+def mark_done(v):
+    v.done += 1
+    return v.id % 2 == 0
+
+
+def mark_even(v):
+    v.even += 1
+
+
+def fold_state(g):
+    counts = {name: weft.full(0) for name in ("calls", "then", "last", "done", "even")}
+    state = g.state(**counts)
+    return state, g.edge_state(seen=weft.full(False))
+
+
+def test_a_function_that_returns_false_stops_those_after_it_on_the_edge(everywhere):
+    g = everywhere(weft.Graph.from_edges([0, 1, 2, 3], [4, 4, 4, 4]))
+    state, seen = fold_state(g)
+    active = Active(g)
+    foldmap(even, small, last)(g, state, None, active, edge_state=seen)
+    assert (state.calls[4], state.then[4], state.last[4]) == (4, 2, 1)
+    assert seen.seen.tolist() == [True, False, True, False]  # no effects where it was not called
+    assert active.tolist() == [4]
+    foldmap(even, small)(g, state, [2, 3], active, edge_state=seen)  # 2 is not small
+    assert (state.calls[4], state.then[4], active.tolist()) == (6, 3, [])
+
+
+def test_it_stops_them_by_feature_too(everywhere):
+    g = everywhere(weft.Graph.from_edges([0, 1, 2, 3], [4, 4, 4, 4]))
+    state = g.state(x=np.arange(-4.0, 6).reshape(5, 2), y=weft.full(0.0, shape=2))
+    foldmap(even_by_feature, count_by_feature)(g, state)
+    assert state.x[4].tolist() == [4.0 - 4 - 2 + 0 + 2, 5.0 - 3 - 1 + 1 + 3]
+    assert state.y[4].tolist() == [1.0, 1.0]  # from 2 alone: of 0 no feature is positive
+
+
+def test_functions_of_vertices_run_where_the_last_function_of_edges_held(everywhere):
+    g = everywhere(weft.Graph.from_edges([0, 1, 0, 3, 2, 4], [4, 4, 3, 3, 5, 5]))
+    state, seen = fold_state(g)
+    active = Active(g)
+    foldmap(even, last, mark_done, mark_even)(g, state, None, active, edge_state=seen)
+    assert state.calls.tolist() == [0, 0, 0, 2, 2, 2]
+    assert state.last.tolist() == [0, 0, 0, 1, 1, 2]  # from even sources
+    assert state.done.tolist() == [0, 0, 0, 0, 1, 0]  # last held for 0 -> 4 alone
+    assert state.even.tolist() == [0, 0, 0, 0, 1, 0]
+    assert active.tolist() == [4]
+
+
+def test_every_run_of_functions_of_edges_marks_for_itself(everywhere):
+    g = everywhere(weft.Graph.from_edges([0, 0, 3, 4], [4, 3, 4, 3], directed=True))
+    state, seen = fold_state(g)
+    active = Active(g)
+    # Both targets pass the first run; in the second only 4 sends, and 4 -> 3 is not last.
+    foldmap(even, mark_done, even, last)(g, state, [0], active, edge_state=seen)
+    assert state.done.tolist() == [0, 0, 0, 1, 1]
+    assert state.calls.tolist() == [0, 0, 0, 2, 1]
+    assert state.last.tolist() == [0, 0, 0, 1, 0]
+    assert active.tolist() == []
+
+
+def test_constants_that_are_returned_go_on_or_stop(everywhere):
+    def goes_on(u, v, e):
+        v.calls += 1
+        return True
+
+    def stops(u, v, e):
+        v.then += 1
+        return np.bool_(False)
+
+    g = everywhere(weft.Graph.from_edges([0, 1], [2, 2]))
+    state, _ = fold_state(g)
+    active = Active(g)
+    foldmap(goes_on, stops, last)(g, state, None, active)
+    assert (state.calls[2], state.then[2], state.last[2]) == (2, 2, 0)
+    assert active.tolist() == []
+    foldmap(goes_on, mark_done)(g, state)
+    foldmap(stops, mark_done)(g, state)
+    assert state.done.tolist() == [0, 0, 1]
+
+
 # -- errors
+
+
+def test_what_is_returned_must_be_a_condition():
+    g = social()
+    state = g.state(x=weft.full(0.0, shape=2), y=weft.full(0.0))
+
+    def returns_float(u, v, e):
+        v.y += 1
+        return u.y
+
+    def returns_floats(v, f):
+        v.x[f] = v.x[f] + 1
+        return v.x[f]
+
+    message = r"what returns_floats? returns must be a condition, but is float64.*x > 0"
+    for run in (
+        lambda: edgemap(g, returns_float, state),
+        lambda: edgemap(g, returns_float, state, None, Active(g)),
+        lambda: foldmap(returns_float, returns_float)(g, state),
+        lambda: vertexmap(g, returns_floats, state),
+    ):
+        with pytest.raises(TraceError, match=message):
+            run()
+    assert list(state.fields) == ["x", "y"]
 
 
 def test_errors():

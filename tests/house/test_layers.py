@@ -11,8 +11,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Bottom to top. An entry is a module or a package directly under src/weft.
 LAYERS = (
-    ("errors", "config"),
-    ("arrays", "report"),
+    ("errors",),
+    ("arrays",),
+    ("config", "report"),
     ("storage",),
     ("topology",),
     ("ir",),

@@ -34,6 +34,7 @@ NO_NUMBER = ("has no number yet", "weft.cast")
 NOT_A_NUMBER = ("is not a number", "u.id == v.id")
 PROXY = ("Use one of its fields",)
 SCALAR_CONDITION = ("must be a scalar condition", "weft.any")
+CONDITION = ("must be a condition, but is float64", "x > 0")
 READ_ONLY = ("cannot be assigned", "read only")
 
 # Each line is one misuse in a vertex function, with parts of the message that it must give.
@@ -189,6 +190,16 @@ VERTEX = {
         lambda v: fn.for_range(0, 3, lambda: 0, 0), "Expected 2: i, state 0",
     ),
     "common by any": (lambda v: common(v, v, lambda w: 1, m.any), "cannot combine over common"),
+    "changed by a float": (lambda v: setattr(v, "changed", 1.5), "v.changed", *CONDITION),
+    "returned float": (lambda v: v.y, "what <lambda> returns", *CONDITION),
+    "where of a float": (lambda v: fn.where(v.y, 1, 2), "condition of weft.where", *CONDITION),
+    "while_loop on a float": (
+        lambda v: fn.while_loop(lambda s: s, lambda s: s - 1, v.y), *CONDITION,
+    ),
+    "gather when a float": (
+        lambda v: v.gather(lambda u, e: send(u.x, when=u.y), m.sum), "when=", *CONDITION,
+    ),
+    "any of floats": (lambda v: m.any(v.vec), "x of weft.any(x)", *CONDITION),
 }  # fmt: skip
 
 # In an edge function, with the options of weft.edge.
@@ -224,6 +235,8 @@ EDGE = {
     "condition of a vector": (
         lambda u, v, e: send(u.x, when=u.vec > 0), INTO_X, "when=", *SCALAR_CONDITION,
     ),
+    "condition of a float": (lambda u, v, e: send(u.x, when=0.5), INTO_X, "when=", *CONDITION),
+    "float without into": (lambda u, v, e: e.weight, {}, "without into=", *CONDITION),
     "messages without into": (lambda u, v, e: send(u.x), {}, "no field takes them", "into="),
     "tuple without into": (lambda u, v, e: (u.x, u.x), {}, "no field takes them", "into="),
     "vector without into": (lambda u, v, e: u.vec > 0, {}, *SCALAR_CONDITION),
@@ -250,6 +263,8 @@ EDGE = {
 ROLES = {
     "accept of nothing": (lambda v: None, "accept", "accept returned nothing"),
     "accept of a vector": (lambda v: v.vec > 0, "accept", *SCALAR_CONDITION),
+    "accept of a float": (lambda v: v.y, "accept", "accept must be", *CONDITION),
+    "active of a float": (lambda v, old: v.y - old.y, "active", "active must be", *CONDITION),
     "accept that assigns": (lambda v: setattr(v, "x", 1), "accept", "v.x", *READ_ONLY),
     "accept that writes": (lambda v: v.x.at(0).add(1) > 0, "accept", "only looks at the state"),
     "accept that reduces": (lambda v: fn.reduce("error", 1.0, m.sum), "accept", "only looks at"),
@@ -295,6 +310,77 @@ def test_roles(name):
     check(caught, function, parts)
 
 
+@pytest.mark.parametrize("until", [lambda: 1.5, lambda error: error])
+def test_until_is_a_condition(until):
+    with pytest.raises(TraceError, match="until must be a condition, but is float64"):
+        trace_program(vertex(lambda v: v.flag), SIGNATURE, "iterate", until=until)
+
+
+def test_integers_are_conditions():
+    program = trace_program(vertex(lambda v: fn.where(v.x & 1, v.x, 2)), SIGNATURE, "run")
+    verify(program)
+    assert program.steps[0].conditional
+
+
+class Model:
+    """What somebody decorated in place of its method."""
+
+    def step(self, v):
+        v.x = v.x + 1
+
+
+async def asynchronous(v):
+    return v.x > 0
+
+
+def generator(v):
+    yield v.x > 0
+
+
+async def asynchronous_generator(v):
+    yield v.x > 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "got"),
+    [
+        (Model, "the class 'Model'"),
+        (int, "the class 'int'"),
+        (generator, "the generator function 'generator'"),
+        (asynchronous, "the async function 'asynchronous'"),
+        (asynchronous_generator, "the generator function 'asynchronous_generator'"),
+        (functools.partial(generator), "the generator function 'partial'"),
+        (len, "the built-in function 'len'"),
+        ([].append, "the built-in function 'append'"),
+        (np.sqrt, "the built-in function 'sqrt'"),
+        (3, "got 3"),
+        ("x", "got 'x'"),
+    ],
+)
+def test_what_is_no_function_is_not_decorated(wrong, got):
+    g = weft.generators.path(3)
+    for make, who in (
+        (vertex, "weft.vertex takes a function of v"),
+        (edge(into="x", reduce=m.sum), "weft.edge takes a function of u, v, e"),
+        (lambda f: weft.maps.edgemap(g, f, g.state()), "edgemap takes a function of u, v, e"),
+        (lambda f: weft.maps.vertexmap(g, f, g.state()), "vertexmap takes a function of v"),
+        (weft.maps.foldmap, "foldmap takes a function of"),
+    ):
+        with pytest.raises(TraceError, match=who) as caught:
+            make(wrong)
+        assert got in str(caught.value)
+        assert "Expected a plain Python function" in str(caught.value)
+
+
+def test_methods_and_callable_objects_are_functions():
+    class Callable:
+        def __call__(self, v):
+            v.x = v.x + 1
+
+    for function in (Model().step, Callable(), functools.partial(Model.step, None)):
+        verify(trace_program(vertex(function), SIGNATURE, "run"))
+
+
 def test_what_a_function_returned_is_told_at_its_last_line():
     @edge(into="x", reduce=m.sum)
     def step(u, v, e):
@@ -326,6 +412,8 @@ def test_the_innermost_line_of_the_user_is_named():
         ({"into": ("x", "y"), "reduce": (m.argmin, m.sum)}, "take the whole tuple"),
         ({"into": ("x", "x"), "reduce": m.sum}, "names a field twice"),
         ({"into": "x", "reduce": m.sum, "on": "every"}, "on='every' is not known"),
+        ({"into": 5, "reduce": m.sum}, "into=5 names no field"),
+        ({"into": ("x", 5), "reduce": m.sum}, "names no field"),
     ],
 )
 def test_options_of_edge_are_checked_when_it_is_made(options, message):

@@ -97,6 +97,16 @@ def test_emulated_device():
         np.testing.assert_allclose(found.rmse[-1], error, **tolerance("float32"))
 
 
+def test_users_by_label():
+    names = ["Ada", "Bob", "film", "book", "play"]
+    g = weft.Graph.from_edges([2, 3, 3], [0, 0, 1], [1.0, 2, 4], directed=False, labels=names)
+    assert als(g, 1, users=["Bob", "Ada"], max_sweeps=0).factors.shape == (5, 1)
+    with pytest.raises(GraphError, match="joins two items"):
+        als(g, 1, users=["Bob", "book"], max_sweeps=0)
+    with pytest.raises(GraphError, match="'opera'"):
+        als(g, 1, users=["opera"])
+
+
 def test_errors():
     g = ratings_graph()
     with pytest.raises(ConfigError, match="k=65 is too large"):

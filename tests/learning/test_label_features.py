@@ -66,6 +66,19 @@ def test_awkward_graphs(name):
     check(g, *labels_of(g, 2), tol=1e-5)
 
 
+def test_seeds_by_label():
+    src, dst, weight = social().to_edges()
+    g = weft.Graph.from_edges(src, dst, weight, directed=False, num_vertices=60)
+    names = [f"v{v}" for v in range(60)]
+    named = weft.Graph.from_edges(src, dst, weight, directed=False, labels=names)
+    labels, known = labels_of(g, 2)
+    found = propagate(named, labels, 0.8, 1e-5, seeds=[names[v] for v in known])
+    np.testing.assert_array_equal(found, propagate(g, labels, 0.8, 1e-5, seeds=known))
+    np.testing.assert_array_equal(found, propagate(named, labels, 0.8, 1e-5, seeds=known))
+    with pytest.raises(GraphError, match="'v60'"):
+        propagate(named, labels, seeds=["v60"])
+
+
 def test_seeds_are_a_mask_or_numbers_and_stay():
     g = social()
     labels, known = labels_of(g, 2)

@@ -146,7 +146,8 @@ class Program:
         g
             The graph.
         frontier
-            The vertices that send first; by default those that `init` chose, or all.
+            The vertices that send first, by number or as a mask; by default those that `init`
+            chose, or all.
         max_iter
             The largest number of supersteps.
         config

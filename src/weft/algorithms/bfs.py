@@ -118,9 +118,7 @@ def bfs(
         level[parent < 0] = np.iinfo(np.int32).max
         state = g.state(level=level.astype(np.int32), parent=NO_PARENT)
         state.parent = parent
-        # In-edges alone can only be pulled, and pulls do not update in place: so none may.
-        most = g.num_vertices if g.topology.keep == "in" else None
-        g.iterate(improve, state, frontier, max_iter=most, config=config)
+        g.iterate(improve, state, frontier, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
     state = g.state(level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source))

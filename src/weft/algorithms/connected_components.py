@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
-from weft.algorithms.support.warm import Insertions, continued, insertions
+from weft.algorithms.support.warm import Insertions, continued_labels, insertions
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
@@ -182,7 +182,7 @@ def connected_components(
     common = scalar(0, vertex_id)
     if came is not None:
         state = g.state(parent=full(lambda v: v.id, vertex_id), common=common)
-        state.parent[: came.num_vertices] = continued(g, warm_start, came, 0)[: came.num_vertices]
+        state.parent[: came.num_vertices] = continued_labels(g, warm_start, came)
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
     state = g.state(parent=full(0, vertex_id), common=common)  # the first step sets all parents

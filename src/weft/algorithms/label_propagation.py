@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
+from weft.arrays.checks import check_steps
 from weft.config import Config
 from weft.engine.state import full
-from weft.errors import ConfigError
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
@@ -85,11 +85,8 @@ def label_propagation(g: Graph, iterations: int = 10, *, config: Config | None =
     >>> weft.label_propagation(g).tolist()
     [0, 0, 0, 3, 3, 3]
     """
-    if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
-        raise ConfigError(f"iterations={iterations!r} is not a count. Expected an integer.")
-    if iterations < 0:
-        raise ConfigError(f"iterations={iterations} is negative. Expected 0 or more.")
+    most = check_steps("iterations", iterations)
     state = g.state(label=full(lambda v: v.id, vertex_id))
     step = adopt("both" if g.directed else "in")
-    g.iterate(step, state, max_iter=int(iterations), config=config)
+    g.iterate(step, state, max_iter=most, config=config)
     return state.label

@@ -23,13 +23,15 @@ import numpy as np
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.support.many_pageranks import many_ranks
+from weft.algorithms.support.sources import values_at
 from weft.algorithms.support.strengths import distribution, usable_strengths
+from weft.arrays.checks import check_tolerance, real_of
 from weft.arrays.device import as_array, move
 from weft.arrays.reduce import all_true, count_true
 from weft.config import Config
 from weft.engine.run import Run
 from weft.engine.state import full, scalar
-from weft.errors import ConfigError, ConvergenceError, GraphError, unknown
+from weft.errors import ConfigError, ConvergenceError, GraphError, shortened, unknown
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
@@ -101,9 +103,10 @@ def pagerank(
     max_iter
         The largest number of iterations.
     personalization
-        Where jumps go to: a non-negative value for each vertex, or a dictionary from vertices to
-        values (0 for the others); scaled to add up to 1. By default everywhere alike. An array of
-        shape (n, k) asks for k rankings at once, one per column.
+        Where jumps go to: a non-negative value for each vertex, or a dictionary from vertices (by
+        their labels if the graph has labels) to values (0 for the others); scaled to add up to 1.
+        By default everywhere alike. An array of shape (n, k) asks for k rankings at once, one per
+        column.
     weighted
         Whether an edge is followed in proportion to its weight; all alike by default.
     dtype
@@ -164,7 +167,7 @@ def pagerank(
         return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
     if personalization is not None:
-        fields["home"] = _home(personalization, n)
+        fields["home"] = _home(personalization, g)
     strength = g.topology.out_degree
     if weighted:
         g, strength = usable_strengths(g, dtype)
@@ -199,7 +202,7 @@ def _without_sinks(
     dtype = options[2]
     home = None
     if personalization is not None and not several:
-        home = _home(personalization, g.num_vertices)
+        home = _home(personalization, g)
     g, strength = usable_strengths(g, dtype) if weighted else (g, None)
     if several:
         return many_ranks(g, personalization, strength, damping, *options)
@@ -223,10 +226,9 @@ def _check_end(run: Run, on_unconverged: str, tol: float) -> None:
 
 
 def _check_options(damping: float, tol: float, dtype: Any, on_unconverged: str) -> np.dtype[Any]:
-    if not isinstance(damping, float | int | np.number) or not 0 <= damping <= 1:
-        raise ConfigError(f"damping={damping!r} is not a probability. Expected 0 to 1.")
-    if not isinstance(tol, float | int | np.number) or not tol >= 0:
-        raise ConfigError(f"tol={tol!r} is not a tolerance. Expected a number from 0 on.")
+    if not 0 <= real_of(damping) <= 1:
+        raise ConfigError(f"damping={shortened(damping)} is not a probability. Expected 0 to 1.")
+    check_tolerance("tol", tol)
     if on_unconverged not in ("raise", "return"):
         raise ConfigError(unknown("on_unconverged", on_unconverged, ["raise", "return"]))
     if dtype not in (np.float32, np.float64, "float32", "float64"):
@@ -254,16 +256,11 @@ def _start(warm_start: Any, g: Graph) -> Array:
     return rank / total if n else rank
 
 
-def _home(personalization: Any, n: int) -> Array:
+def _home(personalization: Any, g: Graph) -> Array:
     """Return a personalisation as a distribution over the vertices."""
+    n = g.num_vertices
     if isinstance(personalization, Mapping):
-        values = np.zeros(n)
-        for v, value in personalization.items():
-            if not isinstance(v, int | np.integer) or not 0 <= v < n:
-                raise GraphError(
-                    f"personalization names the vertex {v!r}. Expected integers from 0 to {n - 1}."
-                )
-            values[v] = value
+        values = values_at(g, personalization, "personalization")
     else:
         given = as_array(personalization)
         if given.dtype.kind not in "biuf":

@@ -199,7 +199,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GraphError(
             f"a frontier takes integers, a mask or nothing (all), but got {array.dtype} of shape "
-            f"{array.shape}."
+            f"{array.shape}. Where these are labels, pass g.vertex_of(labels)."
         )
     single = array.size == 1
     low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))

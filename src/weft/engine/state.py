@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.checks import integer_of
 from weft.arrays.device import Device, as_array, device_of, is_device_array, move, to_host
 from weft.arrays.fill import fill
 from weft.backends import backend_of
 from weft.engine.initial_values import evaluate_on_device
 from weft.engine.values import check_holds
-from weft.errors import FieldError, expected, nearest
+from weft.errors import FieldError, expected, nearest, shortened
 from weft.ir import types
 from weft.ir.ops import Signature
 from weft.ir.reference.evaluate import evaluate_arrays
@@ -24,6 +25,7 @@ from weft.report.html import fields_html
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
+MOST_FEATURES = 2**31
 Places = tuple[tuple[int, Any], ...]  # items that start from values of their own
 
 
@@ -106,11 +108,20 @@ def full(value: Any, dtype: Any = None, shape: int | tuple[int, ...] = ()) -> Fu
     >>> g.state(label=weft.full(lambda v: v.id, weft.vertex_id)).label
     array([0, 1, 2], dtype=int32)
     """
-    return Full(value, dtype, (shape,) if isinstance(shape, int) else tuple(shape))
+    return Full(value, dtype, tuple(shape) if np.iterable(shape) else (shape,))
 
 
 def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
-    """Describe a scalar of the state: an input of functions, or the target of `weft.reduce`."""
+    """Describe a scalar of the state: an input of functions, or the target of `weft.reduce`.
+
+    Parameters
+    ----------
+    value
+        A number, or an array without dimensions. Vectors and matrices that every function may read
+        are parameters: see `weft.parameter`.
+    dtype
+        The dtype to hold it in; by default that of the value.
+    """
     return Scalar(value, dtype)
 
 
@@ -239,7 +250,7 @@ class State:
                         "an array; g.state(...) computes first values."
                     )
                 value, places = value.value, value.places
-                _check_places(name, places, len(field), field.dtype)
+                _check_places(name, places, len(field), field.dtype, field.shape[1:])
             new = as_array(value)
             if new.shape not in ((), field.shape[1:], field.shape):
                 raise FieldError(
@@ -319,9 +330,7 @@ def _made(
         elif isinstance(what, Scalar):
             if edges:
                 raise FieldError(f"{name!r}: scalars belong to g.state, not to edge state.")
-            dtype = _dtype(what.dtype, what.value, name, topology)
-            check_holds(dtype, what.value, f"scalar {name!r}")
-            scalars[name] = np.array([what.value], dtype)
+            scalars[name] = _scalar(name, what, topology)
         elif isinstance(what, Parameter):
             if edges:
                 raise FieldError(f"{name!r}: parameters belong to g.state, not to edge state.")
@@ -333,6 +342,19 @@ def _made(
     made = State(fields, scalars, parameters)
     made._untouched.update(untouched)
     return made
+
+
+def _scalar(name: str, what: Scalar, topology: Topology) -> Array:
+    value = as_array(what.value)
+    if value.ndim:
+        raise FieldError(
+            f"scalar {name!r} is one number, but got an array of shape {value.shape}. Pass one of "
+            f"its elements, or the whole array with weft.parameter."
+        )
+    dtype = _dtype(what.dtype, what.value, name, topology)
+    value = to_host(value)
+    check_holds(dtype, value, f"scalar {name!r}")
+    return np.array([value], dtype)
 
 
 def _parameter(name: str, what: Parameter, topology: Topology) -> Array:
@@ -350,6 +372,12 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
         return topology.index_dtype
     if dtype is None:
         dtype = as_array(value).dtype
+        if dtype.kind == "O":
+            raise FieldError(
+                f"{name!r} starts from {shortened(value)}, which is not a number of 64 bits or an "
+                f"array of such numbers. Expected integers from -2**63 to 2**64 - 1, floats or "
+                f"truth values."
+            )
     return types.check_dtype(dtype, f"field {name!r}")
 
 
@@ -364,7 +392,7 @@ def _filled(
     """Return a field that starts as one value; a GPU fills it later, with those in `starts`."""
     dtype, shape, value = what.settled(name, topology)
     if what.places:
-        _check_places(name, what.places, length, dtype)
+        _check_places(name, what.places, length, dtype, shape)
     result: Array = topology.xp.empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
@@ -384,7 +412,7 @@ def _field(
     if isinstance(what, Full):
         kind = None if what.dtype is None else _dtype(what.dtype, 0, name, topology)
         result = _computed(name, what.value, topology, columns, edges, kind)
-        _check_places(name, what.places, length, result.dtype)
+        _check_places(name, what.places, length, result.dtype, result.shape[1:])
         for item, own in what.places:
             result[item] = own
         return result
@@ -403,7 +431,9 @@ def _field(
     return xp.array(move(array, topology.device), order="C")  # a copy
 
 
-def _check_places(name: str, places: Places, length: int, dtype: np.dtype[Any]) -> None:
+def _check_places(
+    name: str, places: Places, length: int, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> None:
     for item, own in places:
         whole = type(item) is int or isinstance(item, np.integer)
         if not whole or not 0 <= item < length:
@@ -411,13 +441,21 @@ def _check_places(name: str, places: Places, length: int, dtype: np.dtype[Any]) 
                 f"field {name!r} has a value of its own at {item!r}. Expected an integer from 0 to "
                 f"{length - 1}."
             )
+        plain = type(own) is int or type(own) is float  # nearly always: states are made per call
+        if not plain and np.ndim(own) and np.shape(own) != shape:
+            raise FieldError(
+                f"field {name!r} holds values of shape {shape}, but got one of shape "
+                f"{np.shape(own)} at {item}. Expected that shape, or one number."
+            )
         check_holds(dtype, own, f"field {name!r}")
 
 
 def _check_shape(name: str, shape: tuple[int, ...]) -> None:
-    if len(shape) > 2 or any(extent < 1 for extent in shape):
+    sizes = [integer_of(extent) for extent in shape]
+    if len(shape) > 2 or not all(size and 1 <= size < MOST_FEATURES for size in sizes):
         raise FieldError(
-            f"field {name!r} has shape {shape} per item. Expected (), (k,) or (k, k) with k >= 1."
+            f"field {name!r} has shape {shortened(shape)} per item. Expected (), (k,) or (k, k) "
+            f"with k >= 1."
         )
 
 

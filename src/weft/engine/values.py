@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import is_device_array
-from weft.errors import FieldError
+from weft.errors import FieldError, shortened
 
 
 @functools.cache
@@ -78,6 +78,6 @@ def _cannot_hold(dtype: np.dtype[Any], value: Any, what: str) -> FieldError:
         low, high = _range(dtype)
         expected = "truth values" if dtype.kind == "b" else f"integers from {low} to {high}"
     return FieldError(
-        f"{what} is {dtype}, which cannot hold {value!r}. Expected {expected}; declare another "
-        "dtype."
+        f"{what} is {dtype}, which cannot hold {shortened(value)}. Expected {expected}; declare "
+        "another dtype."
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from weft.arrays.checks import MOST_VERTICES, check_integer
 from weft.errors import ConfigError
-from weft.generators.checks import check_integer
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
 
@@ -39,7 +39,7 @@ def path(n: int, *, directed: bool = False, weights: Weights = None, seed: int =
     >>> weft.generators.path(4).out_degree
     array([1, 2, 2, 1], dtype=int32)
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     src = np.arange(max(n - 1, 0))
     return build(src, src + 1, n, directed=directed, weights=weights, seed=seed)
 
@@ -75,7 +75,7 @@ def cycle(n: int, *, directed: bool = False, weights: Weights = None, seed: int 
     >>> weft.generators.cycle(5).num_edges
     5
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     src = np.arange(n)
     return build(src, (src + 1) % max(n, 1), n, directed=directed, weights=weights, seed=seed)
 
@@ -109,7 +109,7 @@ def star(n: int, *, directed: bool = False, weights: Weights = None, seed: int =
     >>> weft.generators.star(4).out_degree
     array([3, 1, 1, 1], dtype=int32)
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     leaves = np.arange(1, n)
     hub = np.zeros_like(leaves)
     return build(hub, leaves, n, directed=directed, weights=weights, seed=seed)
@@ -144,7 +144,7 @@ def complete(n: int, *, directed: bool = False, weights: Weights = None, seed: i
     >>> weft.generators.complete(5).num_edges
     10
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     if directed:
         src = np.repeat(np.arange(n), max(n - 1, 0))
         other = np.tile(np.arange(max(n - 1, 0)), n)
@@ -194,7 +194,7 @@ def tree(
     >>> weft.generators.tree(2, 3)
     Graph(15 vertices, 14 edges, undirected, 240 B)
     """
-    branching = check_integer("branching", branching, 1)
+    branching = check_integer("branching", branching, 1, MOST_VERTICES)
     depth = check_integer("depth", depth, 0, 2**31)
     n = 1
     for _ in range(depth):

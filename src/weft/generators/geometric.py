@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from weft.arrays.checks import MOST_VERTICES, check_between, check_integer
 from weft.arrays.device import CPU
-from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import numbers, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
@@ -65,7 +65,7 @@ def geometric(
     >>> g.vertex["position"].shape
     (1000, 2)
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     radius = check_between("radius", radius, 0, 2)
     seed = check_integer("seed", seed, 0)
     points = _points(n, seed)
@@ -116,7 +116,7 @@ def delaunay(
     >>> g.num_edges <= 3 * 1000 - 6
     True
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     seed = check_integer("seed", seed, 0)
     points = _points(n, seed)
     if n < 3:  # a triangulation needs a triangle

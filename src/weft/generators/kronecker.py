@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from weft.arrays.checks import check_between, check_integer
 from weft.arrays.device import Device, open_device
 from weft.errors import ConfigError
-from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, permutation, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph

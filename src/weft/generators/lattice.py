@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from weft.arrays.checks import MOST_VERTICES, check_between, check_integer
 from weft.arrays.device import CPU, Device, open_device
-from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
@@ -48,7 +48,8 @@ def grid(
     >>> weft.generators.grid(3, 4).num_edges
     17
     """
-    rows, cols = check_integer("rows", rows, 0), check_integer("cols", cols, 0)
+    rows = check_integer("rows", rows, 0, MOST_VERTICES)
+    cols = check_integer("cols", cols, 0, MOST_VERTICES)
     src, dst = _grid_edges(rows, cols)
     return build(src, dst, rows * cols, directed=directed, weights=weights, seed=seed)
 
@@ -97,7 +98,7 @@ def road(
     >>> g.num_vertices, int(g.out_degree.max())
     (10000, 4)
     """
-    side = check_integer("side", side, 0)
+    side = check_integer("side", side, 0, MOST_VERTICES)
     keep = check_between("keep", keep, 0, 1)
     seed = check_integer("seed", seed, 0)
     place = open_device(device)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from weft.arrays.checks import check_between, check_integer
 from weft.arrays.device import Device, open_device
 from weft.errors import ConfigError
-from weft.generators.checks import check_between, check_integer
 from weft.generators.counter import chunks, numbers, permutation, threshold, words
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
@@ -114,7 +114,7 @@ def planted(
 
 def _starts(n: int, community: int | Sequence[int]) -> Array:
     """Return where each community begins, and the number of vertices at the end."""
-    if not isinstance(community, int | np.integer):
+    if isinstance(community, Iterable) and not isinstance(community, str | bytes):
         sizes = [check_integer(f"community[{k}]", size, 1) for k, size in enumerate(community)]
         if sum(sizes) != n:
             raise ConfigError(

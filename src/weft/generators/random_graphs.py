@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.errors import ConfigError
-from weft.generators.checks import check_between, check_integer
+from weft.arrays.checks import MOST_VERTICES, check_between, check_integer
+from weft.errors import ConfigError, shortened
 from weft.generators.weights import Weights, build
 from weft.graph import Graph
 from weft.topology.adjacency import Array
@@ -60,7 +60,7 @@ def erdos_renyi(
     pairs = n * (n - 1) if directed else n * (n - 1) // 2
     if (p is None) == (m is None):
         raise ConfigError(
-            f"p={p!r} and m={m!r} were given. Expected exactly one of them: "
+            f"p={shortened(p)} and m={shortened(m)} were given. Expected exactly one of them: "
             "the probability of an edge, or the number of edges."
         )
     if p is not None:
@@ -126,7 +126,7 @@ def powerlaw(
     >>> bool(g.out_degree.max() > 10 * g.out_degree.mean())
     True
     """
-    n = check_integer("n", n, 0)
+    n = check_integer("n", n, 0, MOST_VERTICES)
     mean_degree = check_between("mean_degree", mean_degree, 0, 2**31)
     exponent = check_between("exponent", exponent, 2.001, 1000)
     seed = check_integer("seed", seed, 0)

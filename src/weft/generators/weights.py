@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.arrays.checks import check_integer
 from weft.arrays.device import CPU, Device, device_of, module_of
 from weft.arrays.random import mix
 from weft.errors import ConfigError
@@ -37,6 +38,7 @@ def build(
 ) -> Graph:
     """Return the graph of generated edges, with the weights that were asked for."""
     low_high = weight_range(weights)
+    seed = check_integer("seed", seed, 0)
     g = Graph.from_edges(
         src,
         dst,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from weft.arrays.checks import integer_of
 from weft.arrays.device import CPU, Device, as_array, is_device_array, module_of, move
 from weft.arrays.reduce import all_true
-from weft.errors import ConfigError, GraphError, unknown
+from weft.errors import ConfigError, GraphError, shortened, unknown
 from weft.topology.adjacency import Adjacency, Array, fitting_dtype, index_dtype_for, sort_arcs
 from weft.topology.adjacency_gpu import reduce_runs
 from weft.topology.topology import KEEPS, Keep, Topology
@@ -74,12 +74,11 @@ def check_pairs(src: ArrayLike, dst: ArrayLike, device: Device = CPU) -> tuple[A
 
 def check_count(name: str, value: int) -> int:
     """Return a number of things as an int; it must be an integer and not negative."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = -1
-    if count < 0 or isinstance(value, bool):
-        raise GraphError(f"{name}={value!r} is not a count. Expected an integer from 0 on.")
+    count = integer_of(value)
+    if count is None or not 0 <= count < 2**63:
+        raise GraphError(
+            f"{name}={shortened(value)} is not a count. Expected an integer from 0 on, of 63 bits."
+        )
     return count
 
 

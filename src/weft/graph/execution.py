@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weft.arrays.checks import check_steps, check_tolerance
 from weft.arrays.device import device_of, is_device_array, lies_on
 from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
@@ -53,7 +54,10 @@ class Running:
         ----------
         **fields
             Each a constant (`weft.full`), an array with one row per vertex, a function of v, or a
-            scalar (`weft.scalar`).
+            scalar (`weft.scalar`). A field hides the vertex column of the same name: programs on
+            this state read and write the field, whatever its dtype and shape, and the column
+            ``g.vertex[name]`` stays as it is. To begin with its values, pass them:
+            ``g.state(rank=g.vertex["rank"])``.
 
         Examples
         --------
@@ -70,7 +74,8 @@ class Running:
         """Make edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
 
         Pass it to `run` and `iterate` as ``edge_state=``. Arcs are numbered in the order of the
-        stored rows; an undirected edge has two.
+        stored rows; an undirected edge has two. A field hides the edge column of the same name,
+        which stays as it is.
 
         Examples
         --------
@@ -84,7 +89,11 @@ class Running:
         return state.belonging_to(self._history.version)
 
     def frontier(self, vertices: Any = None) -> Frontier:
-        """Make a frontier of vertices from ids or a mask; without an argument, of all."""
+        """Make a frontier of vertices from ids or a mask; without an argument, of all.
+
+        Ids are vertex numbers, as programs see them, also where vertices have labels: use
+        ``g.frontier(g.vertex_of(labels))`` there.
+        """
         topology = self._topology
         return make_frontier(
             vertices,
@@ -246,17 +255,15 @@ class Running:
         >>> state.paths
         array([1, 1, 1, 2])
         """
-        if max_iter is not None and (not isinstance(max_iter, int | np.integer) or max_iter < 0):
-            raise ConfigError(f"max_iter={max_iter!r} must be an integer from 0 on, or None.")
+        most = None if max_iter is None else check_steps("max_iter", max_iter)
         signature = self._signature(state, edge_state)
 
         roles = {"until": until, "refill": refill, "next_threshold": next_threshold,
                  "bounded": max_iter is not None, "trail": trail}  # fmt: skip
-        most = None if max_iter is None else int(max_iter)
         wanted = check_config(config).change_driven if change_driven is None else change_driven
         program, held = kept_trace(functions, signature, "iterate", **roles), state
         delta = None
-        if wanted is not False or tolerance != 0:
+        if wanted is not False or type(tolerance) is not float or tolerance != 0:
             delta = self._delta(program, wanted, tolerance, frontier, most)
         if delta is not None:
             program, held = delta.program, hidden_state(delta, state, self._topology)
@@ -343,8 +350,7 @@ class Running:
         """Return the program as it is driven by changes, if that is wanted and possible."""
         if wanted is not True and wanted not in (False, "auto"):
             replace(check_config(None), change_driven=wanted)  # tells what is wrong with it
-        if not isinstance(tolerance, float | int) or not tolerance >= 0:
-            raise ConfigError(f"tolerance={tolerance!r} is not possible. Expected 0 or more.")
+        tolerance = check_tolerance("tolerance", tolerance)
         if not wanted:
             if tolerance:
                 raise ConfigError(
@@ -357,7 +363,7 @@ class Running:
         try:
             if not self.frontier(frontier).is_all:
                 raise Refused("the first frontier is not that of all vertices")
-            return _rewritten(program, float(tolerance))
+            return _rewritten(program, tolerance)
         except Refused as reason:
             if wanted == "auto":
                 return None

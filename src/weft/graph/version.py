@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.errors import GraphError
+from weft.arrays.checks import integer_of
+from weft.errors import GraphError, shortened
 from weft.topology.adjacency import Array
 
 _MOST_CHANGES: Final = 1000
@@ -105,6 +106,11 @@ class History:
             If the version is not known, or edges were removed since.
         """
         now = self.version
+        if not isinstance(earlier, Version) and integer_of(earlier) is None:
+            raise GraphError(
+                f"{shortened(earlier)} is not a version. Expected an earlier graph, or the number "
+                "that g.version was then."
+            )
         if earlier is now or earlier == now.number:
             return ()
         places = (
@@ -114,7 +120,8 @@ class History:
         )
         first = next(places, None)
         if first is None:
-            what = f"version {earlier}" if isinstance(earlier, int) else "the other graph"
+            number = None if isinstance(earlier, Version) else integer_of(earlier)
+            what = "the other graph" if number is None else f"version {shortened(number)}"
             raise GraphError(
                 f"What happened since {what} is not known: this graph (version {now.number}) was "
                 "not made from it by add_edges, remove_edges, update and to, or too much changed "

@@ -148,6 +148,9 @@ class Step:
     into: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     conditional: bool = False  # the last result of the body says whether to send (or go on)
+    # Of a conditional edge step: it sends in any case, and the condition only decides whether the
+    # later functions of its fold run on the arc.
+    sends_always: bool = False
     accept: Block | None = None
     active: Block | None = None
     priority: Block | None = None

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.arrays.checks import check_tolerance
 from weft.arrays.device import module_of
 from weft.arrays.reduce import any_true
 from weft.config import Config
@@ -33,7 +34,7 @@ from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.learning.inputs import check_fraction, check_tolerance, pulled
+from weft.learning.inputs import check_fraction, pulled
 from weft.learning.random_fields import arithmetic, check_potentials, check_priors
 from weft.program import edge, fold, vertex
 from weft.topology.topology import Topology

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.arrays.checks import check_integer, real_of
 from weft.config import Config
 from weft.engine.state import full, scalar
-from weft.errors import ConfigError
+from weft.errors import ConfigError, shortened
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.learning.inputs import check_count, check_real, number_of
+from weft.learning.inputs import check_count, check_real
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
@@ -96,14 +97,17 @@ def fastrp(
     kind = check_real(np.float32, dtype)
     if k > 1024:
         raise ConfigError(f"dimension={k} is too large. Expected 1 to 1024.")
-    rounds = [number_of(weight) for weight in weights] if np.iterable(weights) else []
+    rounds = [real_of(weight) for weight in weights] if np.iterable(weights) else []
     if not rounds or not np.isfinite(rounds).all():
         raise ConfigError(
-            f"weights={weights!r} are no weights. Expected a finite number per round."
+            f"weights={shortened(weights)} are no weights. Expected a finite number per round."
         )
-    power = number_of(degree_power)
+    power = real_of(degree_power)
     if not np.isfinite(power):
-        raise ConfigError(f"degree_power={degree_power!r} is no power. Expected a finite number.")
+        raise ConfigError(
+            f"degree_power={shortened(degree_power)} is no power. Expected a finite number."
+        )
+    seed = check_integer("seed", seed, 0)
     state = g.state(
         x=_projection(g, k, power, seed, kind), embedding=full(0, kind, k), importance=scalar(0.0)
     )

@@ -26,12 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.arrays.checks import check_integer, check_tolerance
 from weft.arrays.device import as_array
 from weft.arrays.reduce import any_true
 from weft.config import Config
 from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
+from weft.graph.subgraph import members_mask
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.learning.inputs import (
@@ -40,7 +42,6 @@ from weft.learning.inputs import (
     check_finite,
     check_positive,
     check_real,
-    check_tolerance,
     vertex_features,
     weight_of,
 )
@@ -156,8 +157,8 @@ def als(
     tol
         Stop when a sweep lowers the error by less than this share of it.
     users
-        The users, as a mask or vertex numbers. By default the sources of a directed graph; an
-        undirected one must say it.
+        The users, as a mask or vertices (by their labels if the graph has labels). By default the
+        sources of a directed graph; an undirected one must say it.
     implicit
         Take weights as counts of implicit feedback with the confidence 1 + implicit · weight.
     start
@@ -263,7 +264,7 @@ def _sides(g: Graph, users: Any) -> tuple[Any, Any]:
             raise ConfigError("users=None: say who the users of an undirected graph are.")
         mask = as_array(g.out_degree) > 0
     else:
-        mask = g.frontier(as_array(users)).mask()
+        mask = members_mask(g.topology, g._labels, users)
     src, dst = g.topology.edge_endpoints()
     bad = mask[src] == mask[dst]
     if any_true(bad):
@@ -283,7 +284,7 @@ def _rated(g: Graph) -> Any:
 
 def _begin(g: Graph, k: int, start: Any, seed: int, dtype: np.dtype[Any]) -> Any:
     if start is None:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(check_integer("seed", seed, 0))
         return rng.standard_normal((g.num_vertices, k)).astype(dtype) / np.sqrt(k).astype(dtype)
     factors = vertex_features(g, start, "start", dtype=dtype, vectors=True)
     if factors.shape[1] != k:

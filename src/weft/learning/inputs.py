@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.checks import MOST_STEPS, integer_of, real_of
 from weft.arrays.device import as_array, module_of
 from weft.arrays.reduce import all_true
 from weft.config import Config
 from weft.engine.run import Run
-from weft.errors import ConfigError, ConvergenceError, FieldError, GraphError, unknown
+from weft.errors import (
+    ConfigError,
+    ConvergenceError,
+    FieldError,
+    GraphError,
+    shortened,
+    unknown,
+)
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 
@@ -70,44 +78,31 @@ def check_finite(array: Array, what: str, *, negative: bool = True) -> None:
     )
 
 
-def number_of(value: Any) -> float:
-    """Return a value as a float, NaN if it is no number."""
-    try:
-        return float("nan") if isinstance(value, str | bytes) else float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
 def check_fraction(name: str, value: float) -> float:
     """Return a number from 0 to 1."""
-    number = number_of(value)
+    number = real_of(value)
     if not 0 <= number <= 1:
-        raise ConfigError(f"{name}={value!r} is out of range. Expected 0 to 1.")
-    return number
-
-
-def check_tolerance(name: str, value: float) -> float:
-    """Return a number from 0 on."""
-    number = number_of(value)
-    if not number >= 0:
-        raise ConfigError(f"{name}={value!r} is not a tolerance. Expected a number from 0 on.")
+        raise ConfigError(f"{name}={shortened(value)} is out of range. Expected 0 to 1.")
     return number
 
 
 def check_positive(name: str, value: float) -> float:
     """Return a finite number above 0."""
-    number = number_of(value)
+    number = real_of(value)
     if not 0 < number < np.inf:
-        raise ConfigError(f"{name}={value!r} is out of range. Expected a positive number.")
+        raise ConfigError(f"{name}={shortened(value)} is out of range. Expected a positive number.")
     return number
 
 
 def check_count(name: str, value: int, least: int = 0) -> int:
     """Return a whole number from `least` on."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ConfigError(f"{name}={value!r} is not a count. Expected an integer from {least} on.")
-    return int(value)
+    count = integer_of(value)
+    if count is None or not least <= count <= MOST_STEPS:
+        raise ConfigError(
+            f"{name}={shortened(value)} is not a count. Expected an integer from {least} on"
+            f"{', of 63 bits' if count is not None and count > 0 else ''}."
+        )
+    return count
 
 
 def edge_shape(g: Graph, name: str) -> tuple[int, ...]:

@@ -19,11 +19,13 @@ import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
 from weft.algorithms.support.strengths import distribution
+from weft.arrays.checks import check_tolerance
 from weft.arrays.device import as_array
 from weft.arrays.reduce import all_true
 from weft.config import Config
 from weft.errors import GraphError
 from weft.graph import Graph
+from weft.graph.subgraph import members_mask
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.learning.inputs import (
@@ -31,7 +33,6 @@ from weft.learning.inputs import (
     check_end,
     check_finite,
     check_fraction,
-    check_tolerance,
     check_weights,
     settle,
     tolerances,
@@ -108,7 +109,8 @@ def label_propagation_features(
         The largest number of iterations. Labels spread as heat does: over a wide, sparse graph that
         takes thousands.
     seeds
-        The vertices that keep what they start with: a mask, or vertex numbers. None by default.
+        The vertices that keep what they start with: a mask, or vertices (by their labels if the
+        graph has labels). None by default.
     weight
         The edge column with the weights from 0 on: a number per edge, or one per property.
     on_unconverged
@@ -186,4 +188,4 @@ def _mask(g: Graph, seeds: Any) -> Array:
             f"seeds is a mask of shape {array.shape}. Expected ({g.num_vertices},), or the numbers "
             f"of the vertices."
         )
-    return g.frontier(array).mask()
+    return members_mask(g.topology, g._labels, seeds)

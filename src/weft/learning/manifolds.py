@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.arrays.checks import check_tolerance
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
@@ -28,7 +29,6 @@ from weft.learning.inputs import (
     check_end,
     check_finite,
     check_fraction,
-    check_tolerance,
     check_weights,
     settle,
     tolerances,

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.support.guarding import on_its_device
+from weft.arrays.checks import check_tolerance
 from weft.config import Config
 from weft.engine.state import parameter
-from weft.errors import ConfigError
+from weft.errors import ConfigError, shortened
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
@@ -31,7 +32,6 @@ from weft.learning.inputs import (
     check_column,
     check_end,
     check_finite,
-    check_tolerance,
     check_weights,
     settle,
     tolerances,
@@ -139,14 +139,15 @@ def multimodal(
 
 def _mixture(alpha: Any) -> Array:
     try:
-        mixture = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+        given = np.atleast_1d(np.asarray(alpha))
     except (TypeError, ValueError):
-        mixture = np.empty(0)
+        given = np.empty(0)
+    mixture = given.astype(np.float64) if given.dtype.kind in "iuf" else np.empty(0)
     some = mixture.ndim == 1 and mixture.size > 0
     inside = some and bool((mixture >= 0).all()) and mixture.sum() <= 1 + 1e-9
     if not inside:
         raise ConfigError(
-            f"alpha={alpha!r} is no mixture. Expected a number from 0 on for each modality, "
-            f"together at most 1."
+            f"alpha={shortened(alpha)} is no mixture. Expected a number from 0 on for each "
+            f"modality, together at most 1."
         )
     return mixture

@@ -103,6 +103,7 @@ def plan_sweeps(
     kept_old: frozenset[str] = frozenset(),
     deterministic: bool = False,
     wide_pairs: bool = True,
+    pushes: bool = True,
     reuse: bool = False,
     ordering: bool = False,
     off: frozenset[str] = frozenset(),
@@ -110,6 +111,7 @@ def plan_sweeps(
     """Group steps into sweeps and decide how each is carried out; return what was decided.
 
     A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    Neither does a run that cannot push: pulls reduce into a second buffer instead.
     With `reuse` a pull tests the state in place of the frontier where that is the same. With
     `ordering` a step with a priority relaxes in place also where supersteps can be told apart.
     """
@@ -128,7 +130,8 @@ def plan_sweeps(
         sweep.facts = _facts(sweep)
         _plan_frozen(sweep, kept_old)
         if sweep.kind == "edge":
-            bytes_ = 0 if deterministic else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
+            swaps = pushes and not deterministic
+            bytes_ = 0 if not swaps else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
             _plan_edges(sweep, program, kept_old, off, decided, bytes_, ordering)
             _plan_directions(sweep, deterministic)
             if reuse and "operand_reuse" not in off and not sweep.pull_refused:

@@ -1,13 +1,15 @@
-"""Checks of the source vertices that algorithms take."""
+"""Checks of the vertices that algorithms take: sources, and values given by vertices."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from weft.arrays.checks import check_integer, real_of
 from weft.arrays.device import is_device_array, to_host
-from weft.errors import GraphError
+from weft.errors import GraphError, shortened
 from weft.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -21,8 +23,8 @@ def check_source(g: Graph, source: Any) -> int:
         return _labelled(g, source)
     if isinstance(source, bool | np.bool_) or not isinstance(source, int | np.integer):
         raise GraphError(
-            f"source={source!r} is not a vertex. Expected an integer, since the graph has no "
-            "labels."
+            f"source={shortened(source)} is not a vertex. Expected an integer, since the graph has "
+            "no labels."
         )
     _check_number(int(source), g.num_vertices)
     return int(source)
@@ -36,9 +38,10 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
     if isinstance(sources, int | np.integer) and not isinstance(sources, bool):
         if not 1 <= sources <= n:
             raise GraphError(
-                f"sources={sources} is not the size of a sample. Expected 1 to {n}, an array of "
-                f"vertices, or None for all."
+                f"sources={shortened(sources)} is not the size of a sample. Expected 1 to {n}, an "
+                f"array of vertices, or None for all."
             )
+        seed = check_integer("seed", seed, 0)
         return np.sort(np.random.default_rng(seed).choice(n, int(sources), replace=False))
     if g.labels is not None and not isinstance(sources, str | bytes):
         chosen = to_host(g.vertex_of(list(sources) if isinstance(sources, tuple) else sources))
@@ -54,10 +57,39 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
     return np.unique(chosen)
 
 
+def values_at(g: Graph, values: Mapping[Any, Any], what: str) -> Array:
+    """Return values given by vertices, named as sources are, as an array with 0 for the others."""
+    array = np.zeros(g.num_vertices)
+    named: dict[int, Any] = {}
+    for name, value in values.items():
+        try:
+            vertex = g.vertex_of(name)
+        except GraphError as error:
+            raise GraphError(f"{what} names the vertex {shortened(name)}. {error}") from None
+        if not isinstance(vertex, int):
+            raise GraphError(
+                f"{what} names the vertex {shortened(name)}. Expected one vertex for each value."
+            )
+        if vertex in named:
+            raise GraphError(
+                f"{what} names vertex {vertex} twice: as {named[vertex]!r} and as {name!r}. "
+                f"Expected one value for each vertex."
+            )
+        named[vertex] = name
+        array[vertex] = number = real_of(value)
+        if number != number:
+            raise GraphError(
+                f"{what} has the value {shortened(value)} for {name!r}. Expected a number."
+            )
+    return array
+
+
 def _check_number(source: int, n: int) -> None:
     if not 0 <= source < n:
         expected = f"Expected 0 to {n - 1}." if n else "The graph has no vertices."
-        raise GraphError(f"source={source} does not exist in a graph of {n} vertices. {expected}")
+        raise GraphError(
+            f"source={shortened(source)} does not exist in a graph of {n} vertices. {expected}"
+        )
 
 
 def _labelled(g: Graph, source: Any) -> int:

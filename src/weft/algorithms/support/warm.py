@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.arrays.device import as_array, move
+from weft.arrays.reduce import any_true
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
 
@@ -42,17 +43,64 @@ def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertio
     return Insertions(*g._added_since(since))
 
 
-def continued(g: Graph, values: Any, came: Insertions, fill: Any) -> Array:
+def continued(
+    g: Graph, values: Any, came: Insertions, fill: Any, *, integral: bool = False
+) -> Array:
     """Return one array of an earlier result on the graph's device, `fill` for new vertices."""
     array, xp = as_array(values), g.topology.xp
-    if array.shape != (came.num_vertices,) or array.dtype.kind not in "iuf":
+    if array.shape != (came.num_vertices,) or array.dtype.kind not in ("iu" if integral else "iuf"):
         raise GraphError(
             f"warm_start has an array of {array.dtype} of the shape {array.shape}. Expected "
-            f"numbers, one for each of the {came.num_vertices} vertices that the graph had then."
+            f"{'integers' if integral else 'numbers'}, one for each of the {came.num_vertices} "
+            "vertices that the graph had then."
         )
     longer = xp.full(g.num_vertices, fill, array.dtype)
     longer[: array.size] = move(array, g.topology.device)
     return longer
+
+
+def continued_labels(g: Graph, values: Any, came: Insertions) -> Array:
+    """Return the components of an earlier result: each vertex's label is the least of its own.
+
+    The labels are used as trees of parents, in which a cycle would never end.
+    """
+    label = continued(g, values, came, 0, integral=True)[: came.num_vertices]
+    check_within(label, 0, came.num_vertices, "label")
+    xp = g.topology.xp
+    wrong = (label[label] != label) | (label > xp.arange(label.size, dtype=label.dtype))
+    if any_true(wrong):
+        v = int(wrong.argmax())
+        raise GraphError(
+            f"warm_start puts vertex {v} into component {int(label[v])}, which is not named after "
+            "its smallest vertex. Expected an earlier result of connected_components; to compute "
+            "afresh, leave warm_start out."
+        )
+    return label
+
+
+def check_within(array: Array, least: int, end: int, what: str) -> None:
+    """Raise unless all integers of an earlier result lie in [least, end)."""
+    if array.size and not least <= int(array.min()) <= int(array.max()) < end:
+        bad = int(array.min()) if int(array.min()) < least else int(array.max())
+        raise GraphError(
+            f"warm_start has the {what} {bad}, which does not exist. Expected {least} to {end - 1}."
+        )
+
+
+def _check_tree(dist: Array, parent: Array, least: float) -> None:
+    """Raise unless distances are numbers, and do not fall from a parent to its children."""
+    reached = parent >= 0
+    above = parent[parent]  # of vertices without a parent, that of the last one: not looked at
+    wrong = reached & ((dist != dist) | (above < 0))
+    if least >= 0:
+        wrong |= reached & (dist < dist[parent])
+    if any_true(wrong):
+        v = int(wrong.argmax())
+        raise GraphError(
+            f"warm_start has the parent {int(parent[v])} and the distance {dist[v]} at vertex {v}, "
+            "which do not belong to a search. Expected an earlier result; to compute afresh, leave "
+            "warm_start out."
+        )
 
 
 def continued_tree(
@@ -70,12 +118,14 @@ def continued_tree(
             "two arrays with one value per vertex."
         )
     dist = continued(g, warm_start[0], came, -1)
-    parent = continued(g, warm_start[1], came, -1)
+    parent = continued(g, warm_start[1], came, -1, integral=True)
+    check_within(parent, -1, came.num_vertices, "parent")
     if source >= came.num_vertices or int(parent[source]) != source or float(dist[source]) != 0:
         raise GraphError(
             f"warm_start is not a search from source={source}. Expected a result with the same "
             "source; compute afresh: leave warm_start out."
         )
+    _check_tree(dist, parent, least)
     near, far = came.src, came.dst
     if not g.directed:
         xp = g.topology.xp

@@ -10,7 +10,7 @@ import numpy as np
 from weft.ir.ops import ROLES, Block, Program, Reduction, Shape, Step, Value
 
 _ROLES = (("accept", "v"), ("active", "v, before"), ("priority", "v"))
-_FLAGS = ("everywhere", "settled", "folded", "relaxed", "order_free")
+_FLAGS = ("everywhere", "settled", "folded", "relaxed", "order_free", "sends_always")
 _PARAMETERS = {"edge": "u, v, e", "vertex": "v"}
 
 

@@ -123,6 +123,8 @@ def _verify_messages(step: Step, scope: Scope) -> None:
         _refuse(scope, f"into names the unknown field {unknown[0]!r}")
     if len(set(step.into)) < len(step.into):
         _refuse(scope, f"into={step.into} names a field twice")
+    if step.sends_always and not (step.kind == "edge" and step.into and step.conditional):
+        _refuse(scope, "sends_always needs an edge step with messages and a condition")
     kinds = [scope.fields[name] for name in step.into]
     _expect_results(step.body, scope, kinds + [(BOOL, ())] * step.conditional)
     names = [reduction.name for reduction in step.reductions]

@@ -145,9 +145,11 @@ class Sweeper:
                 totals = memory.reduced[step]
                 frame = Frame(u=u, v=v, arc=arc, live=self.live(step.body), totals=totals)
                 results = self._call(step, step.body, frame)
-                if step.conditional and not results[-1]:
+                holds = not step.conditional or results[-1]
+                if holds or step.sends_always:
+                    inbox[v].append((memory.edge_id[arc], results[: len(step.into)]))
+                if not holds:
                     break
-                inbox[v].append((memory.edge_id[arc], results[: len(step.into)]))
         for step, inbox in zip(steps, inboxes, strict=True):
             for v, messages in inbox.items():
                 self._deliver(step, v, messages)

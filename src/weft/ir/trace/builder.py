@@ -240,10 +240,20 @@ class Builder:
             dtype = a.dtype
         shape = self.broadcast(condition.shape, self.broadcast(a.shape, b.shape))
         a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
-        return self.emit("select", (self.condition(condition), a, b), None, dtype, shape, weak)
+        test = self.condition(condition, "the condition of weft.where")
+        return self.emit("select", (test, a, b), None, dtype, shape, weak)
 
-    def condition(self, value: Value) -> Value:
-        """Return a truth value: numbers are compared with zero."""
+    def condition(self, value: Value, what: str) -> Value:
+        """Return a truth value: integers are compared with zero, floats are refused."""
+        if value.dtype.kind == "f":
+            raise fail(
+                f"{what} must be a condition, but is {value.dtype}. Compare it with a number, such "
+                f"as x > 0 or x != 0."
+            )
+        return self.nonzero(value)
+
+    def nonzero(self, value: Value) -> Value:
+        """Return whether a number of any kind is not zero."""
         if value.dtype == BOOL:
             return value
         zero = self.emit("const", attr=0.0 if value.dtype.kind == "f" else 0, dtype=value.dtype)
@@ -256,7 +266,7 @@ class Builder:
                 f"{what} must be a scalar condition, but has shape {value.shape}. Use weft.any(x) "
                 f"or weft.and_(x) over its features."
             )
-        return self.condition(value)
+        return self.condition(value, what)
 
     def stack(self, parts: Sequence[Value]) -> Value:
         """Append a vector of scalars, or a matrix of vectors."""

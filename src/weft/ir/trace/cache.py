@@ -1,38 +1,46 @@
-"""Traces that are kept: functions whose trace cannot come out otherwise are not traced again.
+"""Cached traces: a function is traced again only if what it reads may have changed.
 
 A trace depends on the functions, the signature of the state, and on whatever the functions read
-from outside: global names, variables of enclosing functions, default values. If all of that is of
-kinds that cannot change in place (numbers, strings, library functions, other such functions), a
-trace is kept together with a note of what was read, and holds as long as the same objects are
-there. Functions that read anything else are traced every time.
+from outside: global names, variables of enclosing functions, default values, attributes. A trace is
+cached together with a record of all of these if they are of kinds whose changes can be noticed:
+numbers, strings, library functions, and other such functions with their attributes. It is used
+again as long as the same objects are in the same places. Functions that read anything else, or
+that change what they read, are traced every time.
 """
 
 from __future__ import annotations
 
+import builtins
+import dis
+import sys
 import threading
 import types
-from collections.abc import Iterator
-from typing import Any
+from itertools import product
+from operator import is_
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from weft.ir.ops import Program, Signature
-from weft.ir.trace.monoids import Monoid
+from weft.ir.trace.monoids import Monoid, UserMonoid
 from weft.ir.trace.steps import EdgeFunction, Fold, VertexFunction, trace_program
 from weft.ir.types import VertexIdType
 
 MOST_KEPT = 256
 DEEPEST = 6  # functions within functions that are looked into; those may go round in circles
+MOST_CODES = 1024
 LIBRARIES = ("weft", "numpy", "math", "cmath", "operator", "builtins")
-# Names that give something else each time, or do something that is to be seen each time.
+# Names that may give something else each time, have an effect each time, or read by computed names.
 FICKLE = frozenset({
     "random", "default_rng", "time", "next", "open", "input", "print", "eval", "exec", "globals",
-    "vars", "locals",
+    "vars", "locals", "getattr", "hasattr", "dir", "attrgetter", "methodcaller", "breakpoint",
+    "compile", "fromfile", "loadtxt", "genfromtxt", "memmap",
 })  # fmt: skip
-_PLAIN = (
-    type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, np.ufunc,
-    VertexIdType,
-)  # fmt: skip
+# By exact type: objects of a derived class may have attributes that change.
+_PLAIN = frozenset({
+    type(None), bool, int, float, complex, str, bytes, type(...), VertexIdType, Monoid,
+})  # fmt: skip
+_OPAQUE = (types.BuiltinFunctionType, np.ufunc, type(np.where))  # functions not written in Python
 _TOLD_BY_VALUE = frozenset({type(None), bool, int, str})
 _MISSING = object()
 
@@ -48,7 +56,12 @@ class _Reads:
         self.globals: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.functions: list[tuple[Any, Any, Any]] = []
+        self.made: list[tuple[Any, int]] = []  # of weft.edge, weft.vertex and weft.fold
+        self.bare: list[Any] = []  # functions without attributes
+        self.attributes: list[tuple[Any, tuple[str, ...], tuple[Any, ...]]] = []
         self._seen: set[int] = set()
+        self._libraries: list[Any] = []  # modules and classes
+        self._names: dict[str, None] = {}  # of attributes that are read of some object
 
     def unchanged(self) -> bool:
         """Whether the same objects are where they were."""
@@ -61,40 +74,88 @@ class _Reads:
         for function, code, defaults in self.functions:
             if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
+        for made, edits in self.made:
+            if made.edits != edits:
+                return False
+        for function in self.bare:
+            if function.__dict__:
+                return False
+        for thing, keys, values in self.attributes:
+            held = thing.__dict__
+            if len(held) != len(keys):
+                return False
+            if not (all(map(is_, held, keys)) and all(map(is_, held.values(), values))):
+                return False
         return True
 
+    def note_all(self, values: tuple[Any, ...]) -> None:
+        """Note all that functions read, or raise if some of it may change unnoticed."""
+        for value in values:
+            self.note(value)
+        # Any attribute name may be read of any module or class. What is noted may add to both.
+        known: set[tuple[int, str]] = set()
+        while len(known) < len(self._libraries) * len(self._names):
+            for library, name in [*product(self._libraries, self._names)]:
+                if (id(library), name) not in known:
+                    known.add((id(library), name))
+                    self._note_in_library(library, name)
+
     def note(self, value: Any) -> None:
-        """Note a value that a function reads, or raise if it may change in place."""
-        if id(value) in self._seen or isinstance(value, _PLAIN):
+        """Note a value that a function reads, or raise if it may change unnoticed."""
+        if id(value) in self._seen or type(value) in _PLAIN or _is_plain_of_numpy(value):
             return
-        if isinstance(value, tuple | frozenset):
+        self._seen.add(id(value))
+        if type(value) in (tuple, frozenset):
             for part in value:
                 self.note(part)
         elif isinstance(value, types.ModuleType | type):
             name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
-            if name.partition(".")[0] not in LIBRARIES:
+            if not _is_of_library(name):
                 raise _Fickle
-        elif isinstance(value, types.BuiltinFunctionType):
-            self.note(value.__self__)  # a method's object may change
+            if value is not builtins:
+                self._libraries.append(value)
+        elif isinstance(value, _OPAQUE):
+            self._note_opaque(value)
         elif isinstance(value, types.FunctionType):
-            self._seen.add(id(value))
             self._note_function(value)
-        elif isinstance(value, EdgeFunction):
-            for part in (value.function, value.reduce, value.accept, value.active, value.priority):
-                self.note(part)
-        elif isinstance(value, VertexFunction):
-            self.note(value.function)
-            self.note(value.active)
-        elif isinstance(value, Fold):
-            self.note(value.parts)
-        elif isinstance(value, Monoid):
+        elif isinstance(value, EdgeFunction | VertexFunction | Fold):
+            self.made.append((value, value.edits))
             for part in vars(value).values():
                 self.note(part)
+        elif isinstance(value, UserMonoid):
+            self._note_attributes(value)
         else:
             raise _Fickle
 
+    def _note_in_library(self, library: Any, name: str) -> None:
+        if library is sys.modules["weft"] and name in library.__all__:
+            getattr(library, name)  # imported when first used
+        value = vars(library).get(name, _MISSING)
+        if value is not _MISSING:
+            self.globals.append((vars(library), name, value))
+            self.note(value)
+
+    def _note_opaque(self, value: Any) -> None:
+        """Note a function that is not written in Python, or that NumPy dispatches."""
+        if value.__name__ in FICKLE:
+            raise _Fickle
+        if isinstance(value, types.BuiltinFunctionType):
+            self.note(value.__self__)  # the module, or the object of a method, which may change
+        elif getattr(np, value.__name__, None) is not value:
+            raise _Fickle  # made of a function of Python
+
+    def _note_attributes(self, value: Any) -> None:
+        held = vars(value)
+        if held:
+            self.attributes.append((value, tuple(held), tuple(held.values())))
+        else:
+            self.bare.append(value)
+        for part in held.values():
+            self.note(part)
+
     def _note_function(self, function: types.FunctionType) -> None:
         self.functions.append((function, function.__code__, function.__defaults__))
+        self._note_attributes(function)
         self.note(function.__defaults__)
         if function.__kwdefaults__:
             raise _Fickle
@@ -105,15 +166,33 @@ class _Reads:
             self.cells.append((cell, value))
             self.note(value)
         names = function.__globals__
-        if str(names.get("__name__")).partition(".")[0] == "weft":
-            return  # what weft's own functions read besides is of weft
-        for name in _names_in(function.__code__):
-            if name in FICKLE:
+        if _is_of_library(str(names.get("__name__"))):
+            if function.__name__ in FICKLE:
                 raise _Fickle
+            return  # what functions of libraries read besides is their own
+        used = _names_in(function.__code__)
+        if used.fickle:
+            raise _Fickle
+        self._names.update(dict.fromkeys(used.attributes))
+        for name in used.globals:
             value = names.get(name, _MISSING)
             self.globals.append((names, name, value))
+            if value is _MISSING:
+                value = vars(builtins).get(name, _MISSING)
+                self.globals.append((vars(builtins), name, value))
             if value is not _MISSING:
                 self.note(value)
+
+
+def _is_of_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES
+
+
+def _is_plain_of_numpy(value: Any) -> bool:
+    """Whether this is a number or a dtype of NumPy that cannot change."""
+    if isinstance(value, np.dtype):
+        return value.fields is None and value.metadata is None
+    return isinstance(value, np.number | np.bool_) and type(value).__module__ == "numpy"
 
 
 def _contents(cell: Any) -> Any:
@@ -124,12 +203,45 @@ def _contents(cell: Any) -> Any:
         return _MISSING
 
 
-def _names_in(code: types.CodeType) -> Iterator[str]:
-    """Give the global names, and names of attributes, of some code and the functions in it."""
-    yield from code.co_names
+class _Names(NamedTuple):
+    """The names that some code and the functions in it read."""
+
+    code: types.CodeType  # kept alive: names are found by its identity
+    globals: tuple[str, ...]
+    attributes: tuple[str, ...]  # and all others
+    fickle: bool  # whether it imports, or uses a name that may give something else each time
+
+
+_names: dict[int, _Names] = {}
+
+
+def _names_in(code: types.CodeType) -> _Names:
+    found = _names.get(id(code))
+    if found is None:
+        found = _sorted_names(code)
+        if len(_names) >= MOST_CODES:
+            _names.clear()
+        _names[id(code)] = found
+    return found
+
+
+def _sorted_names(code: types.CodeType) -> _Names:
+    found: dict[str, None] = {}
+    attributes = dict.fromkeys(code.co_names)
+    imports = False
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            found[instruction.argval] = None
+        imports |= instruction.opname.startswith("IMPORT")
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
-            yield from _names_in(part)
+            inner = _sorted_names(part)
+            found |= dict.fromkeys(inner.globals)
+            attributes |= dict.fromkeys(inner.attributes)
+            imports |= inner.fickle
+    special = any(name.startswith("__") and name.endswith("__") for name in attributes)
+    fickle = imports or special or not FICKLE.isdisjoint(attributes)
+    return _Names(code, tuple(found), tuple(attributes), fickle)
 
 
 _lock = threading.Lock()
@@ -152,9 +264,10 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     key = (_identity(many), id(signature), mode, _identity(held[2]))
     kept = _kept.get(key)
     if kept is None or not kept[0].unchanged():
-        program = trace_program(functions, signature, mode, **roles)
         reads = _reads_of(many, *roles.values())
-        if reads is None:  # then nothing is held: what the functions read may be large
+        program = trace_program(functions, signature, mode, **roles)
+        # Where it is not cached, nothing is held: what the functions read may be large.
+        if reads is None or not reads.unchanged():
             return program
         kept = (reads, program, held)
     with _lock:
@@ -189,7 +302,7 @@ def _identity(value: Any, depth: int = 0) -> Any:
     if kind is float:
         return kind, value.hex()  # 0.0 and -0.0 are equal, but not the same
     if depth < DEEPEST:
-        if kind is types.FunctionType:
+        if kind is types.FunctionType and not value.__dict__ and not value.__kwdefaults__:
             cells = value.__closure__ or ()
             return (
                 id(value.__code__), id(value.__globals__), value.__name__,
@@ -197,19 +310,16 @@ def _identity(value: Any, depth: int = 0) -> Any:
                 tuple([_identity(_contents(cell), depth + 1) for cell in cells]),
             )  # fmt: skip
         if kind in (EdgeFunction, VertexFunction, Fold):
-            parts = vars(value).values()  # each of which is of one kind where it is told by value
-            return kind, tuple(
-                [p if type(p) in _TOLD_BY_VALUE else _identity(p, depth + 1) for p in parts]
-            )
+            held = vars(value)
+            return kind, tuple(held), tuple([_identity(p, depth + 1) for p in held.values()])
     return id(value)
 
 
 def _reads_of(*values: Any) -> _Reads | None:
-    """Return what functions read, or None if that may change in place."""
+    """Return what functions read, or None if that may change unnoticed."""
     reads = _Reads()
     try:
-        for value in values:
-            reads.note(value)
+        reads.note_all(values)
     except _Fickle:
         return None
     return reads

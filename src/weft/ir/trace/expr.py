@@ -206,7 +206,7 @@ class Expr:
                 f"name in weft, or plain operators."
             )
         if ufunc.__name__.startswith("logical_"):  # of numbers: whether they are not 0
-            inputs = tuple(Expr(tracing.current().condition(node(x))) for x in inputs)
+            inputs = tuple(Expr(tracing.current().nonzero(node(x))) for x in inputs)
         if OPS[op].arity == 2:
             return binary(op, *inputs)
         return unary(op, *inputs)

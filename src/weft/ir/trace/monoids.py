@@ -54,7 +54,7 @@ class Monoid:
             raise fail("weft.mode combines the messages of a gather, not features.")
         builder = tracing.current()
         if self.name in ("any", "or", "and"):
-            value = builder.condition(value) if self.name == "any" else value
+            value = builder.condition(value, "x of weft.any(x)") if self.name == "any" else value
         dtype = value.dtype
         if dtype == BOOL and self.name in ("sum", "prod"):
             value = builder.cast(value, INT64)

@@ -18,13 +18,18 @@ _LOADS = {"id": "id", "out_degree": "out_degree", "in_degree": "in_degree"}
 
 
 class Sent:
-    """Messages with the condition under which they are sent."""
+    """Messages with the condition under which they are sent.
 
-    __slots__ = ("messages", "when")
+    With `always` they are sent in any case, and the condition decides whether the later functions
+    of a fold run on the arc.
+    """
 
-    def __init__(self, messages: tuple[Any, ...], when: Any) -> None:
+    __slots__ = ("always", "messages", "when")
+
+    def __init__(self, messages: tuple[Any, ...], when: Any, always: bool = False) -> None:
         self.messages = messages
         self.when = when
+        self.always = always
 
 
 def send(message: Any, when: Any = None) -> Sent:

@@ -17,11 +17,27 @@ from weft.ir.trace.proxies import Edge, Sent, Vertex, messages_of
 Function = Callable[..., Any]
 
 
-def _name(function: Function) -> str:
+def name_of(function: Function) -> str:
+    """Return the name of a user's function."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-class EdgeFunction:
+class _Made:
+    """What `weft.edge`, `weft.vertex` and `weft.fold` make; counts changes of its attributes."""
+
+    edits = 0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = vars(self)
+        held[name] = value
+        held["edits"] = self.edits + 1
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        vars(self)["edits"] = self.edits + 1
+
+
+class EdgeFunction(_Made):
     """A function of an edge u -> v, with what becomes of its messages; made by `weft.edge`."""
 
     kind = "edge"
@@ -29,45 +45,58 @@ class EdgeFunction:
     def __init__(
         self, function: Function, into: tuple[str, ...], reduce: Any, **roles: Any
     ) -> None:
-        self.function = function
-        self.into = into
-        self.reduce = reduce
-        self.accept: Function | None = roles.get("accept")
-        self.active: Function | None = roles.get("active")
-        self.priority: Function | None = roles.get("priority")
-        self.everywhere = roles.get("on") == "all"
-        self.order_free = bool(roles.get("order_free"))
-        self.__name__ = _name(function)
-        self.__doc__ = function.__doc__
+        vars(self).update(
+            function=function, into=into, reduce=reduce, accept=roles.get("accept"),
+            active=roles.get("active"), priority=roles.get("priority"),
+            everywhere=roles.get("on") == "all", order_free=bool(roles.get("order_free")),
+            __name__=name_of(function), __doc__=function.__doc__,
+        )  # fmt: skip
+
+    function: Function
+    into: tuple[str, ...]
+    reduce: Any
+    accept: Function | None
+    active: Function | None
+    priority: Function | None
+    everywhere: bool
+    order_free: bool
+    __name__: str
 
     def __repr__(self) -> str:
         return f"<weft.edge {self.__name__}>"
 
 
-class VertexFunction:
+class VertexFunction(_Made):
     """A function of a vertex v; made by `weft.vertex`."""
 
     kind = "vertex"
 
     def __init__(self, function: Function, wake: str | None, **roles: Any) -> None:
-        self.function = function
-        self.wake = wake
-        self.active: Function | None = roles.get("active")
-        self.everywhere = roles.get("on") == "all"
-        self.order_free = bool(roles.get("order_free"))
-        self.__name__ = _name(function)
-        self.__doc__ = function.__doc__
+        vars(self).update(
+            function=function, wake=wake, active=roles.get("active"),
+            everywhere=roles.get("on") == "all", order_free=bool(roles.get("order_free")),
+            __name__=name_of(function), __doc__=function.__doc__,
+        )  # fmt: skip
+
+    function: Function
+    wake: str | None
+    active: Function | None
+    everywhere: bool
+    order_free: bool
+    __name__: str
 
     def __repr__(self) -> str:
         return f"<weft.vertex {self.__name__}>"
 
 
-class Fold:
+class Fold(_Made):
     """A sequence that runs without device-wide barriers where none can be seen."""
 
     def __init__(self, parts: tuple[EdgeFunction | VertexFunction, ...], relaxed: bool) -> None:
-        self.parts = parts
-        self.relaxed = relaxed
+        vars(self).update(parts=parts, relaxed=relaxed)
+
+    parts: tuple[EdgeFunction | VertexFunction, ...]
+    relaxed: bool
 
     def __repr__(self) -> str:
         return f"weft.fold({', '.join(p.__name__ for p in self.parts)})"
@@ -97,7 +126,7 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
         else:
             known = [*builder.scalars, *builder.parameters]
             raise fail(
-                f"{_name(function)} asks for {name!r}, which is not a scalar of the state. "
+                f"{name_of(function)} asks for {name!r}, which is not a scalar of the state. "
                 f"{expected(known)}; declare it with "
                 f"g.state({name}=weft.scalar(...)) or weft.parameter(...).{nearest(name, known)}"
             )
@@ -108,7 +137,7 @@ def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder
     """Call a user's function with proxies, and with the scalars that its parameters name."""
     builder.code = getattr(function, "__code__", None)
     first = {0: (), 1: ("v",), 2: ("v", "old"), 3: ("u", "v", "e")}[len(proxies)]
-    check_takes(function, _name(function), *first, more="scalars of the state by name")
+    check_takes(function, name_of(function), *first, more="scalars of the state by name")
     return function(*proxies, *_scalar_arguments(function, len(proxies), builder))
 
 
@@ -152,6 +181,7 @@ def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
         if when is not None:
             step.body.results += (when,)
             step.conditional = True
+            step.sends_always = isinstance(returned, Sent) and returned.always
     vertex_proxy = (Vertex("v"),)
     if f.accept is not None:
         step.accept = _condition(f.accept, signature, vertex_proxy, "accept")

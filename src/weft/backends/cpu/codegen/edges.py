@@ -185,11 +185,14 @@ def render_functions(
             kernel.take_scalars(renderer, sweep, number)
             messages = [renderer.operand(r) for r in step.body.results]
             messages = _store_edges(kernel, sweep, site, renderer, messages)
-            when = None
-            if step.conditional:
-                when = messages.pop()
+            when = messages.pop() if step.conditional else None
+            if when is not None and step.sends_always:
+                when = renderer.variable(str(when))
+                update(number, step, renderer, messages)  # type: ignore[operator]
+            if when is not None:
                 stack.enter_context(out.block(f"if {when}:"))
-            update(number, step, renderer, messages)  # type: ignore[operator]
+            if not step.sends_always:
+                update(number, step, renderer, messages)  # type: ignore[operator]
 
 
 def _store_edges(

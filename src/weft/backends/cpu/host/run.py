@@ -135,6 +135,7 @@ def _make(
     deterministic = config.deterministic
     arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
     arguments["wide_pairs"] = has_cas128()
+    arguments["pushes"] = "push" in directions
     arguments["reuse"] = wants_state(request, REUSES)
     arguments["ordering"] = may_order(request, directions)
     planned, decided = plan_program(program, **arguments)

@@ -324,10 +324,14 @@ def render_functions(
             kernel.take_scalars(out, renderer, sweep, number)
             messages = [renderer.operand(r) for r in step.body.results]
             messages = _store_edges(kernel, out, sweep, step, site, renderer, messages)
-            if step.conditional:
-                when = messages.pop()
+            when = messages.pop() if step.conditional else None
+            if when is not None and step.sends_always:
+                when = renderer.variable(when, "bool", "goes_on")
+                update(number, step, renderer, messages)  # type: ignore[operator]
+            if when is not None:
                 stack.enter_context(out.block(f"if ({when})"))
-            update(number, step, renderer, messages)  # type: ignore[operator]
+            if not step.sends_always:
+                update(number, step, renderer, messages)  # type: ignore[operator]
 
 
 def _store_edges(

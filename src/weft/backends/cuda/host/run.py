@@ -130,6 +130,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     arguments: dict[str, Any] = {
         "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
         "reuse": options.reuses, "ordering": may_order(request, options.directions),
+        "pushes": "push" in options.directions,
     }  # fmt: skip
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
