@@ -1,6 +1,7 @@
 # Needs Python >= 3.11 and make; everything else is installed into .venv.
 #   make demo    the main job: PageRank and BFS on two generated graphs
 #   make test    lint, types and the whole test suite
+#   make fuzz    random cases against independent oracles (ARGS="--cases 1000")
 #   make docs    the documentation, into build/site
 #   make bench   the CPU benchmark against its peers (ARGS="..." is handed on)
 #   make clean   remove what was built;  make distclean  the environment too
@@ -11,13 +12,16 @@ ARGS   ?=
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types docs bench clean distclean
+.PHONY: demo test fuzz lint types docs bench clean distclean
 
 demo: $(VENV)/.with-viz
 	$(BIN)/python -m weft.cli.demo $(ARGS)
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+fuzz: $(VENV)/.with-dev
+	$(BIN)/python -m tests.fuzz $(or $(ARGS),--cases 1000)
 
 lint: $(VENV)/.with-dev
 	$(BIN)/ruff check .
