@@ -1,6 +1,6 @@
 """weft on a GPU beside the best public figures: ``python benchmarks/gpu.py``.
 
-Generates each graph on the device, times six tasks on it, checks every result by certificates
+Generates each graph on the device, times tasks on it, checks every result by certificates
 written without weft's engine (`benchmarks.gpu_checks`), and prints the ratios to the figures in
 `benchmarks.gpu_report`. Every graph is measured in a process of its own; a task that fails, hangs
 or takes too long costs its own row only. The command ends with status 1 if a result is wrong.

@@ -14,6 +14,8 @@ TITLES = {
     "pagerank": "PageRank / iter.",
     "pagerank_single": "float32",
     "pagerank_ordered": "float32, by degree",
+    "ranks": "PageRank to 1e-8",
+    "ranks_adaptive": "adaptive, to 1e-8",
     "components": "components",
     "triangles": "triangles",
     "cores": "core numbers",

@@ -1,4 +1,4 @@
-"""The six tasks of the GPU benchmark: what is called, what its work is, how it is checked."""
+"""The tasks of the GPU benchmark: what is called, what its work is, how it is checked."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.gpu_graphs import Workload
 from benchmarks.gpu_timing import Clock, Times
 
 RUNS = 5
+RANK_TOL, MOST_RANKING = 1e-8, 200  # of PageRank to a tolerance
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,17 @@ def _pagerank(dtype: str) -> Callable[[Any, int], Any]:
 
         options = {"tol": 0, "max_iter": checks.ITERATIONS, "on_unconverged": "return"}
         return weft.pagerank(graph, dtype=dtype, **options)
+
+    return call
+
+
+def _ranks(adaptive: bool) -> Callable[[Any, int], Any]:
+    """PageRank to a tolerance, with as many iterations as that takes."""
+
+    def call(graph: Any, source: int) -> Any:
+        import weft
+
+        return weft.pagerank(graph, tol=RANK_TOL, max_iter=MOST_RANKING, adaptive=adaptive)
 
     return call
 
@@ -80,6 +92,14 @@ TASKS = {
                 ("pagerank_single", "float32", ""),
                 ("pagerank_ordered", "float32", "degree"),
             )
+        ),
+        *(
+            Task(
+                name,
+                _ranks(adaptive),
+                lambda w, r: checks.check_pagerank(w.arcs, r, MOST_RANKING, RANK_TOL),
+            )
+            for name, adaptive in (("ranks", False), ("ranks_adaptive", True))
         ),
         Task(
             "components",

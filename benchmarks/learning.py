@@ -8,6 +8,8 @@ graphs. The sections, in the order in which they are measured:
   feature-blind (``Config(lanes=1)``), beside the same update in CuPy with cuSPARSE and in PyTorch.
 - *to a tolerance*: whole runs, aware or blind, with all of it passed on or the differences alone
   where that pays (``Config(change_driven="auto")``).
+- *factors*: whole runs of ALS until no factor moves by more than 2e-2, alternating or solving for
+  all vertices together, by full sweeps or driven by changes. Results are errors of ratings.
 - *folding*: LP and BP folded, in steps, and by hand-written folded kernels; with the memory held.
 - *modes* of other frameworks as configurations, whole runs of LP: push driven by changes, feature
   by feature and in steps; push over Tigr's split vertices; pull over all. Beside each ratio to weft
@@ -60,6 +62,7 @@ WIDTHS = (16, 128, 32, 8, 64, 2, 1)
 NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
 DRIVEN = ("LP", "MMR", "MML", "BP")  # whose sums can be kept up by differences
 TOLERANCE, MOST = 1e-4, 200
+FACTOR_TOLERANCE, FACTOR_WIDTHS = 1e-2, (4, 16)  # of whole runs of ALS
 # Belief propagation needs two states, and what solves ends at 64.
 WIDTHS_OF = {"ALS": (16, 32, 8, 64, 2), "BP": (16, 128, 32, 8, 64, 2)}
 TELLING = 2  # widths that all tasks are measured with before others come
@@ -145,6 +148,10 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
     groups += [Group("modes", first, "LP", 4, NARROWER)] if "LP" in tasks else []
     groups += [Group("k = 4", graph, task, 4) for graph in graphs[1:] for task in soon]
     groups += [Group("k = 4", graph, "ALS", 4) for graph in graphs[::-1] if "ALS" in tasks]
+    groups += [
+        Group("factors", graph, "ALS", k, NARROWER)
+        for k in FACTOR_WIDTHS for graph in graphs if "ALS" in tasks
+    ]  # fmt: skip
     groups += wide(widths[:TELLING], slow)
     return groups + wide(widths[TELLING:], slow) + wide(widths[TELLING:], fast)
 
@@ -154,7 +161,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
 
 def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
     """Return what is measured by the iteration, by name; the first one is weft as it comes."""
-    if group.section == "modes":
+    if group.section in ("modes", "factors"):
         return {}
     calls: dict[str, Call] = {"weft": lambda i: task.weft(i, None)}
     if group.section == "folding":
@@ -184,6 +191,16 @@ def endings(group: Group, task: Task) -> dict[str, Call]:
             run = task.weft if config.change_driven else task.unfolded
             found[name] = lambda i, run=run, config=config: run(i, config, TOLERANCE)
         return found
+    if group.section == "factors":
+        return {
+            f"weft{'' if alternate else ' together'}{' changes' if config else ''}": (
+                lambda i, alternate=alternate, config=config: task.factors_at_rest(
+                    i, FACTOR_TOLERANCE, alternate=alternate, config=config
+                )
+            )
+            for alternate in (True, False)
+            for config in (None, weft.Config(change_driven=True))
+        }
     if group.section == "k = 4" and task.name == "SUM":  # one product, as a user calls for it
         arrays = _made(lambda: rivals.sum_arrays(task.data, 1.0))
         return {

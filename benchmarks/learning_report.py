@@ -107,6 +107,8 @@ def summary(report: Report) -> str:
     lines.append(told("  blind to features", aware))
     runs = means(report, lambda r: r.section == "k = 4" and r.unit == "run", "weft changes")
     lines.append(told("  in place of weft driven by changes, a run", runs))
+    runs = means(report, lambda r: r.section == "factors", "weft changes")
+    lines.append(told("  in place of alternating least squares driven by changes, a run", runs))
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import weft
 from benchmarks import learning_rivals as rivals
-from weft.learning import beliefs
+from weft.learning import beliefs, factor_steps
 
 TASKS = ("LP", "BP", "MMR", "MML", "ALS", "SUM")
 GRAPHS = ("kron", "social", "road", "citation")
@@ -100,6 +100,34 @@ class Task:
             config=config,
         )  # fmt: skip
         return found.factors
+
+    def factors_at_rest(
+        self, sweeps: int, tol: float, *, alternate: bool, config: Any = None
+    ) -> Any:
+        """Solve for factors until none moves further than twice `tol`; return their error.
+
+        With a configuration it is driven by changes; otherwise every sweep is a full one.
+        """
+        g, options = self.g, {"users": self.users, "start": self.data.x, "dtype": np.float32}
+        most = sweeps if alternate else 2 * sweeps
+        if config is not None:
+            found = weft.learning.als(
+                g, self.k, RIDGE, most, tol, alternate=alternate, config=config, **options
+            )
+            return found.rmse
+        refit = factor_steps.refitting_counted("in", RIDGE, np.dtype(np.float32), 2 * tol)
+        state = g.state(
+            factor=self.data.x, side=2 - self.users.astype(np.int8), moving=weft.scalar(0),
+            error=weft.scalar(0.0), weight=weft.scalar(0.0),
+        )  # fmt: skip
+        if not alternate:
+            g.run(refit, state, g.frontier(self.users))
+        g.iterate(
+            factor_steps.in_turn(refit) if alternate else refit, state,
+            until=lambda moving: moving <= 0, max_iter=2 * sweeps,
+        )  # fmt: skip
+        g.run(factor_steps.measuring(None, np.dtype(np.float32)), state)
+        return np.sqrt(np.array([state.error / max(state.weight, 1)]))
 
     def one_call(self) -> Any:
         """Propagate features once, as a layer of a neural network does."""

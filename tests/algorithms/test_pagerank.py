@@ -288,5 +288,9 @@ def test_errors_of_several_and_adaptive():
         weft.pagerank(g, personalization=np.ones((3, 2)))
     with pytest.raises(GraphError, match="every column"):
         weft.pagerank(g, personalization=np.eye(4, 2) - [0, 1])
-    with pytest.raises(ConvergenceError, match="after 3 iterations"):
-        weft.pagerank(g, max_iter=3, adaptive=True)
+    with pytest.raises(ConvergenceError, match="after 1 iterations"):
+        weft.pagerank(g, max_iter=1, adaptive=True)
+    with pytest.raises(ConfigError, match="max_iter=-2"):
+        weft.pagerank(g, max_iter=-2, adaptive=True)
+    unmoved = weft.pagerank(g, max_iter=0, adaptive=True, on_unconverged="return")
+    np.testing.assert_allclose(unmoved, np.full(4, 0.25))

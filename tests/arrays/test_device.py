@@ -399,6 +399,10 @@ ALGORITHMS = {
     "sssp": lambda g: weft.sssp(g, 1).dist,
     "pagerank": weft.pagerank,
     "pagerank weighted": lambda g: weft.pagerank(g, weighted=True, personalization={3: 1.0}),
+    "pagerank adaptive": lambda g: weft.pagerank(g, tol=1e-12, max_iter=200, adaptive=True),
+    "pagerank adaptive, at home": lambda g: weft.pagerank(
+        g, tol=1e-12, max_iter=200, personalization={3: 1.0}, adaptive=True
+    ),
     "connected_components": weft.connected_components,
     "core_number": weft.core_number,
     "triangle_count": weft.triangle_count,

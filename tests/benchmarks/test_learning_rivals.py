@@ -88,7 +88,8 @@ def test_report():
 def test_plan():
     groups = learning.plan(["kron", "road"], list(learning_tasks.TASKS), [16, 128])
     assert len(set(groups)) == len(groups)
-    assert {group.section for group in groups} == {"k = 4", "widths", "folding", "modes"}
+    sections = {"k = 4", "widths", "folding", "modes", "factors"}
+    assert {group.section for group in groups} == sections
     assert max(group.k for group in groups if group.task == "ALS") == 16
 
 

@@ -114,6 +114,12 @@ def test_pagerank_pulls_first_and_pushes_once_most_vertices_are_stable():
     assert ways == sorted(ways)  # pull comes before push
 
 
+@pytest.mark.parametrize("damping", [1.0, -0.1, "x"])
+def test_pagerank_without_jumps_is_refused(damping):
+    with pytest.raises(ConfigError, match=r"damping=.* Expected 0 to less than 1"):
+        weft.acc.pagerank(AWKWARD["social"](), damping)
+
+
 def test_programs_are_short():
     for name in ("bfs", "sssp", "components", "k_core", "pagerank"):
         module = inspect.getmodule(getattr(weft.acc, name))

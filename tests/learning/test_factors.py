@@ -1,5 +1,7 @@
 """Alternating least squares against dense solves, and on ratings with planted factors."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -107,8 +109,90 @@ def test_users_by_label():
         als(g, 1, users=["opera"])
 
 
+def test_solving_for_all_at_once_is_alternating_by_halves():
+    g = ratings_graph()
+    ratings, rated, users = tables(g)
+    start = np.random.default_rng(2).normal(size=(g.num_vertices, 3))
+    want = start
+    for _ in range(2):  # sweeps of two halves: one before, and three sweeps of all
+        want = dense.als_sweep(ratings, rated, want, users, 0.3)
+    for device in ("cpu", "emulated"):
+        found = als(g.to(device), 3, 0.3, 3, 0.0, start=start, alternate=False)
+        np.testing.assert_allclose(found.factors, want, rtol=1e-8, atol=1e-12)
+        assert len(found.rmse) == 3
+        np.testing.assert_allclose(found.rmse[-1], dense.als_error(g, want))
+        untracked = als(g.to(device), 3, 0.3, 3, start=start, alternate=False, track=False)
+        np.testing.assert_allclose(untracked.factors, want, rtol=1e-8, atol=1e-12)
+
+
+def rated_road(side=12):
+    """Ratings along a road network, each vertex a user and an item: parts come to rest apart."""
+    road = weft.generators.road(side, seed=1)
+    src, dst = (np.asarray(ends) for ends in road.to_edges()[:2])
+    n = road.num_vertices
+    stars = np.random.default_rng(0).random(len(src)) + 0.5
+    return weft.Graph.from_edges(src, dst + n, stars, num_vertices=2 * n), np.arange(2 * n) < n
+
+
+def refitted(g, factors, ridge):
+    """Solve for every vertex from the factors of the others."""
+    src, dst, stars = (np.asarray(x) for x in g.to_edges())
+    k = factors.shape[1]
+    gram, right = np.zeros((len(factors), k, k)) + ridge * np.eye(k), np.zeros_like(factors)
+    for to, by in ((src, dst), (dst, src)):
+        np.add.at(gram, to, np.einsum("ei,ej->eij", factors[by], factors[by]))
+        np.add.at(right, to, stars[:, None] * factors[by])
+    return np.linalg.solve(gram, right[:, :, None])[:, :, 0]
+
+
+@functools.cache
+def road_at_rest(ridge):
+    """Return the factors to which full sweeps over `rated_road` lead."""
+    g, users = rated_road()
+    factors = np.random.default_rng(0).standard_normal((g.num_vertices, 2)) / np.sqrt(2)
+    factors[users] = refitted(g, factors, ridge)[users]
+    for _ in range(1500):
+        factors = refitted(g, factors, ridge)
+    return factors
+
+
+@pytest.mark.parametrize("alternate", [True, False])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+def test_changes_alone_lead_to_factors_at_rest(device, alternate):
+    (g, users), tol, ridge = rated_road(), 1e-4, 0.3
+    if alternate:  # a directed graph is turned into one that sends both ways
+        given = g.to(device)
+    else:
+        src, dst, stars = g.to_edges()
+        given = weft.Graph.from_edges(src, dst, stars, directed=False).to(device)
+    config = weft.Config(change_driven=True)
+    with weft.profile() as record:
+        found = als(given, 2, ridge, 400, tol, alternate=alternate, users=users, config=config)
+    factors, full = np.asarray(found.factors), road_at_rest(ridge)
+    assert found.converged and len(found.rmse) == 1
+    assert np.abs(refitted(g, factors, ridge) - factors).max() <= 2 * tol + 1e-9
+    assert found.rmse[0] == pytest.approx(dense.als_error(g, full), abs=tol)
+    np.testing.assert_allclose(factors, full, atol=200 * tol)
+    arcs = 2 * g.num_edges
+    pushed = [step.edges for step in record.records if step.direction == "push"]
+    assert len(pushed) > 50 and max(pushed) <= arcs / 16
+    wide = sum(step.edges >= arcs / 2 for step in record.records)
+    assert wide < 0.6 * (len(pushed) + wide)
+
+
+def test_changes_and_implicit_feedback():
+    g = ratings_graph()
+    options = {"implicit": 2.0, "max_sweeps": 2}
+    with pytest.raises(ConfigError, match="change_driven=True is not possible with implicit="):
+        als(g, 3, 0.3, config=weft.Config(change_driven=True), **options)
+    auto = als(g, 3, 0.3, config=weft.Config(change_driven="auto"), **options)
+    np.testing.assert_array_equal(auto.factors, als(g, 3, 0.3, **options).factors)
+
+
 def test_errors():
     g = ratings_graph()
+    with pytest.raises(ConfigError, match="alternate=False is not possible with implicit="):
+        als(g, 3, implicit=1.0, alternate=False)
     with pytest.raises(ConfigError, match="k=65 is too large"):
         als(g, 65)
     with pytest.raises(ConfigError, match="ridge=0"):

@@ -1,31 +1,35 @@
 """PageRank driven by change: every active vertex sends what its rank gained since it last did.
 
-Pull first, push once most vertices are stable. Rank that vertices without out-edges hold is spread
-evenly, as jumps are, so scaling the ranks to the sum 1 accounts for it.
+Pull first, push once most vertices are stable. Ranks have the mean 1 while they are computed: every
+vertex first sends a rank near that (`even_start`), and keeps what jumps give it (`base`) plus what
+arrives. Later differences are signed and small.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from weft.acc.balance import even_start, run_balanced
 from weft.acc.model import Program
 from weft.algorithms.support.guarding import on_its_device
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
 from weft.ir.trace import monoids
-from weft.ir.trace.functions import maximum
+from weft.ir.trace.functions import maximum, where
 
 
-def prepare(v: Any, damping: Any) -> None:
-    """Share out what is new."""
-    v.share = damping * (v.rank - v.sent) / maximum(v.out_degree, 1)
+def prepare(v: Any, damping: Any, base: Any) -> None:
+    """Share out what is new; `sent` is negative where nothing was sent yet."""
+    begins = v.sent < 0
+    v.share = damping * (v.rank - maximum(v.sent, 0)) / maximum(v.out_degree, 1)
     v.sent = v.rank
+    v.rank = where(begins, base, v.rank)
 
 
 PROGRAM = Program(
-    fields={"rank": full(1.0), "sent": full(0.0), "share": full(0.0)}
-    | {"damping": scalar(0.85), "tol": scalar(1e-9)},
+    fields={"rank": full(1.0), "sent": full(-1.0), "share": full(0.0)}
+    | {"damping": scalar(0.85), "base": scalar(0.15), "tol": scalar(1e-9)},
     prepare=prepare,
     compute=lambda u, v, e: u.share,
     combine=monoids.sum,
@@ -40,5 +44,6 @@ def pagerank(
     g: Graph, damping: float = 0.85, *, tol: float = 1e-9, config: Config | None = None
 ) -> Any:
     """Return the PageRank of every vertex; `tol` is what a mean vertex may keep to itself."""
-    rank = PROGRAM.run(g, damping=damping, tol=tol, config=config).state.rank
+    base, rank = even_start(g, damping)
+    rank = run_balanced(PROGRAM, g, rank, tol, config, damping=damping, base=base)
     return rank / max(float(rank.sum()), 1)

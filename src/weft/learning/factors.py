@@ -7,7 +7,10 @@ of a small linear system at every vertex:
     sc(v) = Σ w(u, v) lf(u),   IC(v) = Σ lf(u)ᵀ lf(u)   over the edges of v,
     lf(v) = (IC(v) + λ I)^-1 sc(v),
 
-first for all users, then for all items. For implicit feedback (Hu, Koren, Volinsky) a weight r is
+first for all users, then for all items. With ``alternate=False`` a superstep solves for all
+vertices from the factors of the last one. That is two alternating runs in one, so users are
+fitted to the first factors of the items before: then both runs are the same, and each superstep
+moves one side. For implicit feedback (Hu, Koren, Volinsky) a weight r is
 no rating but a count; every pair that is not an edge is a 0 in which there is little confidence:
 
     lf(v) = (Y + Σ (c - 1) lf(u)ᵀ lf(u) + λ I)^-1 Σ c lf(u),   c = 1 + a r,   Y = Σ lf(x)ᵀ lf(x)
@@ -15,12 +18,18 @@ no rating but a count; every pair that is not an edge is a 0 in which there is l
 over all x of the other side. With Cholesky's factor Y + λ I = L Lᵀ and lf(u) L^-T in place of
 lf(u), the same system has the matrix I + Σ (c - 1) lf(u)ᵀ lf(u), so that Y stays out of the sweep.
 
+Driven by changes, sc(v) and IC(v) are kept as hidden fields, and a vertex that moved sends the
+difference of its messages. The alternating form does so once few vertices move: up to then it
+solves for one side after the other, which looks at half the arcs.
+
 Y. Zhou, D. Wilkinson, R. Schreiber, R. Pan: Large-scale parallel collaborative filtering (2008).
 Y. Hu, Y. Koren, C. Volinsky: Collaborative filtering for implicit feedback datasets (ICDM 2008).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +38,20 @@ from weft.algorithms.support.guarding import on_its_device
 from weft.arrays.checks import check_integer, check_tolerance
 from weft.arrays.device import as_array
 from weft.arrays.reduce import any_true
-from weft.config import Config
+from weft.config import Config, check_config
 from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
 from weft.graph.subgraph import members_mask
-from weft.ir.trace import functions as fn
-from weft.ir.trace import monoids
+from weft.ir.ops import WIDE_SHARE
+from weft.learning.factor_steps import (
+    in_turn,
+    measuring,
+    refitting,
+    refitting_all,
+    refitting_counted,
+    refitting_implicit,
+)
 from weft.learning.inputs import (
     check_column,
     check_count,
@@ -43,9 +59,7 @@ from weft.learning.inputs import (
     check_positive,
     check_real,
     vertex_features,
-    weight_of,
 )
-from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -60,69 +74,16 @@ class Factors(NamedTuple):
         predicted rating.
     rmse
         The root of the mean squared error over the edges after each sweep; with implicit feedback
-        weighted by the confidence, against a preference of 1.
+        weighted by the confidence, against a preference of 1. A run that is driven by changes
+        measures it once, at the end.
     converged
-        Whether the error stopped falling before the last sweep.
+        Whether the error stopped falling before the last sweep; in a run that is driven by changes,
+        whether the factors came to rest.
     """
 
     factors: Array
     rmse: Array
     converged: bool
-
-
-def refitting(direction: str, ridge: float, dtype: Any) -> Any:
-    """Return the vertex function that solves for the factors of one side."""
-
-    @vertex
-    def refit(v: Any) -> None:
-        scale, gram = v.gather(
-            lambda u, e: (weight_of(e, "weight", dtype) * u.factor, fn.outer(u.factor, u.factor)),
-            monoids.sum,
-            direction=direction,
-        )
-        v.factor = fn.solve(gram + ridge * fn.eye(v.factor.size), scale, assume="spd")
-        v.changed = True
-
-    return refit
-
-
-def in_turn(refit: Any) -> list[Any]:
-    """Return a superstep that solves for the users, then for the items, and so on."""
-
-    @vertex(on="all")
-    def take_turns(v: Any) -> None:
-        v.changed = v.side == 1 + fn.superstep() % 2
-
-    return [take_turns, refit]
-
-
-def refitting_implicit(direction: str, trust: float, dtype: Any) -> Any:
-    """Return the same for implicit feedback, in coordinates in which Y + λ I is I."""
-
-    @vertex
-    def refit(v: Any) -> None:
-        def messages(u: Any, e: Any) -> Any:
-            extra = trust * weight_of(e, "weight", dtype)
-            return (1 + extra) * u.factor, extra * fn.outer(u.factor, u.factor)
-
-        scale, gram = v.gather(messages, monoids.sum, direction=direction)
-        v.factor = fn.solve(gram + fn.eye(v.factor.size), scale, assume="spd")
-
-    return refit
-
-
-def measuring(trust: float | None, dtype: Any) -> Any:
-    """Return the edge function that adds up squared errors, and their weights."""
-
-    @edge
-    def measure(u: Any, v: Any, e: Any) -> None:
-        rating = weight_of(e, "weight", dtype)
-        confidence = 1 if trust is None else 1 + trust * rating
-        missed = (rating if trust is None else 1) - fn.dot(u.factor, v.factor)
-        fn.reduce("error", fn.cast(confidence * missed * missed, np.float64), monoids.sum)
-        fn.reduce("weight", fn.cast(confidence + 0 * rating, np.float64), monoids.sum)
-
-    return measure
 
 
 @on_its_device
@@ -134,6 +95,7 @@ def als(
     tol: float = 1e-4,
     *,
     users: Any = None,
+    alternate: bool = True,
     implicit: float | None = None,
     start: Any = None,
     seed: int = 0,
@@ -155,10 +117,15 @@ def als(
     max_sweeps
         How often both sides are solved for, at most.
     tol
-        Stop when a sweep lowers the error by less than this share of it.
+        Stop when a sweep lowers the error by less than this share of it. A run that is driven by
+        changes stops when no factor would move by more than twice this much.
     users
         The users, as a mask or vertices (by their labels if the graph has labels). By default the
         sources of a directed graph; an undirected one must say it.
+    alternate
+        Whether to solve for the users, then for the items. Otherwise every sweep solves for all
+        vertices from the factors of the last sweep; users are fitted to the items once before, so
+        that after s sweeps the factors are those of s + 1 alternating halves.
     implicit
         Take weights as counts of implicit feedback with the confidence 1 + implicit · weight.
     start
@@ -171,7 +138,9 @@ def als(
     dtype
         float64 or float32.
     config
-        How to run it.
+        How to run it. With `change_driven` the sums of a vertex are kept (k² + k numbers) and only
+        vertices that moved by more than twice `tol` send, once few of them do; not with
+        `implicit`.
 
     Returns
     -------
@@ -203,40 +172,122 @@ def als(
     implicit = None if implicit is None else check_positive("implicit", implicit)
     check_count("max_sweeps", max_sweeps)
     tol = check_tolerance("tol", tol)
+    driven, config = _is_driven(config, implicit, alternate)
     sides = _sides(g, users)
     check_column(g, "weight", negative=implicit is None)
+    if driven and g.directed:
+        g = _both_ways(g)
     state = g.state(
         factor=_begin(g, k, start, seed, kind), side=full(0, np.int8), error=scalar(0.0),
-        weight=scalar(0.0),
+        weight=scalar(0.0), moving=scalar(0),
     )  # fmt: skip
     state.factor[~_rated(g)] = 0
     for number, side in enumerate(sides, start=1):
         state.side[side.items] = number
     direction = "both" if g.directed else "in"
     measure = measuring(implicit, kind)
-    if implicit is None:
-        refit = refitting(direction, ridge, kind)
-    else:
-        refit = refitting_implicit(direction, implicit, kind)
+    if not alternate and max_sweeps:
+        g.run(refitting(direction, ridge, kind), state, sides[0], config=config)
+    if driven:
+        rests = _run_by_changes(g, state, ridge, kind, tol, max_sweeps, alternate, config)
+        return Factors(state.factor, _measured(g, measure, state, track, config), rests)
+    sweep = _sweeper(g, state, sides, direction, ridge, implicit, kind, alternate, config)
     errors: list[float] = []
-    converged = False
     if implicit is None and not track:
-        g.iterate(in_turn(refit), state, max_iter=2 * max_sweeps, config=config)
-        return Factors(state.factor, np.array(errors), converged)
+        sweep(max_sweeps)
+        return Factors(state.factor, np.array(errors), False)
     for _ in range(max_sweeps):
-        if implicit is None:
-            g.iterate(in_turn(refit), state, max_iter=2, config=config)
-        else:
-            for side, other in (sides, sides[::-1]):
-                _run_scaled(g, refit, state, side, other, ridge, config)
-        if not track:
-            continue
-        g.run(measure, state, config=config)
-        errors.append(float(np.sqrt(state.error / max(state.weight, 1e-300))))
+        sweep(1)
+        errors += _measured(g, measure, state, track, config).tolist()
         if len(errors) > 1 and errors[-2] - errors[-1] <= tol * errors[-2]:
-            converged = True
-            break
-    return Factors(state.factor, np.array(errors), converged)
+            return Factors(state.factor, np.array(errors), True)
+    return Factors(state.factor, np.array(errors), False)
+
+
+def _is_driven(
+    config: Config | None, implicit: float | None, alternate: bool
+) -> tuple[bool, Config | None]:
+    """Return whether to be driven by changes, and the configuration of every other run."""
+    if implicit is not None and not alternate:
+        raise ConfigError(
+            "alternate=False is not possible with implicit=: the systems of one side contain all "
+            "factors of the other. Use alternate=True."
+        )
+    wanted = check_config(config).change_driven
+    if not wanted or config is None:
+        return False, config
+    if implicit is not None and wanted is True:
+        raise ConfigError(
+            "change_driven=True is not possible with implicit=: every factor depends on all of the "
+            "other side. Use change_driven=False or 'auto'."
+        )
+    return implicit is None, replace(config, change_driven=False)
+
+
+def _measured(g: Graph, measure: Any, state: State, track: bool, config: Config | None) -> Array:
+    """Return the error of the factors, or nothing if it is not tracked."""
+    if not track:
+        return np.array([])
+    g.run(measure, state, config=config)
+    return np.array([np.sqrt(state.error / max(state.weight, 1e-300))], float)
+
+
+def _sweeper(
+    g: Graph, state: State, sides: tuple[Any, Any], direction: str, ridge: float,
+    implicit: float | None, dtype: Any, alternate: bool, config: Config | None,
+) -> Callable[[int], None]:  # fmt: skip
+    """Return a function that solves for all vertices a number of times."""
+    if implicit is not None:
+        scaled = refitting_implicit(direction, implicit, dtype)
+
+        def sweep_scaled(times: int) -> None:
+            for side, other in (sides, sides[::-1]) * times:
+                _run_scaled(g, scaled, state, side, other, ridge, config)
+
+        return sweep_scaled
+    if alternate:
+        steps: Any = in_turn(refitting(direction, ridge, dtype))
+    else:
+        steps = refitting_all(direction, ridge, dtype)
+    supersteps = 2 if alternate else 1
+
+    def sweep(times: int) -> None:
+        g.iterate(steps, state, max_iter=supersteps * times, config=config)
+
+    return sweep
+
+
+def _run_by_changes(
+    g: Graph, state: State, ridge: float, dtype: Any, tol: float, max_sweeps: int, alternate: bool,
+    config: Config | None,
+) -> bool:  # fmt: skip
+    """Solve until no factor moves further than twice `tol`; return whether that was reached.
+
+    After the last half of an alternating sweep the factors of one side fit those of the other, so
+    that solving for all vertices at once goes on as alternating sweeps would.
+    """
+    most, done = max_sweeps, 0
+    if alternate:
+        most *= 2
+        few = g.topology.num_arcs // WIDE_SHARE
+        steps = in_turn(refitting_counted("in", ridge, dtype, tol))
+        run = g.iterate(
+            steps, state, until=lambda moving: moving <= few, max_iter=most, config=config
+        )
+        done = run.steps
+    run = g.iterate(
+        refitting_all("in", ridge, dtype), state, max_iter=most - done, change_driven=True,
+        tolerance=tol, config=config,
+    )  # fmt: skip
+    return run.converged
+
+
+def _both_ways(g: Graph) -> Graph:
+    """Return the undirected graph of the same ratings: what changed is sent along out-edges."""
+    src, dst, weight = g.to_edges()
+    return Graph.from_edges(
+        src, dst, weight, num_vertices=g.num_vertices, directed=False, device=g.device
+    )
 
 
 def _run_scaled(

@@ -44,6 +44,12 @@ def side_of(sweep: Sweep, direction: str) -> str:
     return "gather" if direction == "pull" and not sweep.early_exit else direction
 
 
+def looks_at_arcs(sweep: Sweep) -> bool:
+    """Whether the functions of a vertex sweep read adjacency: their arcs count as looked at."""
+    ops = {"gather", "common", "neighbor", "neighbor_edge"}
+    return any(value.op in ops for step in sweep.steps for value in step.body.walk())
+
+
 def buffered_edges(sweep: Sweep) -> set[str]:
     """Return the edge fields that are written while the opposite arc's are read."""
     facts = sweep.facts

@@ -30,7 +30,14 @@ from weft.backends.cpu.codegen.vertices import (
 )
 from weft.ir.ops import REFRESH, Program
 from weft.plan.directions import wide_test
-from weft.plan.queries import Traits, buffered_edges, may_carry, refused, scalar_reductions
+from weft.plan.queries import (
+    Traits,
+    buffered_edges,
+    looks_at_arcs,
+    may_carry,
+    refused,
+    scalar_reductions,
+)
 from weft.plan.sweeps import Sweep
 
 # Parameters that every kernel has, before those that its code asks for.
@@ -170,7 +177,7 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
             both = [d for d in kernel.options.directions if not refused(sweep, d)]
             direction = "pulling" if len(both) == 2 else str(int(both == ["pull"]))
         else:
-            out.line("looked_all = edges if dense else 0")
+            out.line(f"looked_all = {'edges if dense else 0' if looks_at_arcs(sweep) else 0}")
             wake = "queue"
             if final == "wake" and last and sweep.last.wake != "changed":
                 wake = sweep.last.wake

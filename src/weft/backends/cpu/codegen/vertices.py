@@ -31,6 +31,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.begin_scalars(sweep)
     way = "out" if sweep.facts.gathers == {"out"} else "in"
     gathers = bool(sweep.facts.gathers)
+    if gathers:
+        _count_gathered(kernel, sweep)
     with whole_rows(kernel, "size", 256, way) if gathers else kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
         _functions(kernel, sweep, count_only=wake == "all")
@@ -40,6 +42,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
+    if gathers:
+        out.line("looked_all = looked_all if dense else ctl[base + LOOKED]")
     kernel.total_scalars(sweep)
     _copy_back(kernel, sweep)
     if carried:
@@ -60,6 +64,20 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     out.line("mapped = 0")
     if wake == "neighbors":
         _wake_neighbors(kernel, sweep)
+
+
+def _count_gathered(kernel: Kernel, sweep: Sweep) -> None:
+    """Count the arcs of a thread's part of a frontier that does not hold all vertices."""
+    out = kernel.out
+    ways = [way for way in ("in", "out") if sweep.facts.gathers & {way, "both"}]
+    with (
+        out.block("if not dense:"),
+        out.block("for i in range(size * tid // nt, size * (tid + 1) // nt):"),
+    ):
+        out.line("v = np.uint64(queue_a[i])")
+        for way in ways:
+            offsets = kernel.args.use("offsets", way)
+            out.line(f"looked += np.int64({offsets}[v + ONE] - {offsets}[v])")
 
 
 def fill_hoisted(kernel: Kernel, sweep: Sweep) -> None:

@@ -12,6 +12,7 @@ from weft.backends.cuda.codegen.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.codegen.lanes import lanes_for, spread_lanes
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.updates import at_v, kind_of, write
+from weft.plan.queries import looks_at_arcs
 from weft.plan.sweeps import Sweep
 
 
@@ -31,7 +32,8 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, k: int, wake: str, then: s
     if sweep.steps[0].everywhere:
         lines.append("take_everything(t);")
     lines += ["t.loop.epoch += 1;", "t.loop.entered = t.loop.size;"]
-    lines.append("t.loop.looked = t.loop.dense != 0 ? t.a.arcs : t.loop.edges;")
+    arcs = "t.loop.dense != 0 ? t.a.arcs : t.loop.edges" if looks_at_arcs(sweep) else "0"
+    lines.append(f"t.loop.looked = {arcs};")
     lines.append("begin_output(t);")
     lines.append(ready)
     return kernel.decide(f"enter_{k}", lines)

@@ -1,0 +1,85 @@
+"""PageRank to a tolerance, plain, adaptive and by the ACC model: ``python benchmarks/ranking.py``.
+
+Prints for each graph and tolerance the median time of a call, and the supersteps and arcs that the
+engine counts. Every result is compared with one to 1e-13; the command ends with status 1 if any
+lies further away than its tolerance promises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import weft
+from benchmarks.gpu_timing import Clock, Times
+
+TOLERANCES = (1e-6, 1e-8, 1e-10)
+MOST = 400  # iterations
+DAMPING = 0.85
+
+
+def make_graph(name: str, scale: int, device: str) -> Any:
+    """Return a graph of about 2**scale vertices."""
+    make = weft.generators
+    if name == "kron":
+        return make.rmat(scale, 16, seed=1).to(device)
+    if name == "road":
+        return make.road(int(2 ** (scale / 2)), seed=1).to(device)
+    return make.planted(2**scale, max(2 ** (scale - 10), 8), 24, seed=3).to(device)
+
+
+def contestants(g: Any, tol: float) -> dict[str, Callable[[], Any]]:
+    """Return what is compared, by name."""
+    options = {"tol": tol, "max_iter": MOST}
+    return {
+        "plain": lambda: weft.pagerank(g, **options),
+        "adaptive": lambda: weft.pagerank(g, adaptive=True, **options),
+        "acc": lambda: weft.acc.pagerank(g, tol=tol),
+    }
+
+
+def measure(call: Callable[[], Any], clock: Clock, runs: int) -> tuple[float, int, int, Any]:
+    """Return milliseconds, supersteps, arcs looked at, and the ranks."""
+    with weft.profile() as profile:
+        ranks = call()
+    times = Times()
+    for _ in range(runs):
+        clock.time(call, times)
+    steps = len({(record.call, record.step) for record in profile.records})
+    arcs = sum(record.edges for record in profile.records)
+    return statistics.median(times.device_ms), steps, arcs, ranks
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scale", type=int, default=16, help="2**scale vertices")
+    parser.add_argument("--graphs", nargs="*", default=["kron", "road", "planted"])
+    parser.add_argument("--runs", type=int, default=5)
+    args = parser.parse_args()
+    clock, far = Clock(args.device), False
+    print(f"{'graph':10} {'tol':>7} {'':9} {'ms':>9} {'steps':>6} {'sweeps':>7} {'error/tol':>10}")
+    for name in args.graphs:
+        g = make_graph(name, args.scale, args.device)
+        exact = weft.pagerank(g, tol=1e-13, max_iter=MOST, on_unconverged="return")
+        for tol in TOLERANCES:
+            for who, call in contestants(g, tol).items():
+                ms, steps, arcs, ranks = measure(call, clock, args.runs)
+                error = float(abs(ranks - exact).sum()) / tol
+                far |= error > 2 / (1 - DAMPING)
+                sweeps = arcs / g.topology.num_arcs
+                print(
+                    f"{name:10} {tol:7.0e} {who:9} {ms:9.2f} {steps:6} {sweeps:7.1f} {error:10.2f}",
+                    flush=True,
+                )
+    return 1 if far else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
