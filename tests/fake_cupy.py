@@ -463,8 +463,11 @@ def run_on_host(request):
 
 
 @contextmanager
-def installed(monkeypatch):
-    """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine."""
+def installed(monkeypatch, run=None):
+    """Let weft find this module as CuPy, a driver for it, and `run_on_host` as the CUDA engine.
+
+    `run(request, form)` stands in for the engine if it is given.
+    """
     from weft.arrays import device as devices
     from weft.arrays import fill as filling
     from weft.backends.cuda.host import initial_fields as fills
@@ -473,7 +476,7 @@ def installed(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cupy", CUPY)
         patch.setattr(engine, "compile_program", lambda request: (None, []))
-        patch.setattr(engine, "run_request", lambda request, form: run_on_host(request))
+        patch.setattr(engine, "run_request", run or (lambda request, form: run_on_host(request)))
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(filling, "set_words", _set_words)

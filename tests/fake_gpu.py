@@ -78,7 +78,6 @@ def installed(monkeypatch, *, results=True):
         for source, target in pairs:
             target[:] = source[places]
 
-    with fake_cupy.installed(monkeypatch) as cupy:
-        monkeypatch.setattr(engine, "run_request", run)
+    with fake_cupy.installed(monkeypatch, run) as cupy:
         monkeypatch.setattr(carrying, "carry", carry)
         yield SimpleNamespace(cupy=cupy, driver=driver)

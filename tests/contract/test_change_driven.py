@@ -336,3 +336,17 @@ def test_the_rewritten_program_is_shown(g):
     assert told.passes[0] == "delta_rewriting"
     assert "plain.spread" in str(told)
     assert "delta_rewriting" not in weft.explain(plain, g, state).passes
+
+
+def test_a_frontier_of_arcs_is_refused_or_runs_as_usual():
+    @weft.edge(into="x", reduce=weft.sum)
+    def add(u, v, e):
+        return u.x
+
+    g = placed(weft.Graph.from_edges([0, 1, 2], [1, 2, 3]))
+    arcs, want = g.edge_frontier([0, 1]), [1, 3, 5, 4]
+    with pytest.raises(ConfigError, match="not that of all vertices"):
+        g.iterate(add, g.state(x=[1, 2, 3, 4]), arcs, max_iter=1, change_driven=True)
+    state = g.state(x=[1, 2, 3, 4])
+    g.iterate(add, state, arcs, max_iter=1, config=weft.Config(change_driven="auto"))
+    np.testing.assert_array_equal(state.x, want)

@@ -177,6 +177,21 @@ def test_rule_07_a_vertex_step_runs_at_its_frontier_and_wakes_by_its_rule(g):
     assert result.steps == 4  # with a gather the default is "all"
 
 
+@weft.vertex(wake="neighbors")
+def count_over_both(v):
+    v.x = v.gather(lambda u, e: u.y, weft.sum)
+    v.gather(lambda u, e: u.y, weft.sum, direction="out")  # wakes, though nothing uses it
+    v.y = v.y + 1
+
+
+def test_rule_07_gathers_wake_whether_they_are_used_or_not():
+    g = weft.Graph.from_edges([0], [1], num_vertices=3)
+    fields = {"x": np.zeros(3, int), "y": np.ones(3, int)}
+    result = agreed(g, count_over_both, fields, mode="iterate", max_iter=2)
+    assert result.y.tolist() == [3, 3, 2] and result.frontier == [0, 1]
+
+
+
 @weft.vertex
 def stamp(v):
     v.y = v.x + 1

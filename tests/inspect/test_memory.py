@@ -6,9 +6,10 @@ import pytest
 
 import fake_cupy
 import weft
+from weft.algorithms import algorithm_names
 from weft.errors import ConfigError, DeviceMemoryError
 from weft.graph.execution import scratch_bytes
-from weft.inspect.memory import ALGORITHMS, check_memory
+from weft.inspect.memory import check_memory
 
 
 def parts(estimate, group):
@@ -51,7 +52,7 @@ def test_the_workspace_of_a_run_is_in_the_estimate(name):
     assert workspace / 4 < scratch_bytes(g.topology) <= workspace
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", algorithm_names())
 @pytest.mark.parametrize("directed", [True, False])
 def test_every_algorithm_has_an_estimate_that_reads_well(name, directed):
     g = weft.generators.rmat(8, 4, directed=directed, self_loops="keep", weights="float")

@@ -361,7 +361,8 @@ class Running:
         if most == 0 or self._topology.num_vertices == 0:
             return None
         try:
-            if not self.frontier(frontier).is_all:
+            first = self._first(frontier)
+            if first.arcs or not first.is_all:
                 raise Refused("the first frontier is not that of all vertices")
             return _rewritten(program, tolerance)
         except Refused as reason:

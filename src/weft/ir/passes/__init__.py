@@ -143,9 +143,11 @@ def drop_dead(program: Program) -> bool:
     for step in program.all_steps():
         live = facts_of(step).live
         fired |= _drop_overwritten(step, live)
+        # What gathers go over decides who is woken, whether anything uses their results or not.
+        kept = {"gather"} if step.wake == "neighbors" else set[str]()
         for block in (step.body, step.accept, step.active, step.priority):
             if block is not None:
-                fired |= _drop(block, live)
+                fired |= _drop(block, live, kept)
     return fired
 
 
@@ -165,18 +167,23 @@ def _drop_overwritten(step: Step, live: set[str]) -> bool:
     return fired
 
 
-def _drop(block: Block, live: set[str]) -> bool:
+def _drop(block: Block, live: set[str], always: set[str]) -> bool:
+    """Drop the values of a block that nothing uses, except ops that stay in any case."""
     fired = False
     while True:
         counts = uses(block)
-        kept = [v for v in block.body if counts.get(id(v), 0) or not is_pure(v, live)]
+        kept = [
+            v
+            for v in block.body
+            if counts.get(id(v), 0) or v.op in always or not is_pure(v, live)
+        ]
         if len(kept) == len(block.body):
             break
         block.body = kept
         fired = True
     for value in block.body:
         for inner in value.blocks:
-            fired |= _drop(inner, live)
+            fired |= _drop(inner, live, always)
     return fired
 
 
