@@ -191,7 +191,6 @@ def test_rule_07_gathers_wake_whether_they_are_used_or_not():
     assert result.y.tolist() == [3, 3, 2] and result.frontier == [0, 1]
 
 
-
 @weft.vertex
 def stamp(v):
     v.y = v.x + 1

@@ -1,10 +1,13 @@
-"""Damage to bytes: what disks, networks and editors do to files."""
+"""Damage to graph files: what disks do to any file, and what editors and programs do to text."""
 
 from __future__ import annotations
 
 import re
+from random import Random
 
 import numpy as np
+
+from damage import damaged as damaged_bytes
 
 from .cases import pick
 
@@ -16,54 +19,21 @@ NUMBERS = (
 
 
 def damaged(data: bytes, rng: np.random.Generator) -> bytes:
-    """Return the bytes after one to three random injuries."""
+    """Return the bytes after one to three injuries: of any file, or of text alone."""
     for _ in range(int(rng.integers(1, 4))):
-        data = pick(rng, INJURIES)(data, rng)
+        if rng.random() < 0.5:
+            data = damaged_bytes(data, Random(int(rng.integers(1 << 32))))
+        else:
+            data = pick(rng, OF_TEXT)(data, rng)
     return data
-
-
-def _place(data: bytes, rng: np.random.Generator) -> int:
-    return int(rng.integers(len(data) + 1))
-
-
-def cut(data: bytes, rng: np.random.Generator) -> bytes:
-    """Lose the end."""
-    return data[: _place(data, rng)]
-
-
-def drop(data: bytes, rng: np.random.Generator) -> bytes:
-    """Lose a few bytes in the middle."""
-    at = _place(data, rng)
-    return data[:at] + data[at + int(rng.integers(1, 17)) :]
-
-
-def flip(data: bytes, rng: np.random.Generator) -> bytes:
-    """Turn one bit."""
-    if not data:
-        return data
-    at = int(rng.integers(len(data)))
-    return data[:at] + bytes([data[at] ^ (1 << int(rng.integers(8)))]) + data[at + 1 :]
 
 
 def insert(data: bytes, rng: np.random.Generator) -> bytes:
     """Put random bytes, or ones that mean something to a parser, somewhere."""
-    at = _place(data, rng)
+    at = int(rng.integers(len(data) + 1))
     known = (b"\0", b"\n", b"\r\n", b" ", b",", b"#", b"%", b'"', b"\xff", b"\xef\xbb\xbf", b"-")
     new = bytes(rng.integers(0, 256, 4, np.uint8)) if rng.random() < 0.3 else pick(rng, known)
     return data[:at] + new + data[at:]
-
-
-def repeat(data: bytes, rng: np.random.Generator) -> bytes:
-    """Have a stretch twice."""
-    at = _place(data, rng)
-    return data[:at] + data[at : at + int(rng.integers(1, 64))] + data[at:]
-
-
-def zero(data: bytes, rng: np.random.Generator) -> bytes:
-    """Blank a stretch, as a file system does after a crash."""
-    at = _place(data, rng)
-    size = min(int(rng.integers(1, 64)), len(data) - at)
-    return data[:at] + bytes(size) + data[at + size :]
 
 
 def overwrite(data: bytes, rng: np.random.Generator) -> bytes:
@@ -98,4 +68,4 @@ def number(data: bytes, rng: np.random.Generator) -> bytes:
     return data[: at.start()] + pick(rng, NUMBERS) + data[at.end() :]
 
 
-INJURIES = (cut, drop, flip, flip, insert, repeat, zero, overwrite, line, line, number, number)
+OF_TEXT = (insert, overwrite, line, line, number, number)
