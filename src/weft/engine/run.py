@@ -56,6 +56,15 @@ def _kinds(arrays: dict[str, Array]) -> tuple[Any, ...]:
     return tuple([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]) if arrays else ()
 
 
+def kinds_of(state: State) -> tuple[Any, ...]:
+    """Return what of a state decides about a program: names, dtypes and shapes."""
+    kinds = _kinds(state.fields)
+    if not (state.scalars or state.parameters):
+        return kinds
+    parameters = tuple([(n, a.dtype, a.shape) for n, a in state.parameters.items()])
+    return kinds, _kinds(state.scalars), parameters
+
+
 _signatures: Cache[Any, Signature] = Cache("signatures of states", 1024)
 
 

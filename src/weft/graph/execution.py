@@ -16,7 +16,7 @@ from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Trail, make_frontier
 from weft.engine.prepared import Columns, Prepared
 from weft.engine.reorder import sees_positions
-from weft.engine.run import Run, signature_of
+from weft.engine.run import Run, kinds_of, signature_of
 from weft.engine.state import State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
@@ -46,6 +46,7 @@ class Running:
     _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
     _history: History
     _ready: Cache[Any, _Kept]
+    _expected: Cache[Any, _Expected]
 
     def state(self, **fields: Any) -> State:
         """Make the state that programs work on: one array per field, aligned with the vertices.
@@ -255,6 +256,14 @@ class Running:
         >>> state.paths
         array([1, 1, 1, 2])
         """
+        plain = (
+            until is None and max_iter is None and edge_state is None and next_threshold is None
+            and not (refill or trail or change_driven) and tolerance == 0
+        )  # fmt: skip
+        if plain:
+            prepared = self._recurring(functions, state, config, direction)
+            if prepared is not None:
+                return self._iterated(functions, prepared, state, frontier)
         most = None if max_iter is None else check_steps("max_iter", max_iter)
         signature = self._signature(state, edge_state)
 
@@ -274,12 +283,66 @@ class Running:
         )
         if delta is not None and outcome.converged:
             take_results(delta, held, self._topology)
+        elif plain and delta is None:
+            self._expect(functions, program, state, config, direction)
+        return self._ended(outcome, state, frontier, priority)
+
+    def _iterated(self, functions: Any, prepared: Prepared, state: State, frontier: Any) -> Run:
+        """Iterate what is prepared already."""
+        priority = _priority_of(functions)
+        window = 0.0 if priority is None else _window_of(frontier, priority)
+        first = self._first(frontier)
+        outcome = prepared.run(self._columns(), state, None, first, None, None, window)
+        return self._ended(outcome, state, frontier, priority)
+
+    def _ended(self, outcome: Outcome, state: State, frontier: Any, priority: Any) -> Run:
+        """Return how a loop that began with a frontier ended."""
         scalars = {name: array[0] for name, array in state.scalars.items()}
         last = self._frontier_of(outcome.frontier)
-        last.window = priority, outcome.window
+        if priority is not None:
+            last.window = priority, outcome.window
         if outcome.steps == 0 and isinstance(frontier, Frontier):
             last = frontier  # perhaps one of arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
+
+    def _recurring(
+        self, functions: Any, state: State, config: Config | None, direction: str | None
+    ) -> Prepared | None:
+        """Return what a plain loop of the same functions ran by before, if it may run so again.
+
+        That holds for a state of the same kinds of fields, as long as nothing that the functions
+        read, no column, no order and no stored tuning has changed.
+        """
+        found = self._expected.get((id(functions), id(config), direction))
+        if found is None or not isinstance(state, State):
+            return None
+        columns = (self._vertex.changes, self._edge.changes)
+        same = (
+            state.is_of(self._history.version)
+            and found.kinds == kinds_of(state)
+            and found.columns == columns
+            and found.kept.holds(self._topology, self._order)
+            and found.reads.unchanged()
+        )
+        return found.kept.prepared if same else None
+
+    def _expect(
+        self,
+        functions: Any,
+        program: Program,
+        state: State,
+        config: Config | None,
+        direction: str | None,
+    ) -> None:
+        """Keep what a plain loop ran by, for the next one of the same functions."""
+        reads = program.findings.get("reads")
+        kept = self._ready.get((id(program), id(config), direction))
+        if reads is None or kept is None or isinstance(functions, list):
+            return
+        columns = (self._vertex.changes, self._edge.changes)
+        self._expected[id(functions), id(config), direction] = _Expected(
+            functions, kinds_of(state), columns, reads, kept
+        )
 
     def _run(
         self,
@@ -519,9 +582,20 @@ def scratch_bytes(topology: Topology) -> int:
     return 0 if backend is None else backend.held_bytes(topology)
 
 
-def prepared_cache() -> Cache[Any, _Kept]:
+def prepared_cache() -> Cache[Any, Any]:
     """Return an empty cache for the programs that a graph keeps prepared."""
     return Cache("prepared programs", 64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Expected:
+    """A loop that may come again: its functions, kept alive, and all that it depended on."""
+
+    functions: Any
+    kinds: tuple[Any, ...]
+    columns: tuple[int, int]
+    reads: Any
+    kept: _Kept
 
 
 @dataclass(frozen=True, eq=False)

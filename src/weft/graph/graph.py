@@ -108,7 +108,7 @@ class Graph(Running, Changing, Interchange):
         self._edge = EdgeColumns(topology, edge)
         self._order = order
         self._history = History(Version(topology.num_vertices))
-        self._ready = prepared_cache()
+        self._ready, self._expected = prepared_cache(), prepared_cache()
 
     @classmethod
     def from_edges(

@@ -269,6 +269,7 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
         # Where it is not cached, nothing is held: what the functions read may be large.
         if reads is None or not reads.unchanged():
             return program
+        program.findings["reads"] = reads
         kept = (reads, program, held)
     with _lock:
         if len(_kept) >= MOST_KEPT or len(_same) >= MOST_KEPT:

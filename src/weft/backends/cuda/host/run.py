@@ -220,7 +220,7 @@ class _Run:
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
         self.plan: _Plan = workspace.remembered(
-            (compiled, request.options), _Plan, request, compiled, workspace
+            (id(compiled), id(request.options)), _Plan, request, compiled, workspace
         )
         self.launching, self.control = self.plan.launching, self.plan.control
         self.queues = self.plan.queues
