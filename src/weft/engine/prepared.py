@@ -7,6 +7,7 @@ checked options, the backend, and the compiled forms.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,7 @@ from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
+_NOTHING: frozenset[str] = frozenset()
 
 
 class Prepared:
@@ -68,35 +70,37 @@ class Prepared:
     ) -> Request:
         """Return what the backend is asked to do; old values are kept from now on."""
         program = self.program
-        fields = dict(state.fields)
-        if columns.vertex:
-            _add_columns(fields, columns.vertex, program)
-        for name in self._old:
-            if name not in state.old:
-                state.old[name] = fields[name].copy()
-        for name, array in state.old.items():
-            fields["old." + name] = array
+        fields = state.fields
+        if columns.vertex or self._old or state.old:
+            fields = self._all_fields(columns, state)
         if frontier.arcs or self.config.deterministic:
             check_start(program, frontier, self.config)
         members = None
         if not frontier.is_all:
             members = frontier.items if self._sorts else frontier.held
-        edges, known = {}, frozenset[str]()
+        edges, known = {}, _NOTHING
         if edge_state is not None:
             edges, known = edge_state.fields, edge_state._known
-        data = Data(
-            fields, edges, columns.reader(self.topology), state.scalars, state.parameters, known
-        )
-        report = _reporter(program, self.config)
-        return Request(
-            program,
-            self.topology,
-            self.options if report is None else self._recorded,
-            data,
-            Start(members, frontier.arcs, trail, window),
-            max_iter,
-            report,
-        )
+        read = columns.reader(self.topology)
+        data = Data(fields, edges, read, state.scalars, state.parameters, known)
+        start = Start(members, frontier.arcs, trail, window)
+        recorder = profile.active()
+        if recorder is None:
+            return Request(program, self.topology, self.options, data, start, max_iter)
+        report = _reporter(recorder, program, self.config)
+        return Request(program, self.topology, self._recorded, data, start, max_iter, report)
+
+    def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
+        """Return the fields of a state with columns of the graph and old values beside them."""
+        fields = dict(state.fields)
+        if columns.vertex:
+            _add_columns(fields, columns.vertex, self.program)
+        for name in self._old:
+            if name not in state.old:
+                state.old[name] = fields[name].copy()
+        for name, array in state.old.items():
+            fields["old." + name] = array
+        return fields
 
     def form(self, request: Request) -> Form:
         """Return the compiled form that a request of this program tries first."""
@@ -148,16 +152,23 @@ class Columns:
 
     def __init__(self, vertex: dict[str, Array], edge: Any) -> None:
         self.vertex, self.edge = vertex, edge
+        self._last: Callable[[str, str], Array] | None = None
+        self._of: weakref.ref[Topology] | None = None
 
     def reader(self, topology: Topology) -> Callable[[str, str], Array]:
         """Return what gives an edge column in the order of edges or of a direction's slots."""
-        edge = self.edge
+        if self._last is None or self._of is None or self._of() is not topology:
+            self._of, self._last = weakref.ref(topology), self._reader(topology)
+        return self._last
+
+    def _reader(self, topology: Topology) -> Callable[[str, str], Array]:
+        edge, held = self.edge, weakref.ref(topology)
 
         def column(name: str, direction: str) -> Array:
             if direction == "edge":
                 values: Array = edge.storage(name)
             else:
-                values = edge.in_slots(name, direction, topology)
+                values = edge.in_slots(name, direction, held())
             return values
 
         return column
@@ -184,10 +195,7 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
                 )
 
 
-def _reporter(program: Program, config: Config) -> Any:
-    active = profile.active()
-    if active is None:
-        return None
+def _reporter(active: profile.Profile, program: Program, config: Config) -> Any:
     name = ", ".join(step.name for step in program.steps)
     shown = {k: v for k, v in config.options().items() if v is not None}
 

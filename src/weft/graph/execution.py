@@ -47,6 +47,7 @@ class Running:
     _history: History
     _ready: Cache[Any, _Kept]
     _expected: Cache[Any, _Expected]
+    _columns_held: Columns | None = None
 
     def state(self, **fields: Any) -> State:
         """Make the state that programs work on: one array per field, aligned with the vertices.
@@ -394,7 +395,10 @@ class Running:
         return None if self._arrangement is None else self._arrangement[1]
 
     def _columns(self) -> Columns:
-        return Columns(self._vertex.stored(), self._edge)
+        held = self._columns_held
+        if held is None or held.edge is not self._edge or held.vertex is not self._vertex.stored():
+            held = self._columns_held = Columns(self._vertex.stored(), self._edge)
+        return held
 
     def _first(self, frontier: Any) -> Frontier:
         """Return the first frontier of a run, of vertices or of arcs."""
