@@ -262,9 +262,9 @@ class Running:
             and not (refill or trail or change_driven) and tolerance == 0
         )  # fmt: skip
         if plain:
-            prepared = self._recurring(functions, state, config, direction)
-            if prepared is not None:
-                return self._iterated(functions, prepared, state, frontier)
+            found = self._recurring(functions, state, config, direction)
+            if found is not None:
+                return self._iterated(found, state, frontier)
         most = None if max_iter is None else check_steps("max_iter", max_iter)
         signature = self._signature(state, edge_state)
 
@@ -288,11 +288,12 @@ class Running:
             self._expect(functions, program, state, config, direction)
         return self._ended(outcome, state, frontier, priority)
 
-    def _iterated(self, functions: Any, prepared: Prepared, state: State, frontier: Any) -> Run:
+    def _iterated(self, found: _Expected, state: State, frontier: Any) -> Run:
         """Iterate what is prepared already."""
-        priority = _priority_of(functions)
+        priority = found.priority
         window = 0.0 if priority is None else _window_of(frontier, priority)
         first = self._first(frontier)
+        prepared = found.kept.prepared
         outcome = prepared.run(self._columns(), state, None, first, None, None, window)
         return self._ended(outcome, state, frontier, priority)
 
@@ -308,7 +309,7 @@ class Running:
 
     def _recurring(
         self, functions: Any, state: State, config: Config | None, direction: str | None
-    ) -> Prepared | None:
+    ) -> _Expected | None:
         """Return what a plain loop of the same functions ran by before, if it may run so again.
 
         That holds for a state of the same kinds of fields, as long as nothing that the functions
@@ -317,15 +318,14 @@ class Running:
         found = self._expected.get((id(functions), id(config), direction))
         if found is None or not isinstance(state, State):
             return None
-        columns = (self._vertex.changes, self._edge.changes)
         same = (
-            state.is_of(self._history.version)
+            state._version is self._history.version
+            and found.columns == (self._vertex.changes, self._edge.changes)
             and found.kinds == kinds_of(state)
-            and found.columns == columns
             and found.kept.holds(self._topology, self._order)
             and found.reads.unchanged()
         )
-        return found.kept.prepared if same else None
+        return found if same else None
 
     def _expect(
         self,
@@ -342,7 +342,7 @@ class Running:
             return
         columns = (self._vertex.changes, self._edge.changes)
         self._expected[id(functions), id(config), direction] = _Expected(
-            functions, kinds_of(state), columns, reads, kept
+            functions, kinds_of(state), columns, reads, kept, _priority_of(functions)
         )
 
     def _run(
@@ -600,6 +600,7 @@ class _Expected:
     columns: tuple[int, int]
     reads: Any
     kept: _Kept
+    priority: Any
 
 
 @dataclass(frozen=True, eq=False)

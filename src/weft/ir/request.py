@@ -37,7 +37,7 @@ class RunOptions:
     degrees: Degrees = Degrees()
 
 
-@dataclass
+@dataclass(slots=True)
 class Data:
     """The arrays that a program works on; it changes them in place."""
 
@@ -49,7 +49,7 @@ class Data:
     known_edges: frozenset[str] = frozenset()  # facts about edge state, see `State.known_to_be`
 
 
-@dataclass
+@dataclass(slots=True)
 class Start:
     """Where a run begins."""
 
@@ -59,7 +59,7 @@ class Start:
     window: float = 0.0  # of priorities that the run before had come to; 0: not known
 
 
-@dataclass
+@dataclass(slots=True)
 class Request:
     """A program, the graph and state it runs on, and how."""
 
@@ -88,7 +88,7 @@ class Deferred:
         return self._make()
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
     """How a run ended. `frontier` is sorted and without duplicates; None stands for all."""
 

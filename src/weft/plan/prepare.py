@@ -107,8 +107,11 @@ def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
 
 def kept_old(request: Request) -> frozenset[str]:
     """Return the fields whose old values are kept."""
-    found = [name[4:] for name in request.data.fields if name.startswith("old.")]
-    return frozenset(found) if found else _NOTHING
+    fields = request.data.fields
+    for name in fields:
+        if name.startswith("old."):
+            return frozenset(other[4:] for other in fields if other.startswith("old."))
+    return _NOTHING
 
 
 def directions_of(request: Request) -> tuple[str, ...]:
