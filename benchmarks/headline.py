@@ -16,11 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.gpu_report import AIMS
 
+ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "benchmarks" / "headline.json"
 CHART = ROOT / "docs" / "assets" / "headline.svg"
 PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "RESULTS.md")
@@ -70,7 +70,8 @@ def update(data: dict[str, Any], gpu: dict[str, Any] | None, cpu: dict[str, Any]
         data["devices"][row["device"]]["date"] = run["date"]
         found = [r for r in run["rows"] if (r["task"], r["graph"]) == (task, row["graph"])]
         if run is gpu:
-            row |= {"weft_ms": round_to(3, r["ms"]) for r in found if r["ms"]}
+            if found and found[0]["ms"]:
+                row["weft_ms"] = round_to(3, found[0]["ms"])
             aim = AIMS[task, row["graph"]]
             row |= {"peer": aim.who.rstrip("*") or None, "peer_ms": aim.best}
         elif found:
@@ -92,17 +93,17 @@ def round_to(digits: int, value: float) -> float:
 
 
 def table(data: dict[str, Any]) -> str:
-    """Return the headline table in Markdown; the faster of two times is bold."""
+    """Return the headline table in Markdown, with devices and dates; the faster time is bold."""
     columns = [(device, graph) for device in data["devices"] for graph in graphs_of(data, device)]
     by_place = {(row["device"], row["graph"], row["task"]): row for row in data["rows"]}
-    lines = [
-        "| ms: weft / peer | " + " | ".join(f"{graph}, {device}" for device, graph in columns) + " |",
-        "|---" * (1 + len(columns)) + "|",
-    ]
+    heads = [f"{graph}, {device}" for device, graph in columns]
+    lines = ["| ms: weft / peer | " + " | ".join(heads) + " |", "|---" * (1 + len(columns)) + "|"]
     for task in TASKS.values():
         cells = [_cell(by_place[device, graph, task]) for device, graph in columns]
         lines.append(f"| {task} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    facts = data["devices"].items()
+    where = [f"{device}: {fact['machine']}, {fact['date']}." for device, fact in facts]
+    return "\n".join([*lines, "", " ".join(where)])
 
 
 def _cell(row: dict[str, Any]) -> str:
@@ -116,7 +117,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 def write_table(text: str, data: dict[str, Any]) -> str:
     """Return the text of a page with its headline table replaced."""
-    block = f"<!-- headline -->\n{table(data)}\n<!-- /headline -->"
+    block = f"<!-- headline -->\n\n{table(data)}\n\n<!-- /headline -->"
     changed, count = re.subn(
         r"<!-- headline -->.*?<!-- /headline -->", lambda _: block, text, flags=re.DOTALL
     )
