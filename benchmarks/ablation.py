@@ -138,8 +138,8 @@ def run_here(options: argparse.Namespace) -> int:
     try:
         for row in rows:
             measured = bench.measure(row.kind, row.call, published=row.published)
-            told = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
-            print(MARK + json.dumps(told), flush=True)
+            found_row = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
+            print(MARK + json.dumps(found_row), flush=True)
     finally:
         ahead.close()
     return 0

@@ -162,7 +162,7 @@ class Contest:
     ahead
         The background compiler of all benches.
     benches, usual_ms
-        Benches by task, order and whether runs are told to push or pull; times of the defaults by
+        Benches by task, order and whether the direction is fixed; times of the defaults by
         task and order.
     """
 
@@ -320,7 +320,7 @@ def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row
         for task in options.tasks:
             for graph, rows in groups:
                 for row in rows:
-                    print(row.told(task), flush=True)
+                    print(row.times_text(task), flush=True)
                 cases = [
                     Case(row, task, row.best(task)[1], side)
                     for row in rows

@@ -73,7 +73,7 @@ class Row:
             f"built in {self.build_ms:.4g} ms ({self.build_ratio:.2f} × csr){facts}"
         )
 
-    def told(self, task: str) -> str:
+    def times_text(self, task: str) -> str:
         """Return the times of a task as a line."""
         ranked = sorted(self.times.get(task, {}).items(), key=lambda item: item[1])
         times = ", ".join(f"{schedule} {ms:.3g}" for schedule, ms in ranked) or self.untimed(task)

@@ -228,8 +228,8 @@ def chosen(call: Callable[[], Any]) -> tuple[str, str]:
             call()
     except Exception as error:  # optional in the table
         return "auto", f"profile failed: {type(error).__name__}"
-    told = "; ".join(dict.fromkeys(map(_described, profile.facts)))
-    return told or "auto", _directions(profile.records)
+    described = "; ".join(dict.fromkeys(map(_described, profile.facts)))
+    return described or "auto", _directions(profile.records)
 
 
 def _described(facts: dict[str, Any]) -> str:

@@ -113,14 +113,14 @@ class Clock:
         class Meter(self.cupy.cuda.MemoryHook):  # type: ignore[name-defined, misc]
             name = "Meter"
 
-            def malloc_postprocess(self, **told: Any) -> None:
+            def malloc_postprocess(self, **facts: Any) -> None:
                 nonlocal held, most
-                held += told["mem_size"]
+                held += facts["mem_size"]
                 most = max(most, held)
 
-            def free_postprocess(self, **told: Any) -> None:
+            def free_postprocess(self, **facts: Any) -> None:
                 nonlocal held
-                held -= told["mem_size"]
+                held -= facts["mem_size"]
 
         with Meter():
             call()

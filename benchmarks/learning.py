@@ -255,9 +255,9 @@ def per_iteration(call: Call, clock: Clock, seconds: float, turns: int) -> tuple
 
 def supersteps(call: Call, count: int) -> int:
     """Return the supersteps of a call of weft, which may converge early; 0 for rivals."""
-    with weft.profile() as told:
+    with weft.profile() as profile:
         call(count)
-    return len({(record.call, record.step) for record in told.records})
+    return len({(record.call, record.step) for record in profile.records})
 
 
 def whole_run(call: Call, clock: Clock, seconds: float, _: int) -> tuple[float, Any]:
@@ -274,7 +274,7 @@ def measure(group: Group, bench: Bench) -> None:
     try:
         task = Task(group.task, bench.graph(group.graph, group.narrower), group.k)
     except Exception as error:
-        report.rows.append(Row(*_head(group), "setup", error=told(error)))
+        report.rows.append(Row(*_head(group), "setup", error=error_text(error)))
         return
     if time.perf_counter() - began > 1:
         print(f"{group.graph} {group.task}: made in {time.perf_counter() - began:.1f} s")
@@ -300,7 +300,7 @@ def measure(group: Group, bench: Bench) -> None:
                     row.held_mb = _held_mb(call, task, bench)
                 row.seconds = time.perf_counter() - began
             except Exception as error:  # one failure must not end the other measurements
-                row.error = told(error)
+                row.error = error_text(error)
         _compare(rows, results, loose=unit == "run" and group.task != "SUM")
         report.rows += rows
         for row in rows:
@@ -337,7 +337,7 @@ def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
             row.agrees = bool(np.allclose(results[row.variant], want, **bounds))
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     first = str(error).splitlines()[0][:120] if str(error) else repr(error)
     return f"{type(error).__name__}: {first}"
 

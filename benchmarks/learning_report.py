@@ -89,26 +89,26 @@ def means(report: Report, kept: Callable[[Row], bool], base: str = "weft") -> di
 def summary(report: Report) -> str:
     """Return the most informative geometric means."""
 
-    def told(what: str, found: dict[str, float]) -> str:
+    def labelled(what: str, found: dict[str, float]) -> str:
         return f"{what}: " + (", ".join(f"{n} {r}x" for n, r in found.items()) or "--")
 
     lines = ["in place of weft, geometric means of the time:"]
     for section in ("k = 4", "widths", "folding"):
         kept = means(report, lambda r, s=section: r.section == s and r.unit == "iteration")
-        lines.append(told(f"  {section}, an iteration", kept))
+        lines.append(labelled(f"  {section}, an iteration", kept))
     for task in ("SUM",):
         kept = means(report, lambda r, t=task: r.task == t and r.unit == "iteration")
-        lines.append(told("  the plain sparse product", kept))
+        lines.append(labelled("  the plain sparse product", kept))
     others = means(report, lambda r: r.task != "SUM" and r.unit == "iteration")
-    lines.append(told("  all others", others))
+    lines.append(labelled("  all others", others))
     widths = sorted({row.k for row in report.rows})
     blind = {k: means(report, lambda r, k=k: r.k == k and r.unit == "iteration") for k in widths}
     aware = {f"k={k}": found["weft blind"] for k, found in blind.items() if "weft blind" in found}
-    lines.append(told("  blind to features", aware))
+    lines.append(labelled("  blind to features", aware))
     runs = means(report, lambda r: r.section == "k = 4" and r.unit == "run", "weft changes")
-    lines.append(told("  in place of weft driven by changes, a run", runs))
+    lines.append(labelled("  in place of weft driven by changes, a run", runs))
     runs = means(report, lambda r: r.section == "factors", "weft changes")
-    lines.append(told("  in place of alternating least squares driven by changes, a run", runs))
+    lines.append(labelled("  in place of alternating least squares driven by changes, a run", runs))
     return "\n".join(lines)
 
 

@@ -43,7 +43,7 @@ SHORTEST_TUNING, LONGEST_TUNING = 0.1, 60.0  # seconds
 COLD = 1.4  # times as much time for the first graph, for which everything is compiled
 SEED = 1
 MISSING = 0.1  # of a table: with more, no search is replayed on it
-TOLD_EVERY = 5.0  # seconds
+REPORT_EVERY = 5.0  # seconds
 # Second best and worst over the best, and how often the second best has another format.
 THESIS = "GRAssembler's thesis: 1.16 ×, 21.5 ×, 53 %"
 SLOWEST = 25.0  # times the best: slower runs are stopped and reported as such
@@ -97,7 +97,7 @@ def measure_table(
     random.Random(SEED).shuffle(left)  # so a partial table is a fair sample
     trials: list[Any] = []
     hopeless: dict[Any, Any] = {}
-    told = time.perf_counter()
+    reported = time.perf_counter()
     try:
         default_ms = bench.start().ms
         # A configuration far from the best runs once, and is stopped only when hopeless.
@@ -114,8 +114,8 @@ def measure_table(
             trials.append(trial)
             if trial.status == "stopped" or (trial.is_timed and trial.ms > FAR * bench.best_ms):
                 hopeless[code] = replace(trial, status="stopped")
-            if time.perf_counter() - told > TOLD_EVERY:
-                told = time.perf_counter()
+            if time.perf_counter() - reported > REPORT_EVERY:
+                reported = time.perf_counter()
                 say(f"  table: {len(trials)} of {space.size}, best so far {bench.best_ms:.3f} ms")
     finally:
         bench.close()
@@ -171,7 +171,7 @@ def compare(workload: Any, task: str, seconds: float, say: Any) -> dict[str, Any
             ),
             "table": [[chosen(config), ms] for config, ms in ranked],
         }  # fmt: skip
-        say(_told(row))
+        say(_row_text(row))
     return row
 
 
@@ -180,7 +180,7 @@ def _pair(config: Any) -> tuple[Any, Any]:
     return config.format, config.schedule
 
 
-def _told(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     lines = [
         f"{row['graph']} {row['task']}: sub-space of {row['stated']} "
         f"({', '.join(f'{n} {len(v)}' for n, v in row['axes'].items())}), {row['timed']} timed, "

@@ -121,9 +121,9 @@ def _coordinate(space: Space, times: Mapping[Config, float], best: float) -> Rep
     while True:
         found = {config: completed(space, config) for config in batch}
         tried |= {whole: times[whole] for whole in found.values() if whole in times}
-        told = {c: times.get(whole, float("inf")) for c, whole in found.items()}
+        known = {c: times.get(whole, float("inf")) for c, whole in found.items()}
         try:
-            batch = search.send(told)
+            batch = search.send(known)
         except StopIteration:
             return _replayed("the tuner's", list(tried.values()), best)
 
