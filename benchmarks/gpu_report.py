@@ -64,11 +64,11 @@ SMALL_BFS_MUST_US, SMALL_BFS_THEN_US = 250, 150
 
 NOTES = """\
 Median of 5 calls after a warm-up of 0.1 s: CUDA events around the whole call, and the wall clock.
-Results stay on the device. Orientation (triangles) and every other preparation inside a call are
-counted; nothing is reordered before, but for the row "by degree": what the order took is in
-brackets and is not counted. Not counted either: generating the graph, compilation, checks.
-G arcs/s: stored arcs over time; of a search, the arcs of the vertices reached. x best, must and
-then: our time over the best public figure, the one to be reached, and the one after that.
+Results stay on the device. Orientation (triangles) and all other preparation inside a call count;
+reordering happens only in the row "by degree", where its time is in brackets and does not count.
+Generating the graph, compilation and checks do not count either.
+G arcs/s: stored arcs over time; for a search, the arcs of the vertices reached. x best, must and
+then: weft's time over that of the best listed peer, the target, and the goal after it.
 * TRUST's 227 ms leave out the orientation of the graph."""
 
 
