@@ -69,13 +69,13 @@ def main() -> int:
         g = make_graph(name, args.scale, args.device)
         exact = weft.pagerank(g, tol=1e-13, max_iter=MOST, on_unconverged="return")
         for tol in TOLERANCES:
-            for kind, call in contestants(g, tol).items():
+            for way, call in contestants(g, tol).items():
                 ms, steps, arcs, ranks = measure(call, clock, args.runs)
                 error = float(abs(ranks - exact).sum()) / tol
                 far |= error > 2 / (1 - DAMPING)
                 sweeps = arcs / g.topology.num_arcs
                 print(
-                    f"{name:10} {tol:7.0e} {kind:9} {ms:9.2f} {steps:6} {sweeps:7.1f} {error:10.2f}",
+                    f"{name:10} {tol:7.0e} {way:9} {ms:9.2f} {steps:6} {sweeps:7.1f} {error:10.2f}",
                     flush=True,
                 )
     return 1 if far else 0
