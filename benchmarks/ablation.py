@@ -1,17 +1,17 @@
-"""The papers' own experiments, repeated with weft: ``python benchmarks/ablation.py``.
+"""Repeat published experiments with weft: ``python benchmarks/ablation.py``.
 
 | experiment | what is varied                                                     | published by |
 |------------|--------------------------------------------------------------------|--------------|
 | bfs        | BFS, one optimisation after the other                              | GraphBLAST   |
-| compaction | how frontiers are put together, and the size of bins               | SIMD-X       |
+| compaction | how frontiers are compacted, and the size of bins                  | SIMD-X       |
 | fusion     | one kernel per phase, per direction, or for all                    | SIMD-X       |
 | schedules  | PageRank under every schedule × {csr, coo} × direction             | GRAssembler  |
-| queues     | queues by degree class, the frontier told by the state             | weft         |
+| queues     | queues by degree class, the frontier read from the state           | weft         |
 
-Every graph has a process of its own and a share of ``--budget``; what its rows need is compiled
-side by side while the first ones run. The first experiment and sizes of bins: kron21 alone.
-Results are compared with a first one that was checked by certificate. ``--device emulated --tiny``
-runs the same without a GPU.
+Every graph runs in its own process with a share of ``--budget``; its kernels compile in parallel
+while the first rows run. The first experiment and the bin sizes use kron21 only. Every result is
+compared with one that a certificate proved. ``--device emulated --tiny``
+runs without a GPU.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge"
 FORMATS = ("csr", "coo")
 # GTEPS on kron21 after each optimisation (Yang, Buluç, Owens: GraphBLAST, 2022, table 8).
 GRAPHBLAST = (0.87, 1.41, 1.53, 3.9, 15.8, 42.4)
-# jit over ballot, as SIMD-X (Liu, Huang 2019) has it.
+# Speed of jit over ballot in SIMD-X (Liu, Huang 2019).
 SIMDX_JIT = {"bfs": 16.0, "cores": 26.0, "sssp": 4.5}
 
 
 class Row(NamedTuple):
-    """One line of a table: what is called, and what kind of answer it gives."""
+    """A row of a table: the call to time and the kind of its answer."""
 
     experiment: str
     name: str
@@ -127,7 +127,7 @@ ON_KRON_ALONE = (bfs_rows, bin_rows)
 
 
 def run_here(options: argparse.Namespace) -> int:
-    """In a process of its own: the experiments on one graph."""
+    """Run the experiments on one graph; called in a worker process."""
     bench = Bench(options.graph, options.device, options.budget, options.row_limit)
     print(f"{options.graph}: {bench.workload.arcs.m:,} arcs", flush=True)
     road = options.graph.startswith("road")
@@ -138,15 +138,15 @@ def run_here(options: argparse.Namespace) -> int:
     try:
         for row in rows:
             measured = bench.measure(row.kind, row.call, published=row.published)
-            told = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
-            print(MARK + json.dumps(told), flush=True)
+            found_row = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
+            print(MARK + json.dumps(found_row), flush=True)
     finally:
         ahead.close()
     return 0
 
 
 def run_apart(graph: str, budget: float, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Start that process and collect its rows."""
+    """Start a worker process for one graph and collect its rows."""
     arguments = ["--graph", graph, "--device", options.device]
     arguments += ["--experiments", options.experiments]
     arguments += ["--budget", str(budget), "--row-limit", str(options.row_limit)]

@@ -1,4 +1,4 @@
-"""Measures one configuration after another on one graph, each within a time limit."""
+"""Measure configurations one after another on one graph, each within a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.gpu_tasks import TASKS
 from benchmarks.gpu_timing import OF_PROGRAMS, Clock
 
 RUNS = 3
-# Task -> the kind of its answer, by which answers are compared.
+# The kind of answer of each task, which decides how answers are compared.
 KINDS = {"bfs": "level", "sssp": "dist", "pagerank": "rank", "components": "label", "cores": "core"}
 NAMES = {"components": "connected_components", "cores": "core_number"}
 RANK_TOLERANCE = 1e-9
@@ -22,7 +22,7 @@ RANK_TOLERANCE = 1e-9
 
 @dataclass
 class Measured:
-    """What one configuration did."""
+    """The measurements of one configuration."""
 
     ms: float | None = None
     arcs: int = 0
@@ -36,7 +36,7 @@ class Measured:
 
 
 class Bench:
-    """One graph on one device, the right answers, and a budget of seconds."""
+    """A graph on a device, with its correct answers and a time budget in seconds."""
 
     def __init__(self, name: str, device: str, budget: float, row_limit: float) -> None:
         self.began = time.perf_counter()
@@ -68,7 +68,7 @@ class Bench:
     def measure(
         self, kind: str, call: Callable[[], Any], published: float | None = None
     ) -> Measured:
-        """Time a call whose result is an answer of a kind, and compare it with the right one."""
+        """Time a call and compare its result with the correct answer of that kind."""
         measured = Measured(arcs=self.workload.arcs.m, published=published)
         if time.perf_counter() - self.began > self.budget:
             measured.fault = "no time left"
@@ -93,7 +93,7 @@ class Bench:
         return measured
 
     def answer(self, kind: str) -> Any:
-        """The right answer of a kind, made once and proved."""
+        """Return the correct answer of a kind, computed once and proved."""
         if kind not in self.answers:
             if kind == "rank":
                 arcs = self.workload.arcs
@@ -115,7 +115,7 @@ class Bench:
 
 
 class Watch:
-    """Counts launches of a graph's driver, and notes the kernels that were launched."""
+    """Count a driver's launches and record the launched kernels."""
 
     def __init__(self, graph: Any) -> None:
         self.driver: Any = None
@@ -134,7 +134,7 @@ class Watch:
         original, self.launches = self.driver.launch, 0
 
         def launch(kernel: Any, *arguments: Any, **options: Any) -> None:
-            if kernel.name in OF_PROGRAMS:  # not what writes first values
+            if kernel.name in OF_PROGRAMS:  # skip kernels that write initial values
                 self.launches += 1
                 self.kernels[kernel.name] = kernel
             original(kernel, *arguments, **options)
@@ -147,7 +147,7 @@ class Watch:
             del self.driver.launch
 
     def registers(self) -> str:
-        """``run_push 64 (16), run_pull 40 (0)``: registers and spilled bytes."""
+        """Return registers and spilled bytes as ``run_push 64 (16), run_pull 40 (0)``."""
         parts = []
         for name, kernel in self.kernels.items():
             used = kernel.resources()
@@ -157,7 +157,7 @@ class Watch:
 
 
 class OutOfTimeError(Exception):
-    """A row has taken longer than it may."""
+    """A row exceeded its time limit."""
 
 
 def _ring(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Programs for the ablations: BFS without its optimisations, PageRank that can push."""
+"""Programs for the ablations: BFS without its optimisations, and PageRank that can push."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["ITERATIONS", "bfs_steps", "edge_pagerank"]
 
 
 def bfs_steps(bench: Any) -> dict[str, Callable[[], Any]]:
-    """BFS after each optimisation of GraphBLAST's table, as far as weft can go without the rest.
+    """Return BFS after each optimisation of GraphBLAST's table, added one by one.
 
-    Without a mask a message is tried at every target and the smaller level wins; with it only
+    Without a mask every target takes messages and the smaller level wins; with it only
     unvisited vertices take part. Early exit is a pass that can be left out; with operand reuse a
-    pull tests the levels in place of a bitmap. The last row is weft's own BFS, as it chooses.
+    pull tests the levels in place of a bitmap. The last row is `weft.bfs` with its defaults.
     """
     import weft
 
     g, source = bench.workload.graph, bench.workload.source
-    # A column of zeros, so that the edge's value is read but changes nothing.
+    # Adding a column of zeros reads the edge's value without changing the result.
     zeros = g.topology.xp.zeros(g.num_edges, np.int32)
 
     @weft.edge(into="level", reduce=weft.min)
@@ -70,7 +70,7 @@ UNREACHED = 2**30
 
 
 def edge_pagerank(g: Any) -> Callable[[Any], Any]:
-    """PageRank as messages along edges, which can be pushed as well as pulled, by configuration."""
+    """Return PageRank as messages along edges, which a configuration can push or pull."""
     import weft
 
     n = g.num_vertices

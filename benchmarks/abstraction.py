@@ -1,10 +1,10 @@
-"""What generating kernels costs: generated beside hand-written CUDA of the same configuration.
+"""Compare generated with hand-written CUDA of the same configuration.
 
 ``python benchmarks/abstraction.py`` runs PageRank, BFS, SSSP and components on kron18 to kron21,
-each as weft generates it under one fixed configuration (schedule `warp`, csr, one cooperative
-kernel) and as `benchmarks.handwritten` has it, with the same grid and block. Kernels alone are
-timed, by CUDA events around every launch; results are compared. The aim is a geometric mean of the
-ratios of at most 1.05.
+each as generated under one fixed configuration (schedule `warp`, csr, one cooperative kernel) and
+as written in `benchmarks.handwritten`, with the same grid and block. CUDA events around every
+launch time the kernels alone; results are compared. The target for the geometric mean of the ratios
+is 1.05.
 
 ``--device emulated --graphs kron7`` runs the same kernels in the host emulation.
 """
@@ -36,7 +36,7 @@ BARE = {"schedule": "warp", "format": "csr", "fuse": "all", "width": "grid", "co
 
 
 class Launches:
-    """Watches a driver: what the last run was launched with, and how long its kernels took."""
+    """Record a driver's launches: the last run's arguments and kernel times."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
@@ -50,7 +50,7 @@ class Launches:
         self.spans, self.wall_ms = [], 0.0
 
         def launch(kernel: Any, *arguments: Any, grid: int, block: int, **options: Any) -> None:
-            if kernel.name not in OF_PROGRAMS:  # first values are written on both sides, untimed
+            if kernel.name not in OF_PROGRAMS:  # initial values are written in both forms, untimed
                 return original(kernel, *arguments, grid=grid, block=block, **options)
             if grid > 1:
                 self.grid, self.block = grid, block
@@ -78,7 +78,7 @@ class Launches:
         self.spans.append((start, stop))
 
     def milliseconds(self) -> float:
-        """Time of all kernels since the last look."""
+        """Return the time of all kernels since the last call."""
         if self.driver.xp is np:
             total, self.wall_ms = self.wall_ms, 0.0
             return total
@@ -90,7 +90,7 @@ class Launches:
 
 
 class Contest:
-    """One graph, and both ways to do each task on it."""
+    """One graph, and every task on it in both forms."""
 
     def __init__(self, name: str, device: str) -> None:
         import weft
@@ -135,7 +135,7 @@ class Contest:
         return getattr(self, f"_{task}_by_hand")()
 
     def _launch(self, task: str, *arguments: Any) -> None:
-        """Start a hand-written kernel as the generated one was started before."""
+        """Launch a hand-written kernel with the generated kernel's grid and block."""
         grid, block = self.launches.grid, self.launches.block
         key = task, grid, block
         if key not in self.modules:
@@ -203,7 +203,7 @@ class Contest:
     # -- both
 
     def compare(self, task: str, runs: int) -> dict[str, Any]:
-        """Times of both in alternation, and whether they agree."""
+        """Time both forms in alternation and compare their results."""
         times: dict[str, list[float]] = {"generated": [], "by hand": []}
         results: dict[str, Any] = {}
         for run in range(runs + 1):  # the first warms up

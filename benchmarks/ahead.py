@@ -1,4 +1,4 @@
-"""Compiles the programs of planned measurements in other processes, while others are measured."""
+"""Compile the programs of later measurements in other processes during earlier ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ WORKERS = 12
 
 
 class NotCompiled(Exception):
-    """A run came to a program that is not compiled yet."""
+    """A run reached a program that is not compiled yet."""
 
 
 class Ahead:
-    """Compilations for one device; it does nothing without a GPU."""
+    """Background compilations for one device; without a GPU, nothing is compiled."""
 
     def __init__(self, device: str) -> None:
         self.driver: Any = None
@@ -28,7 +28,7 @@ class Ahead:
             self._begun: dict[str, Future[None]] = {}
 
     def begin(self, calls: Iterable[Callable[[], Any]]) -> list[Future[None]]:
-        """Begin to compile the program that each call comes to first."""
+        """Start compiling the first program that each call reaches."""
         if self.driver is None:
             return []
         found: list[Future[None]] = []
@@ -52,14 +52,14 @@ class Ahead:
                     call()
                 except NotCompiled:
                     continue
-                except Exception as error:  # the measurement will tell too, if it fails there
+                except Exception as error:  # the measurement reports it if it fails there too
                     self.troubles.append(f"{type(error).__name__}: {str(error)[:100]}")
         finally:
             del self.driver.compile
         return found
 
     def close(self) -> None:
-        """Give up what is not compiled yet."""
+        """Cancel compilations that have not finished."""
         if self.driver is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._compiler.close()

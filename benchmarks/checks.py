@@ -1,17 +1,17 @@
-"""Independent checks of results, with nothing but NumPy and SciPy.
+"""Independent checks of results, written with NumPy and SciPy only.
 
 Each check takes the graph's `Reference` and an answer in plain form, and returns None or one
-sentence that says what is wrong. Where an answer is not unique (parents, labels) the check tests
-what makes it right instead of comparing it with one right answer.
+sentence that says what is wrong. Where an answer is not unique (parents, labels), the check tests
+its defining property instead of comparing it with one correct answer.
 
-| task       | answer       | is right if                                                        |
+| task       | answer       | correct if                                                         |
 |------------|--------------|--------------------------------------------------------------------|
 | bfs        | `Search`     | levels equal those of SciPy's search; parents are arcs one level up |
 | sssp       | `Paths`      | distances equal Dijkstra's; parents are tight and lead to the source |
 | pagerank   | float array  | L1 distance to a SciPy power iteration of as many steps <= 1e-6     |
 | components | int array    | the same partition as SciPy's                                      |
 | triangles  | int          | equals the sum of ``L * (L @ L)``, L the arcs towards higher degree |
-| cores      | int array    | equals what peeling vertices of smallest degree gives              |
+| cores      | int array    | equals the result of peeling vertices of smallest degree           |
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Paths:
 
 
 class Reference:
-    """The right answers for one graph, each computed when it is first asked for."""
+    """The correct answers for one graph, each computed on first use."""
 
     def __init__(self, matrix: sp.csr_array, source: int) -> None:
         self.matrix = matrix
@@ -91,7 +91,7 @@ class Reference:
         return row * self.n + self.matrix.indices
 
     def weight(self, u: Array, v: Array) -> Array:
-        """Weight of each arc ``u -> v``, NaN where there is no such arc."""
+        """Return the weight of each arc ``u -> v``, NaN where there is none."""
         if not len(self._arc_key):
             return np.full(len(u), np.nan)
         key = u.astype(np.int64) * self.n + v
@@ -177,10 +177,10 @@ CHECKS: dict[str, Callable[[Reference, Any], str | None]] = {
 
 
 def levels_of_order(order: Array, parent: Array, n: int) -> Array:
-    """Levels from a breadth-first order and its predecessors; -1 for vertices not in it.
+    """Return levels from a breadth-first order and its predecessors; -1 elsewhere.
 
-    Parents stand in the order as their children do, so each level is one stretch of it: the
-    vertices whose parents are in the stretch before.
+    Parents come in the same order as their children, so each level is one range of the order:
+    the vertices whose parents lie in the previous range.
     """
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -195,7 +195,7 @@ def levels_of_order(order: Array, parent: Array, n: int) -> Array:
 
 
 def power_iteration(matrix: sp.csr_array, iterations: int, damping: float = DAMPING) -> Array:
-    """PageRank of a symmetric matrix's structure; vertices without arcs give to all alike."""
+    """Return the PageRank of a symmetric matrix's structure; isolated vertices give to all."""
     n = matrix.shape[0]
     ones = sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
     degree = np.diff(matrix.indptr)
@@ -208,7 +208,7 @@ def power_iteration(matrix: sp.csr_array, iterations: int, damping: float = DAMP
 
 
 def count_triangles(matrix: sp.csr_array) -> int:
-    """Sum of ``L * (L @ L)``, with L the arcs towards higher degree, by stretches of rows."""
+    """Return the sum of ``L * (L @ L)``, L the arcs towards higher degree, by row ranges."""
     n = matrix.shape[0]
     degree = np.diff(matrix.indptr)
     rank = np.empty(n, dtype=np.int64)
@@ -228,7 +228,7 @@ def count_triangles(matrix: sp.csr_array) -> int:
 
 
 def peel_cores(matrix: sp.csr_array) -> Array:
-    """Core numbers by the definition: take away vertices of degree <= k, for k = 0, 1, 2, ..."""
+    """Return core numbers by definition: remove vertices of degree <= k for k = 0, 1, ..."""
     n = matrix.shape[0]
     degree = np.diff(matrix.indptr).astype(np.int64)
     core = np.zeros(n, dtype=np.int64)
@@ -248,7 +248,7 @@ def peel_cores(matrix: sp.csr_array) -> Array:
 
 
 def _parents_fault(reference: Reference, parent: Array, reached: Array) -> str | None:
-    """Reached vertices have parents, joined by an arc, and all parents lead to the source."""
+    """Check that parents are neighbours and that all of them lead to the source."""
     parent = np.asarray(parent)
     if parent.shape != reached.shape:
         return f"parents have shape {parent.shape}, expected {reached.shape}"
@@ -274,7 +274,7 @@ def _parents_fault(reference: Reference, parent: Array, reached: Array) -> str |
 
 
 def _tree_arcs(reference: Reference, parent: Array) -> tuple[Array, Array]:
-    """All (child, parent) but the source's own."""
+    """Return all (child, parent) pairs except the source's own."""
     parent = np.asarray(parent)
     child = np.flatnonzero(parent >= 0)
     child = child[child != reference.source]

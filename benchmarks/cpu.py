@@ -1,8 +1,8 @@
-"""weft beside SciPy, python-graphblas, NetworKit and igraph on a CPU: ``python benchmarks/cpu.py``.
+"""Measure weft beside its peers on a CPU: ``python benchmarks/cpu.py``.
 
-Every contestant gets the same graph, already in its own form, and is called in alternation with the
-others (`benchmarks.protocol`); every first and last result is checked (`benchmarks.checks`). The
-command ends with status 1 if any result is wrong.
+The peers are SciPy, python-graphblas, NetworKit and igraph. Every contestant holds the same graph
+in its own form, and contestants are called in alternation (`benchmarks.protocol`). First and last
+results are checked (`benchmarks.checks`); a wrong one makes the command exit with status 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.checks import CHECKS, ITERATIONS, Reference
 
 FULL_GRAPHS = "kron18,road1000"
 QUICK_GRAPHS = "kron12,road120"
-# Columns where the output is no terminal, so that a row of the table stays on one line.
+# Width when the output is not a terminal, so that a table row stays on one line.
 PLAIN_WIDTH = 140
 
 Contestants = dict[str, type[peers.Peer] | None]
@@ -100,7 +100,7 @@ def measure_graph(
     runs: int,
     threads: int,
 ) -> tuple[list[report.Row], dict[str, Any]]:
-    """All tasks on one graph, and what weft's graph holds in memory after them."""
+    """Run all tasks on one graph; return rows and the memory weft's graph holds afterwards."""
     workload = graphs.make(name)
     loaded = [kind(workload, threads) for kind in contestants.values() if kind is not None]
     reference = Reference(workload.matrix, workload.source)
@@ -118,7 +118,7 @@ def measure_graph(
 def run_task(
     task: str, loaded: list[peers.Peer], reference: Reference, runs: int, graph_name: str
 ) -> list[report.Row]:
-    """Time and check one task for all who can do it."""
+    """Time and check one task for every contestant that supports it."""
     calls = {peer.name: call for peer in loaded if (call := peer.call(task)) is not None}
     readers = {peer.name: peer for peer in loaded}
     rows = []

@@ -1,11 +1,10 @@
-"""How good the defaults are: ``python benchmarks/defaults.py``.
+"""Compare the defaults with a published list of configurations: ``python benchmarks/defaults.py``.
 
-Every task runs under a published list of configurations (``defaults_list.py``) and under none, on a
-Kronecker graph and a road network. Printed are the default, the best of the list, and by how much
-the default is slower. A configuration that takes more than four times the best so far is stopped.
-Kernels of all tasks are compiled side by side while others run, and a task has the time that its
-equals leave it. ``--device emulated --tiny`` tries it without a
-GPU.
+Every task runs with the defaults and under each configuration of ``defaults_list.py``, on a
+Kronecker graph and a road network. The report shows the default, the best of the list, and their
+ratio. A configuration that takes more than four times the best so far is stopped. Kernels compile
+in parallel while others run, and tasks share the time equally. ``--device emulated --tiny`` runs
+without a GPU.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ RANK_TOLERANCE = 1e-9
 
 @dataclass
 class Row:
-    """What became of one task on one graph."""
+    """The measurements of one task on one graph."""
 
     graph: str
     task: str
@@ -50,22 +49,22 @@ class Row:
     listed: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
-    times: dict[str, float] = field(default_factory=dict)  # a bound where it was stopped
+    times: dict[str, float] = field(default_factory=dict)  # a lower bound where the run was stopped
 
     @property
     def fastest(self) -> str:
-        """The first few configurations, in milliseconds."""
+        """Return the fastest configurations and their milliseconds."""
         ranked = sorted(self.times.items(), key=lambda item: item[1])[:SHOWN]
         return "; ".join(f"{text}: {ms:.3g}" for text, ms in ranked if ms < math.inf)
 
     @property
     def ratio(self) -> float:
-        """How much longer the default takes than the best of the list, itself included."""
+        """Return the default's time over the best of the list, the default included."""
         return self.default_ms / min(self.best_ms, self.default_ms)
 
 
 def caller(task: str, workload: Workload) -> Callable[[Any], Any]:
-    """Return what runs a task under a configuration."""
+    """Return a function that runs a task under a configuration."""
     import weft
 
     g, source = workload.graph, workload.source
@@ -85,7 +84,7 @@ def caller(task: str, workload: Workload) -> Callable[[Any], Any]:
 
 
 def same(result: Any, right: Any) -> bool:
-    """Whether a result is as right as the default's."""
+    """Return whether a result agrees with the default's."""
     if isinstance(right, int):
         return int(result) == right
     if right.dtype.kind == "f":
@@ -94,7 +93,7 @@ def same(result: Any, right: Any) -> bool:
 
 
 def prepare(task: str, workload: Workload, ahead: Any) -> tuple[Any, Row]:
-    """Run the default of a task and begin to compile for its list; returns a bench and a row."""
+    """Run a task's default and start compiling for its list; return a bench and a row."""
     import weft
     from weft.tuning.measuring import Bench
 
@@ -107,7 +106,7 @@ def prepare(task: str, workload: Workload, ahead: Any) -> tuple[Any, Row]:
 
 
 def measure(bench: Any, row: Row, deadline: float) -> None:
-    """Run a task under the configurations of its list, as far as there is time."""
+    """Run a task under the configurations of its list, as far as time allows."""
     import weft
 
     left = [weft.Config(**options) for options in CONFIGURATIONS[row.task]]
@@ -125,7 +124,7 @@ def measure(bench: Any, row: Row, deadline: float) -> None:
         counts["no time"] = len(left)
     row.outcomes = dict(counts)
     if best is not None:
-        # Once more in turn: the clock of the device may have changed meanwhile.
+        # Time both again in turn, because the device's clock may have changed.
         pairs = [
             (bench.confirm(weft.Config())[0], bench.confirm(best.config)[0])
             for _ in range(CONFIRM_RUNS)
@@ -140,7 +139,7 @@ def _text(given: dict[str, Any]) -> str:
 
 
 def report(rows: list[Row]) -> None:
-    """Print a line for each task and graph, and the mean."""
+    """Print a line per task and graph, and the mean."""
     cells = []
     for row in sorted(rows, key=lambda row: -row.ratio):
         outcomes = ", ".join(f"{count} {name}" for name, count in row.outcomes.items())
@@ -169,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    os.environ["WEFT_TUNINGS"] = "off"  # defaults, not what was tuned here
+    os.environ["WEFT_TUNINGS"] = "off"  # ignore tuning results on this machine
     tasks = options.tasks.split(",")
     if unknown := [task for task in tasks if task not in CONFIGURATIONS]:
         parser.error(f"tasks {unknown} are not known. Expected {', '.join(CONFIGURATIONS)}.")

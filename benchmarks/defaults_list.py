@@ -1,4 +1,4 @@
-"""The configurations that defaults are compared with: at least 60 for every task."""
+"""The configurations that defaults are compared with, at least 60 per task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Options = dict[str, Any]
 
 
 def layouts() -> list[Options]:
-    """Who takes which arc of what, in blocks of which size, by how many launches."""
+    """Return schedules, formats, block sizes and kinds of fusion."""
     return [
         *({"schedule": s, "format": f} for s, f in product(SCHEDULES, FORMATS)),
         *({"schedule": s, "fuse": f} for s, f in product(SCHEDULES, FUSES)),
@@ -38,7 +38,7 @@ def layouts() -> list[Options]:
 
 
 def frontiers() -> list[Options]:
-    """What frontiers are made of and how, and when the direction turns."""
+    """Return directions, compactions, bin sizes and kinds of frontiers."""
     return [
         *({"direction": direction} for direction in DIRECTIONS),
         *({"compaction": compaction} for compaction in COMPACTIONS),
@@ -49,7 +49,7 @@ def frontiers() -> list[Options]:
 
 
 def sides() -> list[Options]:
-    """Pushes by one schedule, pulls by another."""
+    """Return pairs of one schedule for pushes and another for pulls."""
     return [
         {"schedule": {"push": push, "pull": pull}}
         for push, pull in product(PUSHED, PULLED)
@@ -58,7 +58,7 @@ def sides() -> list[Options]:
 
 
 def ordered() -> list[Options]:
-    """How near work comes before far work."""
+    """Return priority orderings and their deltas."""
     return [
         *({"ordering": kind} for kind in (False, "buckets")),
         *({"ordering": kind, "delta": d} for kind, d in product(("near_far", "buckets"), DELTAS)),

@@ -1,19 +1,17 @@
-"""Every format with its best schedule: ``python benchmarks/formats.py``.
+"""Time every format under its best schedule: ``python benchmarks/formats.py``.
 
 PageRank, BFS, components and SSSP on a Kronecker graph, a road network and a graph with planted
-communities. Of every format: bytes per arc, the time to build it beside the time to build csr from
-shuffled edges, the best time of each task with the schedule that gave it, and with that schedule
-the times of runs that only push and only pull. Then what CR² promises, line by line. Formats that
-are made for an order of vertices run in it, and so does csr once more.
+communities. The report shows, for every format, bytes per arc, build time beside that of csr from
+shuffled edges, the best time of each task with its schedule, and the times of push-only and
+pull-only runs under that schedule; then the promises of CR² line by line. Formats made for a vertex
+order run in it, and csr runs in it too.
 
-Each graph has an equal share of ``--budget``. The kernels of all tasks are compiled side by side
-while others are timed. Round after round every format tries one more schedule, the likely ones
-first ("own": none is asked for); then the best of all formats run once more in turn; what only
-pushes or pulls comes last. A schedule is given up when
-it takes three times as long as the best of its format, and not tried any more when it has lost with
-several formats of the same kind; so is a format whose first schedules all take more than ten times
-as long as the default.
-``--device emulated --tiny`` tries it without a GPU.
+Graphs share ``--budget`` equally. Kernels compile in parallel while others are timed. In each round
+every format tries one more schedule, likely ones first ("own": the default); then the best of all
+formats run again in turn; push-only and pull-only runs come last. A schedule is stopped when it
+takes three times as long as the best of its format, and dropped when it has lost with several
+formats of the same kind. A format is dropped when its first schedules all take more than ten times
+as long as the default. ``--device emulated --tiny`` runs without a GPU.
 """
 
 from __future__ import annotations
@@ -40,27 +38,27 @@ BUDGET_SECONDS = 240.0
 GRAPHS = ("kron21", "road4900", "planted20")
 TINY = ("kron8", "road24", "planted9")
 TASKS = ("pagerank", "bfs", "components", "sssp")
-OWN = "own"  # none is asked for: what the format names, or the engine chooses, by direction
+OWN = "own"  # no schedule given: the format's or the engine's choice
 SCHEDULES = (OWN, "vertex", "twc", "warp", "row", "strict", "edge", "merge")  # likely ones first
 SHORT_ROWS = (OWN, "vertex", "warp", "row", "twc", "edge", "strict", "merge")  # by short rows
 PROMISED = {("csr", "row"), ("coo", "edge"), ("block_coo", "edge")}  # compared with by name
 FIRST = ("csr", "cr2", "tigr", "cr2_bare", "coo", "block_coo")  # what the promises are about
 SIDES = ("push", "pull")
-RUNS = 15  # of what is short: others of the host's work take a good part of a millisecond
+RUNS = 15  # of short calls, whose times vary with other work on the host
 ENOUGH_MS = 50.0  # of runs of one candidate
 CONFIRM_SECONDS = 1.5  # for the best of all formats in turn, for each task
 CONFIRM_ROUNDS = 10
-LOST = 3.0  # times the best of a format: what takes longer is given up
-SLOW = 10.0  # times the default or the best of a format: the most that anything is waited for
+LOST = 3.0  # times the best of a format: slower schedules are stopped
+SLOW = 10.0  # times the default or the best of a format: the longest wait
 FIRST_ROUNDS = 2  # of schedules, compiled for all tasks before the others
-STRIKES = 3  # schedules in vain, or formats that a schedule is in vain for
+STRIKES = 3  # lost schedules per format, or formats lost by a schedule
 ROW_SECONDS = 4.0  # for all schedules of a format and a task
 SIDES_SHARE = 0.2  # of the time for a graph
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time."""
+    """A format, task, schedule and direction to time."""
 
     row: Row
     task: str
@@ -69,14 +67,14 @@ class Case:
 
     @property
     def has_short_rows(self) -> bool:
-        """Whether the format says itself which schedule suits its rows."""
+        """Whether the format names the schedule that suits its rows."""
         from weft.formats import formats
 
         return bool(formats()[self.row.format].schedule)
 
     @property
     def round(self) -> int:
-        """When its turn is: those that promises are about come early."""
+        """The round it runs in; formats that promises concern come early."""
         if (self.row.format, self.schedule) in PROMISED:
             return 1
         known = SHORT_ROWS if self.has_short_rows else SCHEDULES
@@ -84,7 +82,7 @@ class Case:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Round after round of schedules, task after task, important formats first."""
+        """The order of cases: by round, then task, important formats first."""
         name = self.row.format
         place = FIRST.index(name) if name in FIRST else len(FIRST)
         return self.round, TASKS.index(self.task), place
@@ -98,14 +96,14 @@ class Case:
 
 
 def formats_of(order: str) -> list[str]:
-    """Return the formats that are run in an order."""
+    """Return the formats that run in a vertex order."""
     from weft.formats import formats
 
     return [name for name, known in formats().items() if known.order == order or name == "csr"]
 
 
 def describe(row: Row, topology: Any) -> None:
-    """Build a format for the in-arcs, twice, and note what it takes."""
+    """Build a format for the in-arcs twice and record size and time."""
     from weft.errors import ConfigError
     from weft.formats import choose
 
@@ -147,7 +145,7 @@ def _wait(topology: Any) -> None:
 
 
 def caller(task: str, workload: Workload, sides: bool) -> Callable[[Any], Any]:
-    """Return what runs a task; PageRank gathers, and is told by messages where it is to push."""
+    """Return a function that runs a task; PageRank gathers, or sends messages to push."""
     if task == "pagerank" and sides:
         return ablation_programs.edge_pagerank(workload.graph)
     return defaults.caller(task, workload)
@@ -155,16 +153,16 @@ def caller(task: str, workload: Workload, sides: bool) -> Callable[[Any], Any]:
 
 @dataclass
 class Contest:
-    """All that is timed on one graph: a bench for every task and order of vertices.
+    """The measurements on one graph, with a bench per task and vertex order.
 
     Attributes
     ----------
     workload
-        The graph; its `graph` is set to what a bench is made for.
+        The graph; its `graph` is the one that a bench uses.
     ahead
-        What compiles for all benches.
+        The background compiler of all benches.
     benches, usual_ms
-        Benches by task, order and whether runs are told to push or pull; times of the defaults by
+        Benches by task, order and whether the direction is fixed; times of the defaults by
         task and order.
     """
 
@@ -176,13 +174,13 @@ class Contest:
     strikes: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def prepare(self, graph: Any, task: str, cases: list[Case], sides: bool = False) -> None:
-        """Make the bench of some cases, and begin to compile for the first rounds."""
+        """Create the bench of some cases and start compiling for the first rounds."""
         from weft.tuning.measuring import Bench, Patience
 
         if not cases:
             return
         order = cases[0].row.order
-        if sides and task != "pagerank":  # the same call, told which way to go
+        if sides and task != "pagerank":  # the same call in a fixed direction
             self.benches[task, order, sides] = self.benches[task, order, False]
             return
         self.workload.graph = graph
@@ -199,7 +197,7 @@ class Contest:
                 bench.begin(case.config)
 
     def time(self, cases: list[Case], deadline: float, sides: bool = False) -> int:
-        """Time cases in their turn, as far as there is time; returns how many were left out."""
+        """Time cases in order while time remains; return how many were left out."""
 
         def bench_of(case: Case) -> Any:
             return self.benches[case.task, case.row.order, sides]
@@ -216,7 +214,7 @@ class Contest:
         return len(left)
 
     def confirm(self, rows: list[Row], task: str) -> None:
-        """Run the best of each format once more in turn: clocks and hosts change meanwhile."""
+        """Run the best of each format again in turn, to even out changes of clocks and host."""
         best = [(row, row.best(task)[1]) for row in rows if row.best(task)[1]]
         began = time.perf_counter()
         for turn in range(CONFIRM_ROUNDS):
@@ -262,14 +260,14 @@ class Contest:
 
 
 def usual_direction(task: str) -> str:
-    """PageRank of weft's own pulls; the others may turn."""
+    """Return the default direction: `weft.pagerank` pulls, other tasks may switch."""
     return "pull" if task == "pagerank" else "auto"
 
 
 def describe_all(
     workload: Workload, options: argparse.Namespace
 ) -> tuple[list[Row], list[tuple[Any, list[Row]]]]:
-    """Return a row for every format on a graph, and those that are run with the graph for each."""
+    """Return a row per format on a graph, and the rows to run with their graphs."""
     name, plain = workload.name, workload.graph
     csr_ms = csr_build_ms(plain.topology)
     print(f"{name}: csr from shuffled edges in {csr_ms:.4g} ms", flush=True)
@@ -322,7 +320,7 @@ def compare(name: str, options: argparse.Namespace, deadline: float) -> list[Row
         for task in options.tasks:
             for graph, rows in groups:
                 for row in rows:
-                    print(row.told(task), flush=True)
+                    print(row.times_text(task), flush=True)
                 cases = [
                     Case(row, task, row.best(task)[1], side)
                     for row in rows

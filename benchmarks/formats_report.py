@@ -1,4 +1,4 @@
-"""What was found of formats: a row for each, tables, and what CR² promises, line by line."""
+"""Report on formats: a row each, tables, and the promises of CR² line by line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-# Geometric means over the thesis' graphs: how much longer the other one takes than cr2.
+# Geometric means of the other format's time over cr2's, on the thesis' graphs.
 THESIS_CSR = {"pagerank": 1.65, "bfs": 13.3, "components": 8.2, "sssp": 6.8}
 THESIS_TIGR = {"pagerank": 1.44, "bfs": 1.69, "components": 2.12, "sssp": 1.01}
 THESIS_EXPAND, THESIS_BLOCKS = 1.7, 4.5
@@ -16,7 +16,7 @@ CLUSTERED = "planted"
 
 @dataclass
 class Row:
-    """What was found of one format on one graph."""
+    """The measurements of one format on one graph."""
 
     graph: str
     format: str
@@ -33,18 +33,18 @@ class Row:
 
     @property
     def key(self) -> str:
-        """What tells it from the others on a graph."""
+        """The identity of the row among those of its graph."""
         return f"{self.format} {self.order}"
 
     def note(self, task: str, schedule: str, ms: float, side: str = "") -> None:
-        """Keep a time: of a schedule, or of the best one in a direction."""
+        """Record the time of a schedule, or of the best one in a direction."""
         if side:
             self.sides.setdefault(task, {})[side] = f"{ms:.3g}"
         else:
             self.times.setdefault(task, {})[schedule] = ms
 
     def stopped(self, task: str, schedule: str, ms: float, side: str = "") -> None:
-        """Keep that something took longer than so many milliseconds."""
+        """Record that a run was stopped after some milliseconds."""
         if side:
             self.sides.setdefault(task, {})[side] = f">{ms:.3g}"
         else:
@@ -57,11 +57,11 @@ class Row:
 
     @property
     def build_ratio(self) -> float:
-        """The time to build it over the time to build csr from shuffled edges."""
+        """Return the build time over that of csr from shuffled edges."""
         return self.build_ms / self.csr_build_ms
 
     def described(self) -> str:
-        """Return what it takes, in a line."""
+        """Return size and build time as a line."""
         if self.refused:
             return f"  {self.format}: refused: {self.refused}"
         size = f"{self.bytes_per_arc:.2f} bytes per arc"
@@ -73,14 +73,14 @@ class Row:
             f"built in {self.build_ms:.4g} ms ({self.build_ratio:.2f} × csr){facts}"
         )
 
-    def told(self, task: str) -> str:
-        """Return the times of a task, in a line."""
+    def times_text(self, task: str) -> str:
+        """Return the times of a task as a line."""
         ranked = sorted(self.times.get(task, {}).items(), key=lambda item: item[1])
         times = ", ".join(f"{schedule} {ms:.3g}" for schedule, ms in ranked) or self.untimed(task)
         return f"  {task} {self.graph} {self.format} ({self.order}): {times}"
 
     def untimed(self, task: str) -> str:
-        """Return what is told of a task of which no run came to its end."""
+        """Return the text for a task of which no run finished."""
         bounds = self.bounds.get(task, {}).values()
         return f">{min(bounds):.3g}" if bounds else "-"
 
@@ -105,7 +105,7 @@ def report(rows: Sequence[Row], tasks: Sequence[str]) -> None:
 def _cells(row: Row, tasks: Sequence[str]) -> list[str]:
     if row.refused:
         return [row.format, row.order, "refused", *[""] * (2 + 3 * len(tasks))]
-    build = ["-", "-"]  # csr is there anyway
+    build = ["-", "-"]  # csr always exists
     if row.format != "csr":
         build = [f"{row.build_ms:.3g}", f"{row.build_ratio:.2f}"]
     size = [f"{row.bytes_per_arc:.2f}", *build]
@@ -119,7 +119,7 @@ def _cells(row: Row, tasks: Sequence[str]) -> list[str]:
 
 
 def promises(rows: Sequence[Row], tasks: Sequence[str]) -> list[str]:
-    """Return what CR² promises, each beside what was measured and what the thesis found."""
+    """Return the promises of CR², each with the measurement and the thesis' figure."""
     lines = []
     for graph in dict.fromkeys(row.graph for row in rows):
         cr2, csr, tigr = (_row(rows, graph, name) for name in ("cr2", "csr", "tigr"))
@@ -156,7 +156,7 @@ def promises(rows: Sequence[Row], tasks: Sequence[str]) -> list[str]:
 def _faster(
     rows: Sequence[Row], task: str, other: str, thesis: float, least: float = 1.0
 ) -> list[str]:
-    """Return how much longer another format takes than cr2, graph by graph and in the mean."""
+    """Return another format's time over cr2's, per graph and in the mean."""
     found = ratios(rows, task, other)
     if not found:
         return []
@@ -173,7 +173,7 @@ def _faster(
 def ratios(rows: Sequence[Row], task: str, other: str) -> dict[str, tuple[float, bool]]:
     """Return the time of another format over that of cr2, for each graph where both ran.
 
-    The second of a pair tells that the other one was stopped: that is the least it would take.
+    The second item is true if the other format was stopped, so the ratio is a lower bound.
     """
     found = {}
     name, _, schedule = other.partition(" under ")
@@ -200,7 +200,7 @@ def _blocks(rows: Sequence[Row], task: str) -> list[str]:
 
 
 def _row(rows: Sequence[Row], graph: str, name: str) -> Row | None:
-    """Return the first row of a format on a graph: in no other order than its own."""
+    """Return the first row of a format on a graph, in its own vertex order."""
     return next((row for row in rows if (row.graph, row.format) == (graph, name)), None)
 
 

@@ -1,9 +1,9 @@
-"""weft on a GPU beside the best public figures: ``python benchmarks/gpu.py``.
+"""Measure weft on a GPU beside the best listed figures: ``python benchmarks/gpu.py``.
 
-Generates each graph on the device, times tasks on it, checks every result by certificates
-written without weft's engine (`benchmarks.gpu_checks`), and prints the ratios to the figures in
-`benchmarks.gpu_report`. Every graph is measured in a process of its own; a task that fails, hangs
-or takes too long costs its own row only. The command ends with status 1 if a result is wrong.
+The command generates each graph on the device, times tasks on it, checks every result by
+certificates that do not use weft's engine (`benchmarks.gpu_checks`), and prints ratios to the
+figures in `benchmarks.gpu_report`. Every graph is measured in its own process; a task that fails,
+hangs or takes too long loses only its own row. The exit status is 1 if a result is wrong.
 
 Without a GPU, ``--device cpu --small`` or ``--device emulated --tiny`` runs the same logic.
 """
@@ -28,14 +28,14 @@ from benchmarks.gpu_worker import MARK, SPOILED
 
 TASK_SECONDS = 60.0
 BUDGET_SECONDS = 460.0
-# A worker that does not answer its own alarm for so long hangs and is killed.
+# A worker that ignores its own alarm for this many seconds is killed.
 GRACE_SECONDS = 15.0
 GENERATE_SECONDS = 120.0
 RESTARTS = 2
 
 
 class Progress:
-    """Prints what happens, with the seconds since the start."""
+    """Print progress with the seconds since the start."""
 
     def __init__(self, budget: float) -> None:
         self.began, self.budget = time.perf_counter(), budget
@@ -53,13 +53,13 @@ class Progress:
 
 
 class Worker(Lines):
-    """A process of `benchmarks/gpu_worker.py`, and its events."""
+    """A process of `benchmarks/gpu_worker.py` and its events."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         super().__init__(ROOT / "benchmarks" / "gpu_worker.py", json.dumps(order))
 
     def next_event(self, seconds: float) -> dict[str, Any] | None:
-        """The next event, None when there are no more; other lines are passed on."""
+        """Return the next event, None after the last; print all other lines."""
         deadline = time.perf_counter() + seconds
         while (line := self.next(deadline - time.perf_counter())) is not None:
             if line.startswith(MARK):
@@ -71,7 +71,7 @@ class Worker(Lines):
 def measure_graph(
     name: str, tasks: list[str], options: argparse.Namespace, progress: Progress, found: dict
 ) -> None:
-    """All tasks on one graph; starts another worker where one was lost."""
+    """Measure all tasks on one graph; start another worker if one is lost."""
     waiting = list(tasks)
     for _ in range(1 + RESTARTS):
         if not waiting:
@@ -86,7 +86,7 @@ def measure_graph(
 def _measure_once(
     name: str, tasks: list[str], options: argparse.Namespace, progress: Progress, found: dict
 ) -> list[str]:
-    """Run one worker; returns the tasks that it did not come to."""
+    """Run one worker; return the tasks it did not reach."""
     limit = min(options.task_limit, max(5.0, progress.left / 2))
     order = {"graph": name, "tasks": tasks, "device": options.device, "limit": limit,
              "runs": options.runs}  # fmt: skip
@@ -122,7 +122,7 @@ def _measure_once(
 
 
 def _lost(found: dict, name: str, waiting: list[str], at: str, why: str) -> list[str]:
-    """Note the task that a worker was lost in; without one, nothing can go on."""
+    """Record a fault for the task that lost a worker, or for all waiting ones; return the rest."""
     lost = [at] if at in waiting else waiting
     found["rows"] += [Row(name, task, fault=why).as_json() for task in lost]
     return [task for task in waiting if task not in lost]
@@ -161,7 +161,7 @@ def report(found: dict[str, Any]) -> None:
 
 
 def startup_text(facts: dict[str, Any]) -> str:
-    """The figures of `benchmarks.gpu_startup` as sentences."""
+    """Return the figures of `benchmarks.gpu_startup` as sentences."""
     lines = []
     small = facts.get("small_bfs", {})
     if "median_us" in small:
@@ -186,7 +186,7 @@ def startup_text(facts: dict[str, Any]) -> str:
 
 
 def machine(device: str) -> dict[str, Any]:
-    """What the numbers depend on besides the code; asked of a process that goes away again."""
+    """Return device, driver and library versions, queried in a short-lived process."""
     if not device.startswith("cuda"):
         return {"device": device}
     script = (
@@ -246,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.graphs:
         measure_graph(name, options.tasks, options, progress, found)
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if not options.no_startup:  # last: with empty caches of CuPy it takes a while
+    if not options.no_startup:  # last, because empty CuPy caches make it slow
         measure_graph(gpu_startup.NAME, [gpu_startup.NAME], options, progress, found)
         found["rows"] = [row for row in found["rows"] if row["graph"] != gpu_startup.NAME]
     report(found)

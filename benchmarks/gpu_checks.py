@@ -1,21 +1,21 @@
-"""Certificates of results, on the device that holds them, written without weft's engine.
+"""Certificates of results, computed on their device without weft's engine.
 
 Each check takes the graph's `Arcs` and an answer, and returns None or one sentence that says what
-is wrong. All are array programs that run on CuPy and NumPy alike; together they prove an answer
-right, except for triangles that are too many to be counted again in the time given.
+is wrong. All are array programs for both CuPy and NumPy. They prove an answer correct, except for
+triangle counts that would take too long to repeat in full.
 
 | task       | is proved by                                                                      |
 |------------|-----------------------------------------------------------------------------------|
 | bfs        | levels differ by at most 1 over every arc; every parent is an arc one level up     |
 | sssp       | dist[v] <= dist[u] + w over every arc; every parent is tight                       |
 | pagerank   | L1 distance to as many power iterations by SpMV (cuSPARSE), dangling mass included |
-| components | labels equal over every arc, label <= id, roots; as many as by hooking anew        |
+| components | labels equal over every arc, label <= id, roots; count equals a second labelling   |
 | triangles  | a second count by sorted intersection of all arcs, or of a random part of them     |
 | cores      | enough neighbours inside every core, and an order in which all can be peeled       |
 
-The core numbers c are right if (1) v has c(v) neighbours or more with core numbers >= c(v), so that
-the vertices of c >= k have k neighbours among themselves, and (2) vertices can be taken away, those
-of smaller c first, such that each has at most c(v) neighbours left when its turn comes.
+Core numbers c are correct if (1) every v has at least c(v) neighbours with core numbers >= c(v), so
+the vertices of c >= k have k neighbours among themselves, and (2) vertices can be removed in order
+of increasing c such that each has at most c(v) neighbours left when it is removed.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from weft.arrays.reduce import all_true, any_true, count_true
 DAMPING = 0.85
 ITERATIONS = 20
 RANK_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
-# Slots that are looked at together: a few arrays of 8 bytes each fit beside any graph.
+# Slots per range: a few arrays of 8 bytes per slot fit beside any graph.
 SLOTS_AT_ONCE = 1 << 26
 TRIANGLE_SAMPLES = 64
 TRIANGLE_SECONDS = 20.0
 CORE_SECONDS = 30.0
-# An estimate from a part of the arcs may be off by as many standard errors.
+# Standard errors by which an estimate from a sample of arcs may be off.
 SIGMAS = 6.0
 
 Array = Any
@@ -67,19 +67,19 @@ class Arcs:
         return self.xp.diff(self.offsets)
 
     def rows_of(self, begin: int, end: int) -> Array:
-        """The rows that own the slots from `begin` to `end`."""
+        """Return the rows that own the slots from `begin` to `end`."""
         slots = self.xp.arange(begin, end, dtype=np.int64)
         return self.xp.searchsorted(self.offsets, slots, side="right") - 1
 
     def stretches(self) -> Iterator[tuple[slice, Array, Array]]:
-        """All slots with their rows and targets, some at a time."""
+        """Yield all slots with their rows and targets, range by range."""
         for begin in range(0, self.m, SLOTS_AT_ONCE):
             end = min(begin + SLOTS_AT_ONCE, self.m)
             part = slice(begin, end)
             yield part, self.rows_of(begin, end), self.targets[part]
 
     def slots_of(self, row: Array, target: Array) -> Array:
-        """The slot of each arc row -> target by bisection of the row, -1 where there is none."""
+        """Return the slot of each arc row -> target by bisection, -1 where there is none."""
         xp = self.xp
         low, end = self.offsets[row], self.offsets[row + 1]
         high = end.copy()
@@ -115,7 +115,7 @@ def check_bfs(arcs: Arcs, source: int, level: Array, parent: Array) -> str | Non
 
 
 def check_sssp(arcs: Arcs, source: int, dist: Array, parent: Array) -> str | None:
-    """Distances are integers, -1 where there is no path; weights are positive."""
+    """Check distances (integers, -1 where there is no path) under positive weights."""
     xp = arcs.xp
     if fault := _shaped(arcs, dist=dist, parent=parent):
         return fault
@@ -148,7 +148,7 @@ def check_pagerank(
 
 
 def power_iteration(arcs: Arcs, iterations: int) -> Array:
-    """PageRank by as many sparse matrix-vector products."""
+    """Return PageRank after a number of sparse matrix-vector products."""
     xp, n = arcs.xp, arcs.n
     matrix = _matrix(arcs)
     dangling = arcs.degree == 0
@@ -168,12 +168,12 @@ def _matrix(arcs: Arcs) -> Any:
     parts = (arcs.xp.ones(arcs.m), arcs.targets, arcs.offsets.astype(np.int32))
     matrix = sparse.csr_matrix(parts, shape=(arcs.n, arcs.n))
     with suppress(AttributeError):
-        matrix.has_canonical_format = True  # known; finding it out takes a while
+        matrix.has_canonical_format = True  # known here; detecting it is slow
     return matrix
 
 
 def check_components(arcs: Arcs, label: Array, count: int | None = None) -> str | None:
-    """`count`: the number of components, counted anew if not given."""
+    """Check labels; `count` is the number of components, computed if not given."""
     xp = arcs.xp
     if fault := _shaped(arcs, label=label):
         return fault
@@ -196,8 +196,9 @@ def count_roots(arcs: Arcs, label: Array) -> int:
 
 
 def minimal_labels(arcs: Arcs) -> Array:
-    """The smallest vertex of every component: hook roots under smaller ones, then jump, until
-    no arc joins two trees."""
+    """Return the smallest vertex of each vertex's component.
+
+    Roots are hooked under smaller ones and pointers jumped until no arc joins two trees."""
     xp = arcs.xp
     label = xp.arange(arcs.n, dtype=np.int32)
     while True:
@@ -251,7 +252,7 @@ def check_cores(arcs: Arcs, core: Array, seconds: float = CORE_SECONDS) -> str |
 def _peel_fault(
     arcs: Arcs, core: Array, left: Array, row: Array, target: Array, deadline: float
 ) -> str | None:
-    """Take vertices away while they have at most c(v) neighbours left; arcs join equal c."""
+    """Remove vertices while they have at most c(v) neighbours left; arcs join equal c."""
     xp = arcs.xp
     alive = xp.ones(arcs.n, bool)
     while True:
@@ -268,7 +269,7 @@ def _peel_fault(
 
 
 def check_triangles(arcs: Arcs, found: int, seconds: float = TRIANGLE_SECONDS) -> str | None:
-    """The whole count again, or an estimate from as many random arcs as the time allows."""
+    """Repeat the count, or estimate it from as many random arcs as time allows."""
     if arcs.xp is np:
         from benchmarks.checks import count_triangles
 
@@ -295,7 +296,7 @@ def _host_matrix(arcs: Arcs) -> Any:
 
 
 def _sampled_triangles(arcs: Arcs, deadline: float) -> list[int]:
-    """Triangles over each of `TRIANGLE_SAMPLES` parts of the oriented arcs."""
+    """Count triangles over each of `TRIANGLE_SAMPLES` parts of the oriented arcs."""
     xp = arcs.xp
     offsets, targets, rows = orient(arcs)
     source = (Path(__file__).parent / "handwritten" / "triangles.cu").read_text(encoding="utf-8")
@@ -313,7 +314,7 @@ def _sampled_triangles(arcs: Arcs, deadline: float) -> list[int]:
 
 
 def orient(arcs: Arcs) -> tuple[Array, Array, Array]:
-    """Offsets, targets and rows of the arcs towards higher degree (higher id among equals)."""
+    """Return offsets, targets and rows of arcs towards higher degree (higher id if equal)."""
     xp, degree = arcs.xp, arcs.degree
     rows, targets = [], []
     for _, row, target in arcs.stretches():
@@ -337,7 +338,7 @@ def _counted(xp: Any, keys: Array, count: int) -> Array:
 def _tree(
     arcs: Arcs, source: int, reached: Array, parent: Array
 ) -> tuple[Array, Array, str | None]:
-    """All (child, parent) but the source's own, which must be arcs of the graph."""
+    """Return all (child, parent) pairs except the source's; they must be arcs."""
     xp = arcs.xp
     vertex = xp.arange(arcs.n)
     none = xp.zeros(0, np.int64)
@@ -360,6 +361,6 @@ def _shaped(arcs: Arcs, **answers: Array) -> str | None:
 
 
 def _first(xp: Any, wrong: Array, what: str, vertex: Array) -> str | None:
-    """None if nothing is wrong, else how many are, what they do, and the first of them."""
+    """Return None, or a sentence with the number of faults and the first one."""
     count = count_true(wrong)
     return f"{count} {what} {int(vertex[int(xp.argmax(wrong))])}" if count else None

@@ -1,4 +1,4 @@
-"""The graphs of the GPU benchmark, generated on the device, and where searches start in them."""
+"""The graphs of the GPU benchmark, generated on the device, and their sources."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Workload:
     sources : list of int
         Random vertices of the component of `source`.
     components : int
-        How many there are, found without weft.
+        The number of components, found without weft.
     seconds : float
         How long it took to generate the graph.
     """
@@ -52,7 +52,7 @@ class Workload:
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """``"kron21"`` -> ``("kron", 21)``."""
+    """Split a name: ``"kron21"`` becomes ``("kron", 21)``."""
     match = re.fullmatch(r"(kron|rmat|road|planted)(\d+)", name)
     if match is None:
         raise ValueError(
@@ -63,7 +63,7 @@ def split_name(name: str) -> tuple[str, int]:
 
 
 def generate(name: str, device: str, weights: str | None = "int") -> Any:
-    """Return the weft graph of a name."""
+    """Generate the weft graph of a name."""
     from weft import generators
 
     family, size = split_name(name)
@@ -97,6 +97,6 @@ def make(name: str, device: str) -> Workload:
 
 
 def synchronize(graph: Any) -> None:
-    """Wait for all that the device has been asked to do."""
+    """Wait for all work queued on the device."""
     if graph.device.startswith("cuda"):
         graph.topology.xp.cuda.get_current_stream().synchronize()

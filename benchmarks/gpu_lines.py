@@ -1,4 +1,4 @@
-"""A process of its own and what it prints, line by line, with a limit to the waiting."""
+"""Run a process and read its output line by line, with a time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class SilentError(Exception):
-    """A process has printed nothing for as long as it may."""
+    """A process printed nothing within its time limit."""
 
 
 class Lines:
@@ -36,7 +36,7 @@ class Lines:
         self._lines.put(None)
 
     def next(self, seconds: float) -> str | None:
-        """The next line, None after the last. Raises `SilentError` if it does not come in time."""
+        """Return the next line, None after the last; raise `SilentError` on a timeout."""
         deadline = time.perf_counter() + seconds
         try:
             return self._lines.get(timeout=max(0.01, deadline - time.perf_counter()))

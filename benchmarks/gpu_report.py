@@ -1,4 +1,4 @@
-"""What the GPU benchmark is measured against, and its tables: terminal, markdown."""
+"""Targets of the GPU benchmark, and its tables for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Aim:
-    """Milliseconds on one H200: the best public figure, what must be reached, what comes then."""
+    """Milliseconds on one H200: the best listed peer, the target, and the goal after it."""
 
     best: float | None
     who: str
@@ -32,7 +32,7 @@ class Aim:
     then: float
 
 
-# Measured with each system's own code on the same GPU and graphs; and what weft aims at.
+# Peers were measured with each system's own code on the same GPU and graphs.
 AIMS = {
     ("bfs", "kron21"): Aim(0.37, "GSWITCH", 0.45, 0.25),
     ("bfs", "rmat24"): Aim(0.94, "GSWITCH", 1.2, 0.7),
@@ -56,7 +56,7 @@ AIMS = {
 
 
 def aim_of(task: str, graph: str) -> Aim | None:
-    """What a task, or a way to do it, is measured against."""
+    """Return the targets of a task or one of its variants."""
     return AIMS.get((task.split("_")[0], graph))
 
 
@@ -64,16 +64,16 @@ SMALL_BFS_MUST_US, SMALL_BFS_THEN_US = 250, 150
 
 NOTES = """\
 Median of 5 calls after a warm-up of 0.1 s: CUDA events around the whole call, and the wall clock.
-Results stay on the device. Orientation (triangles) and every other preparation inside a call are
-counted; nothing is reordered before, but for the row "by degree": what the order took is in
-brackets and is not counted. Not counted either: generating the graph, compilation, checks.
-G arcs/s: stored arcs over time; of a search, the arcs of the vertices reached. x best, must and
-then: our time over the best public figure, the one to be reached, and the one after that.
+Results stay on the device. Orientation (triangles) and all other preparation inside a call count;
+reordering happens only in the row "by degree", where its time is in brackets and does not count.
+Generating the graph, compilation and checks do not count either.
+G arcs/s: stored arcs over time; for a search, the arcs of the vertices reached. x best, must and
+then: weft's time over that of the best listed peer, the target, and the goal after it.
 * TRUST's 227 ms leave out the orientation of the graph."""
 
 
 def time_rows(rows: Iterable[dict[str, Any]], graph: str) -> list[list[str]]:
-    """The cells of the table of times of one graph."""
+    """Return the cells of a graph's table of times."""
     cells = []
     for row in rows:
         if row["graph"] != graph:
@@ -102,7 +102,7 @@ TIME_HEAD = ["task", "ms", "wall ms", "G arcs/s", "x best", "x must", "x then", 
 
 
 def detail_rows(rows: Iterable[dict[str, Any]], graph: str) -> list[list[str]]:
-    """The cells of the table of memory and configuration of one graph."""
+    """Return the cells of a graph's table of memory and configuration."""
     return [
         [
             TITLES[row["task"]],
@@ -129,7 +129,7 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def table(head: Sequence[str], cells: Sequence[Sequence[str]], title: str = "") -> str:
-    """A table for the terminal, no wider than `WIDTH`; plain where rich is not installed."""
+    """Return a table for the terminal, at most `WIDTH` wide; plain without rich."""
     try:
         from rich.console import Console
         from rich.table import Table
@@ -156,7 +156,7 @@ def _plain(head: Sequence[str], cells: Sequence[Sequence[str]], title: str) -> s
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The table for RESULTS.md: tasks down, graphs across."""
+    """Return the table of RESULTS.md: tasks down, graphs across."""
     graphs = list(dict.fromkeys(row["graph"] for row in rows))
     tasks = [t for t in TITLES if any(row["task"] == t for row in rows)]
     by_place = {(row["task"], row["graph"]): row for row in rows}

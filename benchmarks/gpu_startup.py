@@ -1,4 +1,4 @@
-"""What a user waits for: small graphs, the first call, the whole way from a file to a result."""
+"""Measure waiting times: small graphs, the first call, from a file to a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL_CALLS = 200
 WARM_CALLS = 20
 FILE_SCALE = 18  # of the graph that is read from a file: 4 million edges
 
-# Runs in a process of its own; its first line of output is the answer.
+# Runs in its own process; the first line of its output is the answer.
 FROM_FILE = """
 import json, sys, time
 began = time.perf_counter()
@@ -49,7 +49,7 @@ print(json.dumps({"spans_ms": spans, "reached": int((level >= 0).sum())}))
 
 
 def measure(device: str, limit: float) -> dict[str, Any]:
-    """All figures; what fails is left out, with the reason."""
+    """Return all figures; a failed one is replaced by its reason."""
     facts: dict[str, Any] = {}
     for name, part in (("small_bfs", small_bfs), ("from_file", from_file)):
         try:
@@ -60,7 +60,7 @@ def measure(device: str, limit: float) -> dict[str, Any]:
 
 
 def small_bfs(device: str, limit: float) -> dict[str, float]:
-    """Wall time of a BFS on a graph of 1000 vertices, result left on the device."""
+    """Return wall times of BFS on 1000 vertices, with the result left on the device."""
     import weft
 
     g = weft.generators.erdos_renyi(SMALL_VERTICES, m=SMALL_EDGES, seed=1).to(device)
@@ -84,7 +84,7 @@ def small_bfs(device: str, limit: float) -> dict[str, float]:
 
 
 def from_file(device: str, limit: float) -> dict[str, Any]:
-    """From a file of edges to a result on the host: with an empty cache of kernels, and again."""
+    """Time the way from an edge file to a result on the host, cold and warm."""
     from weft import generators
 
     scale = FILE_SCALE if device.startswith("cuda") else 8

@@ -1,4 +1,4 @@
-"""The tasks of the GPU benchmark: what is called, what its work is, how it is checked."""
+"""The tasks of the GPU benchmark: the timed call, its work and its check."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RANK_TOL, MOST_RANKING = 1e-8, 200  # of PageRank to a tolerance
 
 @dataclass(frozen=True)
 class Task:
-    """One task: `call(graph, source)` is timed, and its time divided by `steps`.
+    """A task: `call(graph, source)` is timed, and its time divided by `steps`.
 
-    With an `order` the graph is reordered before, which is timed apart.
+    With an `order` the graph is reordered first, which is timed separately.
     """
 
     name: str
@@ -42,7 +42,7 @@ def _pagerank(dtype: str) -> Callable[[Any, int], Any]:
 
 
 def _ranks(adaptive: bool) -> Callable[[Any, int], Any]:
-    """PageRank to a tolerance, with as many iterations as that takes."""
+    """Return PageRank to a tolerance, plain or adaptive."""
 
     def call(graph: Any, source: int) -> Any:
         import weft
@@ -53,7 +53,7 @@ def _ranks(adaptive: bool) -> Callable[[Any, int], Any]:
 
 
 def _named(name: str, *, searches: bool = False) -> Callable[[Any, int], Any]:
-    """A function of weft, imported when it is called."""
+    """Return a function of weft, imported when it is called."""
 
     def call(graph: Any, source: int) -> Any:
         import weft
@@ -114,7 +114,7 @@ TASKS = {
 
 @dataclass
 class Row:
-    """What one task did on one graph; without times where it failed."""
+    """The measurements of one task on one graph; no times if it failed."""
 
     graph: str
     task: str
@@ -139,7 +139,7 @@ class Row:
 
 
 def measure(workload: Workload, task: Task, clock: Clock, seconds: float, runs: int = RUNS) -> Row:
-    """Time a task and check its result; a failure is noted in the row."""
+    """Time a task and check its result; the row records a failure."""
     row = Row(workload.name, task.name)
     try:
         _measure(row, workload, task, clock, seconds, runs)
@@ -156,7 +156,7 @@ def _measure(
 ) -> None:
     graph, source = workload.graph, workload.source
     if task.order:
-        reorder(small_like(graph), task.order)  # compiles what it needs; orders are kept
+        reorder(small_like(graph), task.order)  # compiles the kernels it needs
         ordering = Times()
         graph = clock.time(lambda: reorder(workload.graph, task.order), ordering)
         row.order_ms = ordering.wall_ms[0]
@@ -185,7 +185,7 @@ def _measure(
 
 
 def reorder(graph: Any, order: str) -> Any:
-    """The graph in another order, with all arrays that a gather reads."""
+    """Return the reordered graph with every array that a gather reads."""
     ordered = graph.reorder(order)
     ordered.in_degree  # noqa: B018
     return ordered
@@ -200,7 +200,7 @@ def small_like(graph: Any) -> Any:
 def _measure_sources(
     row: Row, workload: Workload, task: Task, clock: Clock, seconds: float
 ) -> None:
-    """The same from random vertices: the busiest one flatters."""
+    """Time searches from random vertices, because the one of largest degree is favourable."""
     times = Times()
     clock.warm_up(lambda: task.call(workload.graph, workload.source))
     began = time.perf_counter()
@@ -213,23 +213,23 @@ def _measure_sources(
 
 
 def _work(workload: Workload, task: Task, result: Any) -> int:
-    """Arcs that a task has to do with: of a search, those of the vertices that it reaches."""
+    """Return the arcs of a task: for a search, those of the vertices it reaches."""
     if not task.searches:
         return workload.arcs.m
     return int(workload.arcs.degree[result.parent >= 0].sum())
 
 
 def chosen(call: Callable[[], Any]) -> tuple[str, str]:
-    """The configuration and the supersteps of one call, as far as weft tells them."""
+    """Return the configuration and supersteps of one call, as weft reports them."""
     import weft
 
     try:
         with weft.profile() as profile:
             call()
-    except Exception as error:  # the table can do without it
+    except Exception as error:  # optional in the table
         return "auto", f"profile failed: {type(error).__name__}"
-    told = "; ".join(dict.fromkeys(map(_described, profile.facts)))
-    return told or "auto", _directions(profile.records)
+    described = "; ".join(dict.fromkeys(map(_described, profile.facts)))
+    return described or "auto", _directions(profile.records)
 
 
 def _described(facts: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Timing on a device: CUDA events around whole calls, and the wall clock beside them."""
+"""Time calls on a device with CUDA events and the wall clock."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-# What programs are launched by; other kernels prepare them, as writing first values does.
+# Kernels of programs; others only prepare a run, such as those that write initial values.
 OF_PROGRAMS = ("run_all", "run_push", "run_pull", "run_wide", "run_anew", "run_few",
                "run_one", "run_turn")  # fmt: skip
 
-# On an H200 that waited for a compiler, the first dozens of searches of 0.3 ms take 0.35 to 0.45.
+# On an idle H200 the first dozens of searches of 0.3 ms take 0.35 to 0.45.
 WARM_SECONDS = 0.1
 
 
 @dataclass
 class Times:
-    """Times of some calls, in milliseconds."""
+    """Times of several calls in milliseconds."""
 
     device_ms: list[float] = field(default_factory=list)
     wall_ms: list[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Times:
 
 
 class Clock:
-    """Times calls on one device; without a GPU, events are the wall clock."""
+    """A timer for one device; without a GPU, the wall clock replaces events."""
 
     def __init__(self, device: str) -> None:
         self.cupy: Any = None
@@ -52,7 +52,7 @@ class Clock:
             self.cupy = cupy
 
     def time(self, call: Callable[[], Any], times: Times) -> Any:
-        """Call once, add the times, return the result."""
+        """Call once, record the times and return the result."""
         if self.cupy is None:
             began = time.perf_counter()
             result = call()
@@ -71,7 +71,7 @@ class Clock:
         return result
 
     def warm_up(self, call: Callable[[], Any]) -> None:
-        """Call until a device that had nothing to do has raised its clock again."""
+        """Call repeatedly until an idle device has raised its clock."""
         began = time.perf_counter()
         while True:
             call()
@@ -88,7 +88,7 @@ class Clock:
         gc.disable()
         try:
             for _ in range(runs):
-                result = None  # its memory serves the next call
+                result = None  # frees its memory for the next call
                 result = self.time(call, times)
                 if time.perf_counter() - began > seconds:
                     break
@@ -98,36 +98,36 @@ class Clock:
         return times, result
 
     def forget_memory(self) -> None:
-        """Hand unused memory back, so that `held_bytes` afterwards shows what was needed."""
+        """Free unused memory, so that a later `held_bytes` shows what was needed."""
         gc.collect()
         if self.cupy is not None:
             self.cupy.get_default_memory_pool().free_all_blocks()
 
     def most_bytes(self, call: Callable[[], Any]) -> int:
-        """Return how many bytes a call holds at most through CuPy, beside those held before it.
+        """Return the most bytes a call holds through CuPy beyond those held before it.
 
-        What the pool holds would not tell: it may serve a call from gaps that others left.
+        The pool's size does not show this: it may serve a call from gaps that others left.
         """
         held, most = 0, 0
 
         class Meter(self.cupy.cuda.MemoryHook):  # type: ignore[name-defined, misc]
             name = "Meter"
 
-            def malloc_postprocess(self, **told: Any) -> None:
+            def malloc_postprocess(self, **facts: Any) -> None:
                 nonlocal held, most
-                held += told["mem_size"]
+                held += facts["mem_size"]
                 most = max(most, held)
 
-            def free_postprocess(self, **told: Any) -> None:
+            def free_postprocess(self, **facts: Any) -> None:
                 nonlocal held
-                held -= told["mem_size"]
+                held -= facts["mem_size"]
 
         with Meter():
             call()
         return most
 
     def held_bytes(self) -> int | None:
-        """Bytes that CuPy holds on the device now, the most since `forget_memory`."""
+        """Return the bytes that CuPy holds on the device, the most since `forget_memory`."""
         if self.cupy is None:
             return None
         return int(self.cupy.get_default_memory_pool().total_bytes())

@@ -1,8 +1,8 @@
-"""One process that measures tasks on one graph and tells what it finds, line by line.
+"""Measure tasks on one graph in a process of its own and report line by line.
 
-A fault of the GPU (an illegal address, a hang) spoils a process for good, so every graph has one of
-its own. `python benchmarks/gpu_worker.py '{"graph": ..., "tasks": [...], ...}'` prints events as
-lines of JSON behind a mark; `benchmarks/gpu.py` reads them.
+A GPU fault (an illegal address, a hang) makes a process unusable, so every graph gets its own.
+`python benchmarks/gpu_worker.py '{"graph": ..., "tasks": [...], ...}'` prints events as lines of
+JSON behind a mark; `benchmarks/gpu.py` reads them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPOILED = 3  # exit status: go on in another process
 
 
 class OutOfTimeError(Exception):
-    """A task has taken longer than it may."""
+    """A task exceeded its time limit."""
 
 
 def tell(kind: str, **facts: Any) -> None:
@@ -73,7 +73,7 @@ def _ring(*_: object) -> None:
 
 
 def _spoils(fault: str) -> bool:
-    """Whether nothing can run in this process any more."""
+    """Return whether this process can no longer use the GPU."""
     return any(word in fault for word in ("CUDA", "cuda", "illegal", "launch failure"))
 
 

@@ -1,4 +1,4 @@
-"""The benchmark graphs: one social-like, one road-like, as weft's graph and as a SciPy matrix."""
+"""The CPU benchmark's graphs, as weft graphs and as SciPy matrices."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make(name: str) -> Workload:
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """``"kron18"`` -> ``("kron", 18)``."""
+    """Split a name: ``"kron18"`` becomes ``("kron", 18)``."""
     family, digits = name[:4], name[4:]
     if family not in ("kron", "road") or not digits.isdigit():
         raise ValueError(
@@ -71,7 +71,7 @@ def split_name(name: str) -> tuple[str, int]:
 
 
 def canonical_matrix(matrix: Any) -> sp.csr_array:
-    """The matrix in the form that `Workload` promises."""
+    """Return a matrix in the form that `Workload` requires."""
     matrix = sp.csr_array(matrix, dtype=np.float64)
     matrix.sort_indices()
     matrix.indices = matrix.indices.astype(np.int32, copy=False)
@@ -80,12 +80,12 @@ def canonical_matrix(matrix: Any) -> sp.csr_array:
 
 
 def busiest_vertex(matrix: sp.csr_array) -> int:
-    """The vertex of largest degree, the smallest id among equals."""
+    """Return the vertex of largest degree, the smallest id among equals."""
     return int(np.diff(matrix.indptr).argmax())
 
 
 def giant_vertex(matrix: sp.csr_array, start: int) -> int:
-    """The smallest vertex id >= `start` in the largest component."""
+    """Return the smallest vertex id >= `start` in the largest component."""
     _, label = csgraph.connected_components(matrix, directed=False)
     giant = np.bincount(label).argmax()
     return int(start + np.flatnonzero(label[start:] == giant)[0])

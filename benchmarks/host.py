@@ -1,11 +1,11 @@
-"""Host time of warm calls: what weft itself costs around a kernel that has next to nothing to do.
+"""Measure the host time of warm calls, where the kernel has almost nothing to do.
 
     python benchmarks/host.py [--device cpu|cuda|emulated] [--scale 10] [--calls 400]
 
-The graph is small (rmat10: 1 024 vertices), so the time of a call is the time on the way to the
-kernel and back. `weft.bfs` and the README's own BFS search the same graph from the same vertex;
-`g.run` does one superstep. Contestants alternate in batches. Functions and modules are those of
-weft that one warm call enters, counted with `sys.setprofile`.
+The graph is small (rmat10: 1 024 vertices), so nearly all of a call's time is spent on the host.
+`weft.bfs` and the README's own BFS search the same graph from the same vertex; `g.run` does one
+superstep. Contestants alternate in batches. The modules and functions of weft that one warm call
+enters are counted with `sys.setprofile`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import weft
 
-BATCH = 20  # calls between two looks at the clock
+BATCH = 20  # calls between two clock readings
 WARM_UP = 30
 
 
@@ -39,7 +39,7 @@ def halve(v: Any) -> None:
 
 
 def readme_bfs(g: weft.Graph, source: int) -> Any:
-    """The example of the README."""
+    """Run the BFS of the README."""
     state = g.state(level=weft.full(-1, weft.int32))
     state.level[source] = 0
     g.iterate(discover, state, g.frontier([source]))
@@ -47,7 +47,7 @@ def readme_bfs(g: weft.Graph, source: int) -> Any:
 
 
 def own_sssp(g: weft.Graph, source: int) -> Any:
-    """Shortest paths as a user writes them."""
+    """Run shortest paths as a user would write them."""
     state = g.state(dist=weft.full(float("inf")))
     state.dist[source] = 0.0
     g.iterate(relax, state, g.frontier([source]))
@@ -55,7 +55,7 @@ def own_sssp(g: weft.Graph, source: int) -> Any:
 
 
 def contestants(g: weft.Graph) -> dict[str, Callable[[], Any]]:
-    """Return the calls that are timed, by name."""
+    """Return the timed calls by name."""
     state = g.state(value=weft.full(1.0))
     return {
         "weft.bfs": lambda: weft.bfs(g, 0),
@@ -67,7 +67,7 @@ def contestants(g: weft.Graph) -> dict[str, Callable[[], Any]]:
 
 
 def entered(call: Callable[[], Any]) -> tuple[int, int, int]:
-    """Return the modules and functions of weft that a call enters, and how often in all."""
+    """Return how many modules and functions of weft a call enters, and how many calls it makes."""
     seen: set[tuple[str, str]] = set()
     calls = 0
 
@@ -88,7 +88,7 @@ def entered(call: Callable[[], Any]) -> tuple[int, int, int]:
 
 
 def measure(calls: dict[str, Callable[[], Any]], count: int) -> dict[str, list[float]]:
-    """Return microseconds per call, batch by batch, the contestants in turn."""
+    """Return microseconds per call of each batch, with contestants in alternation."""
     for call in calls.values():
         for _ in range(WARM_UP):
             call()
@@ -103,7 +103,7 @@ def measure(calls: dict[str, Callable[[], Any]], count: int) -> dict[str, list[f
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Measure all calls and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scale", type=int, default=10)

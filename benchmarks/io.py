@@ -1,11 +1,12 @@
-"""How fast files become graphs: weft beside pandas, SciPy, NetworKit and igraph.
+"""Measure how fast files are read: weft beside pandas, SciPy, NetworKit and igraph.
 
     python benchmarks/io.py [--scale 19] [--runs 3] [--only mtx,csv] [--open-edges 100_000_000]
 
 Each reader gets the same file, written once from a Kronecker graph of 2**scale vertices and 8 edges
-each; what is not installed is left out. A reader is timed to what it returns: a graph for weft,
-NetworKit and igraph, a table for pandas, a matrix for SciPy. weft reads on one core; SciPy and
-NetworKit may use more. The last line is how long a `.weft` file of 100 million edges takes to open.
+each; libraries that are not installed are skipped. A reader's time ends with its result: a graph
+for weft, NetworKit and igraph, a table for pandas, a matrix for SciPy. weft reads on one core;
+SciPy and NetworKit may use more. The last line shows the time to open a `.weft` file of 100 million
+edges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Learning on graphs: ``python benchmarks/learning.py``.
+"""Measure learning on graphs: ``python benchmarks/learning.py``.
 
 Label propagation (LP), alternating least squares (ALS), belief propagation (BP), manifold ranking
 (MMR), multimodal learning (MML) and the plain sparse product (SUM) on four kinds of generated
@@ -6,23 +6,23 @@ graphs. The sections, in the order in which they are measured:
 
 - *k = 4* and *widths* (k from 1 to 128): one iteration of weft, feature-aware ("weft") and
   feature-blind (``Config(lanes=1)``), beside the same update in CuPy with cuSPARSE and in PyTorch.
-- *to a tolerance*: whole runs, aware or blind, with all of it passed on or the differences alone
-  where that pays (``Config(change_driven="auto")``).
+- *to a tolerance*: whole runs, aware or blind, that send full values or, where that pays, only
+  differences (``Config(change_driven="auto")``).
 - *factors*: whole runs of ALS until no factor moves by more than 2e-2, alternating or solving for
   all vertices together, by full sweeps or driven by changes. Results are errors of ratings.
 - *folding*: LP and BP folded, in steps, and by hand-written folded kernels; with the memory held.
 - *modes* of other frameworks as configurations, whole runs of LP: push driven by changes, feature
-  by feature and in steps; push over Tigr's split vertices; pull over all. Beside each ratio to weft
-  stands what the Onyx thesis reports against the framework of that mode.
+  by feature and in steps; push over Tigr's split vertices; pull over all. Each ratio to weft is
+  shown beside the one that the Onyx thesis reports for the framework of that mode.
 
-The time of an iteration is that of a long run less that of a short one, divided by the number of
-supersteps by which they differ; every result is compared with a rival's. Whole runs end when no
-value moves by more than 1e-4 in an iteration; their results may differ by what as many iterations
-as are allowed could still move. Bytes are those that an update must touch: neighbour, weight and
-features of each arc, features of each vertex twice. Belief propagation runs on logarithms where a
-product of messages would leave float32.
+The time of an iteration is the difference between a long and a short run, divided by the difference
+in supersteps; every result is compared with a rival's. Whole runs end when no value moves by more
+than 1e-4 in an iteration; their results may differ by what the allowed iterations could still move.
+Bytes are those that an update must touch: neighbour, weight and features of each arc, features of
+each vertex twice. Belief propagation uses logarithms where a product of messages would underflow or
+overflow float32.
 
-Prints as it goes; stops asking for more when ``--budget`` seconds have passed. ``--json`` and
+Rows are printed as they are measured; none is started after ``--budget`` seconds. ``--json`` and
 ``--plot`` write files; ``--draw`` plots rows that earlier runs wrote. Without a GPU,
 ``--device cpu --scale 8`` runs the same logic with SciPy as the rival.
 """
@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ.setdefault("WEFT_TUNINGS", "off")  # the engine's own choices
+os.environ.setdefault("WEFT_TUNINGS", "off")  # use the engine's defaults
 
 import numpy as np
 
@@ -56,7 +56,7 @@ from benchmarks.learning_report import Report, Row
 from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
 
 SHORT = 2  # iterations of the shorter of two runs that are compared
-LONG, LONGEST = 12, 192  # of the longer one: more where that is too little to be told from noise
+LONG, LONGEST = 12, 192  # of the longer one; more where the difference would be lost in noise
 SLOW_MS, FEW = 60.0, 5  # a short run from here on is compared with one of few iterations
 WIDTHS = (16, 128, 32, 8, 64, 2, 1)
 NARROWER = 2  # the graph of the widths has 2**this times fewer vertices
@@ -82,7 +82,7 @@ Call = Callable[[int], Any]
 
 @dataclass(frozen=True)
 class Group:
-    """Measurements of one task on one graph that belong together."""
+    """Related measurements of one task on one graph."""
 
     section: str
     graph: str
@@ -93,7 +93,7 @@ class Group:
 
 @dataclass
 class Bench:
-    """What all measurements use."""
+    """The device, options and graphs that all measurements share."""
 
     device: str
     scale: int
@@ -106,7 +106,7 @@ class Bench:
     graphs: dict[Any, Any] = field(default_factory=dict)
 
     def graph(self, name: str, narrower: int) -> Any:
-        """Return a graph; the last two are kept."""
+        """Return a graph; the last two are cached."""
         key = name, max(self.scale - narrower, 4)
         if key not in self.graphs:
             while len(self.graphs) > 1:
@@ -117,7 +117,7 @@ class Bench:
         return self.graphs[key]
 
     def free_memory(self) -> None:
-        """Give memory back that libraries keep for themselves."""
+        """Free the memory that libraries cache."""
         gc.collect()
         if self.clock.cupy is not None:
             self.clock.cupy.get_default_memory_pool().free_all_blocks()
@@ -126,7 +126,7 @@ class Bench:
 
 
 def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
-    """Return all groups, the most telling first."""
+    """Return all groups, the most informative first."""
     first = graphs[0]
     fast = [task for task in ("LP", "SUM", "MMR") if task in tasks]
     slow = [task for task in ("MML", "BP", "ALS") if task in tasks]
@@ -137,7 +137,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
             for k in chosen for task in tasks if k in WIDTHS_OF.get(task, widths)
         ]  # fmt: skip
 
-    soon = [task for task in (*fast, *slow) if task != "ALS"]  # that one compiles for longest
+    soon = [task for task in (*fast, *slow) if task != "ALS"]  # ALS takes longest to compile
     groups = [Group("k = 4", first, task, 4) for task in soon]
     groups += wide(widths[:TELLING], fast)
     groups += [
@@ -160,7 +160,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
 
 
 def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
-    """Return what is measured by the iteration, by name; the first one is weft as it comes."""
+    """Return the calls timed per iteration, by name; the first is weft with its defaults."""
     if group.section in ("modes", "factors"):
         return {}
     calls: dict[str, Call] = {"weft": lambda i: task.weft(i, None)}
@@ -180,7 +180,7 @@ def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
 
 
 def endings(group: Group, task: Task) -> dict[str, Call]:
-    """Return whole runs to a tolerance, by name; the argument bounds the number of iterations."""
+    """Return whole runs to a tolerance, by name; their argument limits the iterations."""
     if group.section == "modes":
         found: dict[str, Call] = {
             "weft": lambda i: task.weft(i, weft.Config(change_driven="auto"), TOLERANCE)
@@ -201,7 +201,7 @@ def endings(group: Group, task: Task) -> dict[str, Call]:
             for alternate in (True, False)
             for config in (None, weft.Config(change_driven=True))
         }
-    if group.section == "k = 4" and task.name == "SUM":  # one product, as a user calls for it
+    if group.section == "k = 4" and task.name == "SUM":  # one product, as a user would call it
         arrays = _made(lambda: rivals.sum_arrays(task.data, 1.0))
         return {
             "weft": lambda i: task.one_call(),
@@ -219,7 +219,7 @@ def endings(group: Group, task: Task) -> dict[str, Call]:
 
 
 def _made(make: Callable[[], Call]) -> Call:
-    """Return a call whose preparations are made the first time."""
+    """Return a call that prepares its data on first use."""
     kept: list[Call] = []
 
     def call(count: int) -> Any:
@@ -236,7 +236,7 @@ def _made(make: Callable[[], Call]) -> Call:
 def per_iteration(call: Call, clock: Clock, seconds: float, turns: int) -> tuple[float, Any]:
     """Return milliseconds of one iteration, and the result of the short run.
 
-    `turns` is the number of supersteps of an iteration.
+    `turns` is the number of supersteps per iteration.
     """
     result = call(SHORT)  # compiles
     measured, _ = clock.repeat(lambda: call(SHORT), 3, seconds)
@@ -254,10 +254,10 @@ def per_iteration(call: Call, clock: Clock, seconds: float, turns: int) -> tuple
 
 
 def supersteps(call: Call, count: int) -> int:
-    """Return how many supersteps weft makes in a call: it may come to rest; 0 for others."""
-    with weft.profile() as told:
+    """Return the supersteps of a call of weft, which may converge early; 0 for rivals."""
+    with weft.profile() as profile:
         call(count)
-    return len({(record.call, record.step) for record in told.records})
+    return len({(record.call, record.step) for record in profile.records})
 
 
 def whole_run(call: Call, clock: Clock, seconds: float, _: int) -> tuple[float, Any]:
@@ -274,7 +274,7 @@ def measure(group: Group, bench: Bench) -> None:
     try:
         task = Task(group.task, bench.graph(group.graph, group.narrower), group.k)
     except Exception as error:
-        report.rows.append(Row(*_head(group), "setup", error=told(error)))
+        report.rows.append(Row(*_head(group), "setup", error=error_text(error)))
         return
     if time.perf_counter() - began > 1:
         print(f"{group.graph} {group.task}: made in {time.perf_counter() - began:.1f} s")
@@ -299,8 +299,8 @@ def measure(group: Group, bench: Bench) -> None:
                 if group.section == "folding":
                     row.held_mb = _held_mb(call, task, bench)
                 row.seconds = time.perf_counter() - began
-            except Exception as error:  # one that fails must not end the others
-                row.error = told(error)
+            except Exception as error:  # one failure must not end the other measurements
+                row.error = error_text(error)
         _compare(rows, results, loose=unit == "run" and group.task != "SUM")
         report.rows += rows
         for row in rows:
@@ -312,7 +312,7 @@ def _head(group: Group) -> tuple[str, str, str, int]:
 
 
 def _held_mb(call: Call, task: Task, bench: Bench) -> float | None:
-    """Return what a run adds to the memory that is held, at most: state, scratch, temporaries."""
+    """Return the most memory that a run adds in MB: state, scratch, temporaries."""
     if bench.clock.cupy is None:
         return None
     from weft.backends.cuda.host import workspace
@@ -325,7 +325,7 @@ def _held_mb(call: Call, task: Task, bench: Bench) -> float | None:
 
 
 def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
-    """Say of every result whether it is near to that of a rival, or to the first."""
+    """Record whether each result is close to a rival's, or to the first one."""
     others = [name for name in results if not name.startswith("weft")]
     if not results:
         return
@@ -337,13 +337,13 @@ def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
             row.agrees = bool(np.allclose(results[row.variant], want, **bounds))
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     first = str(error).splitlines()[0][:120] if str(error) else repr(error)
     return f"{type(error).__name__}: {first}"
 
 
 class Preparing:
-    """Compiles what groups will run, found on small graphs of the same kinds, while others run."""
+    """Compile the programs of later groups, found on small graphs, while others run."""
 
     def __init__(self, bench: Bench, ahead: Ahead) -> None:
         self.bench, self.ahead = bench, ahead
@@ -352,7 +352,7 @@ class Preparing:
         self._twice: set[Group] = set()
 
     def begin(self, group: Group) -> None:
-        """Begin to compile the programs of a group: those that each of its calls comes to first."""
+        """Start compiling the first program that each call of a group reaches."""
         if self.ahead.driver is None:
             return
         if group.graph not in self._small:
@@ -365,7 +365,7 @@ class Preparing:
         self._begun.setdefault(group, []).extend(begun)
 
     def look_ahead(self, groups: list[Group]) -> None:
-        """Begin with the second programs of groups whose first ones are ready."""
+        """Start compiling the second programs of groups whose first ones are ready."""
         for group in groups:
             ready = all(future.done() for future in self._begun.get(group, []))
             if group.task in SECOND and group not in self._twice and ready:
@@ -373,7 +373,7 @@ class Preparing:
                 self.begin(group)
 
     def wait(self, group: Group) -> None:
-        """Wait for the programs of a group; what failed fails again where it is told."""
+        """Wait for the programs of a group; a failed one fails again in the measurement."""
         for _ in range(2):
             for future in self._begun.get(group, []):
                 future.exception()

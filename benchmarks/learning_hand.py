@@ -1,4 +1,4 @@
-"""Label and belief propagation with hand-written, folded kernels: an iteration is one pass."""
+"""Label and belief propagation with hand-written, folded kernels: one pass per iteration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE = 4096  # slots of a cut row that a block takes
 
 
 class ByHand:
-    """One of the two tasks by hand, for a multiple of four features."""
+    """A hand-written task for a multiple of four features."""
 
     def __init__(self, task: Task, driver: Any) -> None:
         if task.k % 4 or task.k > 128:
@@ -32,7 +32,7 @@ class ByHand:
         self._step, self._finish = self._compiled(name, words)
 
     def _lay_out(self) -> None:
-        """List rows by degree, the longest first, and cut the longest."""
+        """Sort rows by descending degree and cut the longest into pieces."""
         xp = self.xp
         degree = xp.diff(self.offsets)
         cut = degree >= CUT
@@ -80,7 +80,7 @@ class ByHand:
         ]
 
     def __call__(self, iterations: int) -> Any:
-        """Run some iterations; return what weft's task does."""
+        """Run some iterations; return the same result as weft's task."""
         return getattr(self, f"_{self.task.name.lower()}")(iterations)
 
     def _lp(self, iterations: int) -> Any:

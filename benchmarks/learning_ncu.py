@@ -1,4 +1,4 @@
-"""One kernel of one case of learning, to look at with Nsight Compute.
+"""Run one learning kernel for inspection with Nsight Compute.
 
 ``--case loads`` runs manifold ranking, whose arcs carry vectors, by pull; ``--case atomics`` runs
 label propagation by push, whose messages meet in memory. Either is run with groups that share
@@ -11,7 +11,7 @@ l1tex__t_requests_pipe_lsu_mem_global_op_red.sum,l1tex__t_sectors_pipe_lsu_mem_g
 dram__bytes.sum.per_second,gpu__time_duration.sum \\
         python benchmarks/learning_ncu.py --case loads
 
-The first launch warms up; the second one, of a few iterations, is the one to look at.
+The first launch warms up; inspect the second one, of a few iterations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the learning benchmark prints and draws."""
+"""Text and charts of the learning benchmark."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Row:
     ms: float | None = None
     unit: str = "iteration"  # or "run": the time of a whole run to a tolerance
     gbytes_per_s: float | None = None
-    held_mb: float | None = None  # memory that a run adds, at most
+    held_mb: float | None = None  # the most memory that a run adds
     agrees: bool | None = None
-    seconds: float | None = None  # that it took to measure
+    seconds: float | None = None  # spent on the measurement
     error: str | None = None
 
     @property
@@ -41,14 +41,14 @@ class Row:
 
 @dataclass
 class Report:
-    """All measurements, and what there was no time for."""
+    """All measurements, and those skipped for lack of time."""
 
     device: str
     rows: list[Row] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def ratio(self, row: Row, base: str = "weft") -> float | None:
-        """Return how many times as long as another variant of its case a row took."""
+        """Return a row's time over that of another variant of its case."""
         for other in self.rows:
             if other.case == row.case and other.variant == base and other.ms and row.ms:
                 return row.ms / other.ms
@@ -56,7 +56,7 @@ class Report:
 
 
 def line(row: Row, report: Report) -> str:
-    """Return a row as text, with the speed of weft over it."""
+    """Return a row as text, with its time over weft's."""
     head = f"{row.graph:9} {row.task:4} {row.k:4} {row.variant:18} "
     if row.ms is None:
         return head + f"-- {row.error}"
@@ -77,7 +77,7 @@ def line(row: Row, report: Report) -> str:
 
 
 def means(report: Report, kept: Callable[[Row], bool], base: str = "weft") -> dict[str, float]:
-    """Return the geometric mean of the ratios to a variant, over the rows that are kept."""
+    """Return geometric means of the ratios to a variant over the selected rows."""
     found: dict[str, list[float]] = {}
     for row in report.rows:
         ratio = report.ratio(row, base)
@@ -87,33 +87,33 @@ def means(report: Report, kept: Callable[[Row], bool], base: str = "weft") -> di
 
 
 def summary(report: Report) -> str:
-    """Return the geometric means that tell most."""
+    """Return the most informative geometric means."""
 
-    def told(what: str, found: dict[str, float]) -> str:
+    def labelled(what: str, found: dict[str, float]) -> str:
         return f"{what}: " + (", ".join(f"{n} {r}x" for n, r in found.items()) or "--")
 
     lines = ["in place of weft, geometric means of the time:"]
     for section in ("k = 4", "widths", "folding"):
         kept = means(report, lambda r, s=section: r.section == s and r.unit == "iteration")
-        lines.append(told(f"  {section}, an iteration", kept))
+        lines.append(labelled(f"  {section}, an iteration", kept))
     for task in ("SUM",):
         kept = means(report, lambda r, t=task: r.task == t and r.unit == "iteration")
-        lines.append(told("  the plain sparse product", kept))
+        lines.append(labelled("  the plain sparse product", kept))
     others = means(report, lambda r: r.task != "SUM" and r.unit == "iteration")
-    lines.append(told("  all others", others))
+    lines.append(labelled("  all others", others))
     widths = sorted({row.k for row in report.rows})
     blind = {k: means(report, lambda r, k=k: r.k == k and r.unit == "iteration") for k in widths}
     aware = {f"k={k}": found["weft blind"] for k, found in blind.items() if "weft blind" in found}
-    lines.append(told("  blind to features", aware))
+    lines.append(labelled("  blind to features", aware))
     runs = means(report, lambda r: r.section == "k = 4" and r.unit == "run", "weft changes")
-    lines.append(told("  in place of weft driven by changes, a run", runs))
+    lines.append(labelled("  in place of weft driven by changes, a run", runs))
     runs = means(report, lambda r: r.section == "factors", "weft changes")
-    lines.append(told("  in place of alternating least squares driven by changes, a run", runs))
+    lines.append(labelled("  in place of alternating least squares driven by changes, a run", runs))
     return "\n".join(lines)
 
 
 def read(paths: list[str]) -> Report:
-    """Return what earlier runs wrote; of one measurement made twice, the later."""
+    """Read the rows of earlier runs; a later measurement replaces an earlier one."""
     found: dict[Any, Row] = {}
     device = ""
     for path in paths:
@@ -125,7 +125,7 @@ def read(paths: list[str]) -> Report:
 
 
 def plot(report: Report, path: str) -> None:
-    """Draw times by width, and at k = 4 how many times as long as weft others take."""
+    """Draw times by width, and at k = 4 the others' times over weft's."""
     import matplotlib
 
     matplotlib.use("Agg")

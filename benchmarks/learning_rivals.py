@@ -1,7 +1,7 @@
-"""The updates of `weft.learning` as one writes them today: sparse products and scatters.
+"""The updates of `weft.learning` written with sparse products and scatters.
 
 `Arrays` rivals use CuPy with cuSPARSE (on a CPU: NumPy with SciPy), `Tensors` rivals PyTorch. Each
-makes what stays the same once, and returns a function of the number of iterations.
+prepares constant data once and returns a function of the number of iterations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Data:
 
 
 def draw(xp: Any, shape: Any, seed: int) -> Any:
-    """Return random numbers from 0 to 1, float32, made where they are used."""
+    """Return float32 random numbers from 0 to 1, generated on the device that uses them."""
     return xp.random.default_rng(seed).random(shape, dtype=np.float32)
 
 
@@ -51,7 +51,7 @@ def normalized(x: Any, axis: int = 1) -> Any:
 
 
 def scatter(xp: Any, n: int, place: Any, values: Any) -> Any:
-    """Return the sums of values by place."""
+    """Return the sums of values by index."""
     out = xp.zeros((n, *values.shape[1:]), values.dtype)
     if xp is np:
         np.add.at(out, place, values)

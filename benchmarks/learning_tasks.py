@@ -1,4 +1,4 @@
-"""Graphs and tasks of the learning benchmark: each algorithm as weft has it, and other forms."""
+"""Graphs and tasks of the learning benchmark: weft's algorithms, variants and rivals."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from weft.learning import beliefs, factor_steps
 TASKS = ("LP", "BP", "MMR", "MML", "ALS", "SUM")
 GRAPHS = ("kron", "social", "road", "citation")
 ALPHA, RIDGE, MODES = 0.8, 0.1, 3
-SKEWED = 64  # a product of more messages than these has no float32: logarithms are added there
+SKEWED = 64  # longer products of messages leave float32, so logarithms are added instead
 
 
 def make_graph(name: str, scale: int, device: str) -> Any:
-    """Return a graph with weights, float32."""
+    """Return a graph with float32 weights."""
     make = weft.generators
     if name == "kron":
         g = make.rmat(scale, 16, device=device, seed=1)
@@ -104,7 +104,7 @@ class Task:
     def factors_at_rest(
         self, sweeps: int, tol: float, *, alternate: bool, config: Any = None
     ) -> Any:
-        """Solve for factors until none moves further than twice `tol`; return their error.
+        """Solve for factors until none moves by more than twice `tol`; return their error.
 
         With a configuration it is driven by changes; otherwise every sweep is a full one.
         """
@@ -134,9 +134,9 @@ class Task:
         return weft.learning.gcn_propagate(self.g, self.data.x, "sum", weight="weight")
 
     def unfolded(self, iterations: int, config: Any, tol: float = 0.0) -> Any:
-        """Run label or belief propagation in steps: messages, then what a vertex makes of them.
+        """Run label or belief propagation in steps: messages first, then vertex updates.
 
-        This form has a direction and a format of its own, as `config` says.
+        `config` sets the direction and format of this form.
         """
         return getattr(self, f"_{self.name.lower()}_steps")(iterations, config, tol)
 

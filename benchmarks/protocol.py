@@ -1,11 +1,10 @@
-"""The timing protocol: every contestant in turn, round after round.
+"""Time contestants in alternation.
 
-Two libraries measured one after the other are measured on two machines: clock, caches and
-neighbours have changed in between. Here each round runs every contestant once, so that drift hits
-all alike, and each round starts with another contestant, so that nobody always follows the same
-one. One warm-up call per contestant comes first (compilation, lazily built structures, page
-faults). Between two calls the protocol waits a moment: worker threads of the last contestant may
-still be spinning on the cores that the next one needs.
+Clock, caches and other load drift, so libraries measured one after the other are not comparable.
+Here each round runs every contestant once, so drift affects all of them, and each round starts with
+another contestant, so none always follows the same one. One warm-up call per contestant comes first
+(compilation, lazily built structures, page faults). A short pause between calls lets worker threads
+of the last contestant stop spinning on the cores that the next one needs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ PAUSE_S = 0.01
 
 @dataclass
 class Outcome:
-    """What one contestant did: its times, its first and its last result, or how it failed."""
+    """A contestant's times, first and last result, or its error."""
 
     times_ms: list[float] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
@@ -38,7 +37,7 @@ class Outcome:
 
     @property
     def spread(self) -> float:
-        """(slowest - fastest) / median."""
+        """Return (slowest - fastest) / median."""
         return (max(self.times_ms) - min(self.times_ms)) / self.median_ms
 
 
@@ -51,7 +50,7 @@ def alternate(
 ) -> dict[str, Outcome]:
     """Run each of `calls` once to warm up, then `runs` times in alternation.
 
-    A call that raises is left out from then on; its `Outcome` holds the error and no times.
+    A call that raises drops out; its `Outcome` holds the error and no times.
     """
     outcomes = {name: Outcome() for name in calls}
     for name, call in calls.items():

@@ -1,4 +1,4 @@
-"""Candidates that are compiled side by side and timed one after another, as they are ready."""
+"""Compile candidates in parallel and time each one as soon as it is ready."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAP_S = 0.001
 
 @contextmanager
 def compilers(device: Any) -> Iterator[Any]:
-    """Give what compiles ahead for all benches of a device, or None where nothing is compiled."""
+    """Yield the background compiler of a device, or None if it compiles nothing."""
     if device.kind == "cpu":
         yield None
         return
@@ -29,7 +29,7 @@ def compilers(device: Any) -> Iterator[Any]:
 def as_ready(
     left: list[Candidate], is_ready: Callable[[Candidate], bool], deadline: float
 ) -> Iterator[Candidate]:
-    """Take out of a list the first that is ready, again and again, until the time is over."""
+    """Pop the first ready item of a list repeatedly until the deadline."""
     while left and time.perf_counter() < deadline:
         ready = next((candidate for candidate in left if is_ready(candidate)), None)
         if ready is None:

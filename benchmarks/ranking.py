@@ -1,8 +1,8 @@
-"""PageRank to a tolerance, plain, adaptive and by the ACC model: ``python benchmarks/ranking.py``.
+"""Measure PageRank to a tolerance, plain, adaptive and with ACC: ``python benchmarks/ranking.py``.
 
-Prints for each graph and tolerance the median time of a call, and the supersteps and arcs that the
-engine counts. Every result is compared with one to 1e-13; the command ends with status 1 if any
-lies further away than its tolerance promises.
+For each graph and tolerance the command prints the median time of a call and the supersteps and
+arcs that the engine counts. Every result is compared with one to 1e-13; the exit status is 1 if any
+differs by more than its tolerance allows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make_graph(name: str, scale: int, device: str) -> Any:
 
 
 def contestants(g: Any, tol: float) -> dict[str, Callable[[], Any]]:
-    """Return what is compared, by name."""
+    """Return the compared calls by name."""
     options = {"tol": tol, "max_iter": MOST}
     return {
         "plain": lambda: weft.pagerank(g, **options),
@@ -45,7 +45,7 @@ def contestants(g: Any, tol: float) -> dict[str, Callable[[], Any]]:
 
 
 def measure(call: Callable[[], Any], clock: Clock, runs: int) -> tuple[float, int, int, Any]:
-    """Return milliseconds, supersteps, arcs looked at, and the ranks."""
+    """Return milliseconds, supersteps, visited arcs and ranks."""
     with weft.profile() as profile:
         ranks = call()
     times = Times()
@@ -69,13 +69,13 @@ def main() -> int:
         g = make_graph(name, args.scale, args.device)
         exact = weft.pagerank(g, tol=1e-13, max_iter=MOST, on_unconverged="return")
         for tol in TOLERANCES:
-            for who, call in contestants(g, tol).items():
+            for way, call in contestants(g, tol).items():
                 ms, steps, arcs, ranks = measure(call, clock, args.runs)
                 error = float(abs(ranks - exact).sum()) / tol
                 far |= error > 2 / (1 - DAMPING)
                 sweeps = arcs / g.topology.num_arcs
                 print(
-                    f"{name:10} {tol:7.0e} {who:9} {ms:9.2f} {steps:6} {sweeps:7.1f} {error:10.2f}",
+                    f"{name:10} {tol:7.0e} {way:9} {ms:9.2f} {steps:6} {sweeps:7.1f} {error:10.2f}",
                     flush=True,
                 )
     return 1 if far else 0

@@ -1,4 +1,4 @@
-"""What a run found: one row per graph, task and contestant, as a table and as JSON."""
+"""Report a CPU run as a table and as JSON: one row per graph, task and contestant."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-# Above this spread the machine was doing something else too, and a median is not to be trusted.
+# A larger spread means other load on the machine, so the median is unreliable.
 NOISY_SPREAD = 0.5
 
 
 @dataclass(frozen=True)
 class Target:
-    """How many times faster than `peer` weft wants to be at least."""
+    """The least factor by which weft should be faster than `peer`."""
 
     peer: str
     factor: float
@@ -39,7 +39,7 @@ TARGETS = {
 
 @dataclass
 class Row:
-    """One contestant at one task; without times where it failed."""
+    """One contestant at one task; no times if it failed."""
 
     graph: str
     task: str
@@ -62,9 +62,9 @@ class Row:
 
 
 def compare(rows: Iterable[Row]) -> None:
-    """Fill in how many times faster weft was than each peer, and what it should have been.
+    """Fill in weft's speed-up over each peer and the target.
 
-    A wrong result has no speed: neither its own nor anyone's against it.
+    A wrong result gets no ratio, and nothing is compared with it.
     """
     rows = list(rows)
     own_rows = {
@@ -86,7 +86,7 @@ def compare(rows: Iterable[Row]) -> None:
 
 
 def table(graph: str, rows: Iterable[Row]) -> Table:
-    """The rows of one graph, for the terminal."""
+    """Return the rows of one graph as a table for the terminal."""
     grid = Table(title=graph, title_justify="left")
     for column in ("task", "contestant"):
         grid.add_column(column)
@@ -133,7 +133,7 @@ def _verdict(row: Row) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on besides the code."""
+    """Return the facts about the machine that the numbers depend on."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),

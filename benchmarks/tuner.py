@@ -1,14 +1,14 @@
-"""The tuner beside an exhaustive search: ``python benchmarks/tuner.py``.
+"""Compare the tuner with an exhaustive search: ``python benchmarks/tuner.py``.
 
 On each graph, for BFS and PageRank: `weft.tune` with an empty store, then every configuration of a
 stated sub-space of 200 to 400 (all formats and schedules, and two values each of a few other axes).
-Prints best, second best and worst of the table, how often the second best has another format, how
-near the tuner came and how long it took, and how other searches do on the same table. With
-``--defaults``: the tuned algorithms beside the engine's own choices on kron21, road4900 and rmat24,
-the default and the fastest few once more in turn; what there is no time for is told.
+The report shows the best, second best and worst of the table, how often the second best has another
+format, how close the tuner came and how long it took, and how other searches do on the same table.
+``--defaults`` instead compares tuned algorithms with the defaults on kron21, road4900 and rmat24,
+timing the default and the fastest few again in turn, and lists what was skipped for lack of time.
 
 Without a GPU, ``--device cpu --graphs kron8`` or ``--device emulated --graphs kron6`` runs the same
-logic. The command ends with status 1 if a candidate's result was wrong.
+logic. The exit status is 1 if a candidate's result was wrong.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ["WEFT_TUNINGS"] = "off"  # neither begins with nor leaves anything
+os.environ["WEFT_TUNINGS"] = "off"  # neither read nor write stored tunings
 
 from benchmarks import gpu_graphs, tuner_replay
 from benchmarks.racing import as_ready
 
 GRAPHS = ("kron19", "road2000")
-LARGE = ("kron21", "road4900", "rmat24")  # the largest one comes last: it takes from nobody
-TASKS = ("pagerank", "bfs")  # the second one has what the first one left
+LARGE = ("kron21", "road4900", "rmat24")  # the largest last, so it takes no time from others
+TASKS = ("pagerank", "bfs")  # the second gets the time that the first left
 MORE_TASKS = ("pagerank", "bfs", "sssp", "components")
 ITERATIONS = 20
 TUNING_SHARE = 0.35  # of the time for a graph and an algorithm
@@ -43,12 +43,12 @@ SHORTEST_TUNING, LONGEST_TUNING = 0.1, 60.0  # seconds
 COLD = 1.4  # times as much time for the first graph, for which everything is compiled
 SEED = 1
 MISSING = 0.1  # of a table: with more, no search is replayed on it
-TOLD_EVERY = 5.0  # seconds
+REPORT_EVERY = 5.0  # seconds
 # Second best and worst over the best, and how often the second best has another format.
 THESIS = "GRAssembler's thesis: 1.16 ×, 21.5 ×, 53 %"
-SLOWEST = 25.0  # times the best: what takes longer is stopped, and told as that
+SLOWEST = 25.0  # times the best: slower runs are stopped and reported as such
 LEAST_SLOW, LONG_MS = 10.0, 250.0  # but not below so many times, what takes longer than so many ms
-FAR = 8.0  # times the best: what takes longer is not run again with another launch
+FAR = 8.0  # times the best: slower ones are not tried with other launches
 LAUNCH = ("block_size", "width", "threads", "bin_size")  # that make no slow pair a fast one
 CPU_TASKS = {"components": "connected_components"}
 
@@ -63,7 +63,7 @@ def algorithm_of(task: str, workload: Any) -> tuple[str, tuple[Any, ...], dict[s
 
 
 class Progress:
-    """Prints what happens, with the seconds since the start."""
+    """Print progress with the seconds since the start."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
@@ -79,9 +79,9 @@ class Progress:
 def measure_table(
     workload: Any, task: str, space: Any, deadline: float, say: Any
 ) -> tuple[dict[Any, float], list[Any], int]:
-    """Time every configuration of a space; returns times, trials and how many were not reached.
+    """Time every configuration of a space; return times, trials and the number not reached.
 
-    One that was stopped, or is far from the best, is not run again with other blocks or grids.
+    A stopped or slow configuration is not tried with other block or grid sizes.
     """
     import weft
     from weft.tuning.measuring import Bench, Patience
@@ -94,13 +94,13 @@ def measure_table(
 
     bench = Bench(call, workload.graph.topology.device, trusted=True)
     left = tuner_replay.every_config(space)
-    random.Random(SEED).shuffle(left)  # what there is time for is a fair sample
+    random.Random(SEED).shuffle(left)  # so a partial table is a fair sample
     trials: list[Any] = []
     hopeless: dict[Any, Any] = {}
-    told = time.perf_counter()
+    reported = time.perf_counter()
     try:
         default_ms = bench.start().ms
-        # What is far from the best runs once; nothing is given up before it is hopeless.
+        # A configuration far from the best runs once, and is stopped only when hopeless.
         slowest = min(SLOWEST, max(LEAST_SLOW, LONG_MS / default_ms))
         bench.patience = Patience(runs=3, warm_up=slowest, lost=float("inf"), near=1.5)
         for config in left:
@@ -114,8 +114,8 @@ def measure_table(
             trials.append(trial)
             if trial.status == "stopped" or (trial.is_timed and trial.ms > FAR * bench.best_ms):
                 hopeless[code] = replace(trial, status="stopped")
-            if time.perf_counter() - told > TOLD_EVERY:
-                told = time.perf_counter()
+            if time.perf_counter() - reported > REPORT_EVERY:
+                reported = time.perf_counter()
                 say(f"  table: {len(trials)} of {space.size}, best so far {bench.best_ms:.3f} ms")
     finally:
         bench.close()
@@ -171,16 +171,16 @@ def compare(workload: Any, task: str, seconds: float, say: Any) -> dict[str, Any
             ),
             "table": [[chosen(config), ms] for config, ms in ranked],
         }  # fmt: skip
-        say(_told(row))
+        say(_row_text(row))
     return row
 
 
 def _pair(config: Any) -> tuple[Any, Any]:
-    """What makes a configuration another one, for the second best."""
+    """Return the format and schedule, which identify a configuration for the second best."""
     return config.format, config.schedule
 
 
-def _told(row: dict[str, Any]) -> str:
+def _row_text(row: dict[str, Any]) -> str:
     lines = [
         f"{row['graph']} {row['task']}: sub-space of {row['stated']} "
         f"({', '.join(f'{n} {len(v)}' for n, v in row['axes'].items())}), {row['timed']} timed, "
@@ -207,7 +207,7 @@ def _told(row: dict[str, Any]) -> str:
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
-    """The figures of the whole: second best, worst, formats, and how near the tuner came."""
+    """Return the overall figures: second best, worst, formats, distance of the tuner."""
     timed = [row for row in rows if "best_ms" in row]
     if not timed:
         return "nothing was timed"
@@ -227,7 +227,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def _searches(rows: list[dict[str, Any]]) -> list[str]:
-    """Compare the searches that were replayed: on how many tables they came near, and how soon."""
+    """Compare the replayed searches: on how many tables they came close, and how soon."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         for search in row["searches"]:
@@ -285,12 +285,12 @@ def beside_defaults(
 def _tuned(
     workload: Any, task: str, left: int, budget: float, progress: Progress
 ) -> dict[str, Any]:
-    """Tune an algorithm with its share of the time that is left for so many; return a row."""
+    """Tune an algorithm within its share of the remaining time; return a row."""
     import weft
     from weft.tuning.report import chosen
 
     name, args, more = algorithm_of(task, workload)
-    # The first call compiles, which no search should pay for.
+    # The first call compiles, which should not count towards any search.
     getattr(weft, name)(workload.graph, *args, **more)
     share = DEFAULTS_SHARE * (budget - progress.elapsed) / left
     report = weft.tune(

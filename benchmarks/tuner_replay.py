@@ -1,4 +1,4 @@
-"""Sub-spaces of configurations, and searches replayed on a table of times that is known."""
+"""Sub-spaces of configurations, and searches replayed on a table of known times."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ FURTHER: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 
 def sub_space(space: Space) -> Space:
-    """Return the part of a space that is searched exhaustively: 200 to 400 configurations.
+    """Return the sub-space for the exhaustive search: 200 to 400 configurations.
 
-    All formats and schedules, the same for all sides of a program, and two values each of the axes
-    of `FURTHER`.
+    It has all formats and schedules, the same for all sides of a program, and two values of each
+    axis of `FURTHER`.
     """
     axes = [axis for field in ("format", "schedule") if (axis := _joined(space, field))]
     size = 1
@@ -76,7 +76,7 @@ def _joined_reasons(space: Space) -> tuple[tuple[Mapping[str, Any], str], ...]:
 
 
 def every_config(space: Space) -> list[Config]:
-    """Return all configurations of a space that are possible."""
+    """Return all valid configurations of a space."""
     found = []
     for values in itertools.product(*(axis.values for axis in space.axes)):
         config = Config()
@@ -89,7 +89,7 @@ def every_config(space: Space) -> list[Config]:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How a search did: configurations until it was near the best, and what it ended with."""
+    """A search's result: configurations until it came close to the best, and its final time."""
 
     name: str
     until_near: float | None
@@ -98,7 +98,7 @@ class Replayed:
 
 
 def replay(space: Space, times: Mapping[Config, float]) -> list[Replayed]:
-    """Return how the tuner's search and others do on known times.
+    """Replay the tuner's search and others on known times.
 
     The others are random search, successive halving and, where Optuna is installed, its sampler by
     Parzen estimators (TPE), which may try as many configurations as the tuner did.
@@ -121,15 +121,15 @@ def _coordinate(space: Space, times: Mapping[Config, float], best: float) -> Rep
     while True:
         found = {config: completed(space, config) for config in batch}
         tried |= {whole: times[whole] for whole in found.values() if whole in times}
-        told = {c: times.get(whole, float("inf")) for c, whole in found.items()}
+        known = {c: times.get(whole, float("inf")) for c, whole in found.items()}
         try:
-            batch = search.send(told)
+            batch = search.send(known)
         except StopIteration:
             return _replayed("the tuner's", list(tried.values()), best)
 
 
 def completed(space: Space, config: Config) -> Config:
-    """Return a configuration with a choice on every axis, as a table has them."""
+    """Return a configuration with a value on every axis, as in a table."""
     for axis in space.axes:
         if axis.get(config) not in axis.values:
             usual = USUAL.get(axis.field)
@@ -146,7 +146,7 @@ def _random(times: Mapping[Config, float], best: float, seed: int) -> Replayed:
 def _halving(times: Mapping[Config, float], best: float, seed: int) -> Replayed:
     """Time a random quarter once, the faster half of it again, and so on.
 
-    What is compiled is the first quarter: later rungs only remove noise, of which a table has none.
+    Only the first quarter is compiled: later rungs remove noise, of which a table has none.
     """
     order = list(times.values())
     random.Random(seed).shuffle(order)
@@ -158,7 +158,7 @@ def _sampled(
 ) -> Replayed:
     """Let Optuna choose `count` different configurations, one after another.
 
-    What is not possible is told as twice the worst time; what was chosen before is told at once.
+    Invalid configurations report twice the worst time; repeated ones their known time.
     """
     import optuna
 

@@ -1,8 +1,9 @@
-"""Hand-written CUDA of one fixed configuration per task, to measure what generating it costs.
+"""Hand-written CUDA of one fixed configuration per task, to measure the cost of generation.
 
-Those of graph algorithms are persistent cooperative kernels over CSR in which a warp takes 32 rows
-and its lanes their slots evenly (weft's schedule `warp`); those of learning (`lp`, `bp`) make one
-iteration, with rows by degree. `source(name)` is the text of one, with what they share.
+Kernels of graph algorithms are persistent and cooperative, over CSR; a warp takes 32 rows and its
+lanes share their slots evenly (weft's schedule `warp`). Kernels of learning (`lp`, `bp`) run one
+iteration, with rows sorted by degree. `source(name)` returns the text of a kernel with its shared
+headers.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def source(
     name: str, threads: int, blocks: int, *, emulated: bool = False, features: int = 0,
     defined: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
-    """Return the text of a kernel for blocks of so many threads, so many on a multiprocessor."""
+    """Return the text of a kernel for a block size and a number of blocks per multiprocessor."""
     head = f"#define THREADS {threads}\n#define BLOCKS {blocks}\n"
     head += "".join(f"#define {word}\n" for word in defined)
     files = ["common.cuh", f"{name}.cu"]

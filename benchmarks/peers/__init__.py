@@ -1,4 +1,4 @@
-"""The contestants: one file each, all with the contract of `Peer`.
+"""The contestants, one file each, all following the contract of `Peer`.
 
 A new contestant is a module here with a class `Contestant`, and a line in `MODULES` under the name
 that the library is imported by; a second one of the same library has an underscore and more.
@@ -25,12 +25,12 @@ MODULES = {
 
 
 class Peer:
-    """One library holding one graph.
+    """A library that holds one graph.
 
     The constructor converts the graph into the library's own form; that is not timed. A method
-    named after a task solves it by calling the library, and returns whatever the library gives;
-    that is timed. ``read_<task>``, where there is one, turns what was given into the plain answer
-    that `benchmarks.checks` expects; that is not timed.
+    named after a task solves it by calling the library and returns the library's own result; that
+    is timed. ``read_<task>``, where defined, converts that result into the plain answer that
+    `benchmarks.checks` expects; that is not timed.
     """
 
     name: ClassVar[str]
@@ -40,17 +40,17 @@ class Peer:
         raise NotImplementedError
 
     def call(self, task: str) -> Callable[[], Any] | None:
-        """The method that solves `task`, or None where the library has nothing for it."""
+        """Return the method that solves `task`, or None if the library has none."""
         return getattr(self, task, None)
 
     def read(self, task: str, native: Any) -> Any:
-        """The plain answer in what the method of `task` returned."""
+        """Return the plain answer from the result of the method of `task`."""
         reader = getattr(self, f"read_{task}", None)
         return native if reader is None else reader(native)
 
 
 def load(name: str) -> type[Peer] | None:
-    """The contestant called `name`, or None where its library is not installed."""
+    """Return the contestant called `name`, or None if its library is not installed."""
     try:
         return importlib.import_module(f"benchmarks.peers.{MODULES[name]}").Contestant
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
-"""python-graphblas: the usual formulations on SuiteSparse:GraphBLAS.
+"""python-graphblas, with the usual formulations on SuiteSparse:GraphBLAS.
 
-BFS switches between push (``q @ A``) and pull (``A @ q``) by the size of the frontier, and gives
+BFS switches between push (``q @ A``) and pull (``A @ q``) by frontier size and returns
 parents. SSSP relaxes a window of distances at a time. PageRank sums prescaled ranks over rows; all
 its vectors are full, which is the quickest form of them. Triangles are counted in the lower
 triangle of the matrix sorted by degree; sorting is part of the call, as for everyone.
@@ -98,7 +98,7 @@ class Contestant(Peer):
         return rank
 
     def arrived(self, sent: Vector) -> Any:
-        """What each vertex gets of the ranks that are sent."""
+        """Return the sum of ranks that each vertex receives."""
         return semiring.plus_second(self.arcs @ sent)
 
     def triangles(self) -> int:

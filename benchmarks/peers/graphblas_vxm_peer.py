@@ -1,4 +1,4 @@
-"""python-graphblas with ranks as a row: ``ranks @ A``, as libraries of algorithms on it write it.
+"""python-graphblas with ranks as a row vector, ``ranks @ A``, as algorithm libraries write it.
 
 SuiteSparse then scatters the ranks of the rows, instead of summing up those of each row as in
 `graphblas_peer` (``A @ ranks``), which needs a matrix of in-arcs, or one that is its own transpose.

@@ -1,8 +1,8 @@
 """NetworKit: its own algorithms, without the paths that it can store beside the distances.
 
 Its sequential components are quicker than its parallel ones on these graphs, and are used. Its
-PageRank loses the mass of isolated vertices in undirected graphs, also where it is told to
-distribute it: these are other ranks, so it does not take part in that task.
+PageRank loses the mass of isolated vertices in undirected graphs, even when set to
+distribute it, so its ranks differ and it does not take part in that task.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def test_times_are_those_of_the_runs_without_the_warm_up():
     assert outcome.results == [100.0, 2.0]
 
 
-def test_one_who_fails_leaves_the_others_alone():
+def test_a_failing_contestant_leaves_the_others_alone():
     turns = iter(range(2))
 
     def stumble():
@@ -228,7 +228,7 @@ def test_one_who_fails_leaves_the_others_alone():
     assert len(outcomes["b"].times_ms) == 3
 
 
-def test_nobody_may_take_part():
+def test_there_may_be_no_contestants():
     assert protocol.alternate({}, runs=2) == {}
 
 
@@ -268,7 +268,7 @@ def test_a_library_that_is_not_installed_is_absent(monkeypatch):
 
 
 class FakeWeft(peers.Peer):
-    """Gives SciPy's answers under weft's name, with one altered level when told to."""
+    """Gives SciPy's answers under weft's name, with one altered level if `spoil` is set."""
 
     name = "weft"
     version = "fake"
@@ -422,13 +422,13 @@ def test_formats_are_compared_with_cr2(capsys):
     assert "takes more than 3.46 × cr2's time (planted9 3.00, b >4.00)" in capsys.readouterr().out
     rows[2].stopped("bfs", "row", 9.0, "pull")
     rows[3].stopped("bfs", "row", 7.0)
-    assert rows[3].told("bfs").endswith("cr2_bare (community): >7")
+    assert rows[3].times_text("bfs").endswith("cr2_bare (community): >7")
     assert rows[2].sides == {"bfs": {"pull": ">9"}} and rows[2].best("bfs") == (2.0, "row")
     assert {"csr", "cr2", "cr2_bare"} == set(formats.formats_of("community"))
     assert {"csr", "coo", "tigr", "ell"} <= set(formats.formats_of(""))
 
 
-def test_the_configuration_that_was_chosen_is_told():
+def test_the_chosen_configuration_is_reported():
     g = weft.generators.path(9).to("emulated")
     told, steps = gpu_tasks.chosen(lambda: weft.bfs(g, 0, config=weft.Config(schedule="warp")))
     assert (

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLE, SHOWN_OUTPUT = re.search(
     r"```python\n(import weft\n.*?)```\n\n```\n(.*?)```", README, re.DOTALL
 ).groups()
-TABLE = README.split("## What is there", 1)[1].split("\n## ", 1)[0]
+INCLUDED = README.split("## What is included", 1)[1].split("\n## ", 1)[0]
 NAMES = sorted(set(re.findall(r"`weft\.([\w.]+)`", README)))
 ALGORITHMS = {
     "bfs",
@@ -85,8 +86,29 @@ def test_the_profile_block_runs(tmp_path, monkeypatch, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bfs.json", "bfs.png"]
 
 
-def test_the_table_names_every_algorithm():
-    assert set(re.findall(r"`weft\.(\w+)`", TABLE)) >= ALGORITHMS
+def test_the_list_names_every_algorithm():
+    assert set(re.findall(r"`weft\.(\w+)`", INCLUDED)) >= ALGORITHMS
+
+
+def test_the_list_fits_a_screen():
+    assert len(INCLUDED.strip().splitlines()) <= 40
+
+
+def test_named_commands_exist():
+    from typer.main import get_command
+
+    from weft.cli import app
+
+    item = re.search(r"- \*\*Command line\*\*: (.*)", INCLUDED).group(1)
+    assert set(re.findall(r"`(?:weft )?(\w+)`", item)) == set(get_command(app).commands)
+
+
+@pytest.mark.parametrize("page", ["README.md", "benchmarks/RESULTS.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert links
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,8 +130,8 @@ def test_algorithms_are_functions_with_an_example(name):
 def test_named_generators_exist():
     import weft
 
-    row = next(line for line in TABLE.splitlines() if line.startswith("| generators"))
-    names = re.findall(r"`(\w+)`", row)
+    item = INCLUDED.split("- **Generators**", 1)[1].split("\n- ", 1)[0]
+    names = re.findall(r"`(\w+)`", item)
     assert len(names) > 5
     missing = [name for name in names if not callable(getattr(weft.generators, name, None))]
     assert missing == []
