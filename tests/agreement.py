@@ -131,9 +131,11 @@ def emulated(
     held = None if edges is None else g.edge_state(**edges)
     state, place = g.state(**fields), g.to("emulated")
     chosen = dict(choices or {})
+    driver = chosen.pop("driver", None)
     done = run_on(
-        CUDA, place, functions, state, frontier, edge_state=held, options=chosen, **options
-    )
+        CUDA, place, functions, state, frontier, edge_state=held, options=chosen, driver=driver,
+        **options,
+    )  # fmt: skip
     done.outcome.frontier = np.sort(done.outcome.frontier)
     return done
 

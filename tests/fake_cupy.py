@@ -293,6 +293,7 @@ for _name in (
     "minimum", "ones", "searchsorted", "stack", "unpackbits", "where", "zeros", "add", "subtract",
     "multiply", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "bitwise_and", "bitwise_or", "bitwise_xor", "negative", "absolute", "sqrt", "argmax", "take",
+    "clip", "exp2", "floor", "log2",
 ):  # fmt: skip
     setattr(CUPY, _name, _function(_name))
 

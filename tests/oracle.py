@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.backends.cuda.host.run import run_request
 from weft.config import Config
 from weft.ir.check.verify import verify
 from weft.ir.ops import Program, Signature, program_blocks
@@ -153,10 +154,14 @@ def run_interpreted(
     return Interpreted(plain, outcome, request.program, sizes)
 
 
-def run_on(backend: Any, *arguments: Any, **options: Any) -> Interpreted:
-    """Run functions by a backend on a copy of a state."""
+def run_on(backend: Any, *arguments: Any, driver: Any = None, **options: Any) -> Interpreted:
+    """Run functions by a backend, or by a driver of the CUDA backend, on a copy of a state."""
     request, plain = make_request(*arguments, **options)
-    outcome = backend.run(request, backend.compile(request))
+    form = backend.compile(request)
+    if driver is None:
+        outcome = backend.run(request, form)
+    else:
+        outcome = run_request(request, form, driver)
     if isinstance(outcome.frontier, Deferred):
         outcome.frontier = outcome.frontier.get()
     if outcome.frontier is None:

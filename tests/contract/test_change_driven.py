@@ -322,7 +322,7 @@ def test_bad_choices(g):
     state = g.state(x=weft.full(0), own=weft.full(1))
     with pytest.raises(ConfigError, match="change_driven='yes' is not known"):
         g.iterate(plain, state, change_driven="yes")
-    with pytest.raises(ConfigError, match="tolerance=-1 is not possible"):
+    with pytest.raises(ConfigError, match="tolerance=-1 is not a tolerance"):
         g.iterate(plain, state, change_driven=True, tolerance=-1)
     with pytest.raises(ConfigError, match="driven by changes"):
         g.iterate(plain, state, tolerance=0.1)

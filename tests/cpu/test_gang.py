@@ -221,7 +221,7 @@ import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 import numpy as np
 from numba import njit
-from weft.backends.cpu import gang
+from weft.backends.cpu.host import gang
 from weft.backends.cpu.runtime.control import FIRST_FREE, STOP, control
 from weft.backends.cpu.runtime.names import atomic_add, atomic_load, barrier
 
