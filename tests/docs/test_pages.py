@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -150,6 +151,15 @@ def test_a_design_page_is_one_decision(path):
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     assert re.findall(r"^## (.*)$", text, re.M) == ["Context", "Decision", "Consequences"]
     assert len(text.split()) <= 400
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=name_of)
+def test_named_modules_and_files_exist(path):
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for name in re.findall(r"`(weft(?:\.\w+)+)`", text):
+        pkgutil.resolve_name(name)  # raises if there is no such module or attribute
+    for file in re.findall(r"`((?:src|tests|benchmarks)/[\w./]+)`", text):
+        assert (ROOT / file).exists(), f"{name_of(path)} names {file}"
 
 
 def test_the_table_of_algorithms_matches_the_registry():
