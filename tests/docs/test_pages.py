@@ -1,8 +1,9 @@
-"""Every block of the documentation runs and prints what the page shows; every link leads on."""
+"""Every code block of the documentation runs and prints the output shown; every link resolves."""
 
 import contextlib
 import io
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -20,8 +21,10 @@ from weft.schedules import base as schedules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if "design" not in path.parts)
+DESIGN = DOCS / "design"
 ALL_PAGES = sorted(DOCS.rglob("*.md"))
+PAGES = [path for path in ALL_PAGES if not path.is_relative_to(DESIGN)]
+DECISIONS = sorted(path for path in DESIGN.glob("*.md") if path.name != "README.md")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.M)
 WITH_CODE = [path for path in PAGES if FENCE.search(path.read_text(encoding="utf-8"))]
 ON_A_GPU = 'title="on a GPU"'
@@ -125,14 +128,50 @@ def test_links_lead_somewhere(path):
         assert page.is_file(), f"{name_of(path)} links to {target}"
         assert page.is_relative_to(DOCS), f"{name_of(path)} links out of the site: {target}"
         if anchor:
-            headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
-            assert anchor in map(anchor_of, headings), f"{name_of(path)} links to {target}"
+            content = page.read_text(encoding="utf-8")
+            anchors = set(map(anchor_of, re.findall(r"^#+ (.*)$", content, re.M)))
+            anchors |= set(re.findall(r"^::: (.*)$", content, re.M))
+            assert anchor in anchors, f"{name_of(path)} links to {target}"
 
 
 def test_pages_are_in_the_navigation():
-    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-    assert {name_of(path) for path in PAGES} <= listed
-    assert all((DOCS / name).is_file() for name in listed)
+    _, _, nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
+    listed = set(re.findall(r"[\w/-]+\.md", nav))
+    assert listed == {name_of(path) for path in PAGES} | {"design/README.md"}
+
+
+def test_the_index_of_decisions_lists_every_design_page():
+    index = (DESIGN / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[[^\]]+\]\(([\w-]+\.md)\)", index, re.M)
+    assert sorted(listed) == sorted(path.name for path in DECISIONS)
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=name_of)
+def test_a_design_page_is_one_decision(path):
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    assert re.findall(r"^## (.*)$", text, re.M) == ["Context", "Decision", "Consequences"]
+    assert len(text.split()) <= 400
+
+
+@pytest.mark.parametrize("path", ALL_PAGES, ids=name_of)
+def test_named_modules_and_files_exist(path):
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for name in re.findall(r"`(weft(?:\.\w+)+)`", text):
+        pkgutil.resolve_name(name)  # raises if there is no such module or attribute
+    for file in re.findall(r"`((?:src|tests|benchmarks)/[\w./]+)`", text):
+        assert (ROOT / file).exists(), f"{name_of(path)} names {file}"
+
+
+def test_the_table_of_algorithms_matches_the_registry():
+    text = (DOCS / "reference" / "algorithms.md").read_text(encoding="utf-8")
+    known = sorted(registry.algorithms().values(), key=lambda a: registry.GROUPS.index(a.group))
+    rows = [
+        f"| [`weft.{a.name}`](#weft.{a.name}) | {a.group} | {a.summary} | {a.weights} "
+        f"| {a.directed} |"
+        for a in known
+    ]
+    assert [line for line in text.splitlines() if line.startswith("| [")] == rows
+    assert re.findall(r"^::: weft\.(\w+)$", text, re.M) == [a.name for a in known]
 
 
 def test_the_reference_names_everything_public():
