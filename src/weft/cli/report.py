@@ -127,10 +127,11 @@ def _profile(profile: Any) -> str:
 
 def _records(records: Sequence[Any]) -> str:
     names = ("run", "call", "step", "phase", "direction", "frontier", "edges", "M edges/s", "ms")
-    rows = [_record(record) for record in records]
-    if hidden := max(0, len(rows) - MAX_ROWS):
-        gap = (f"… {hidden:,} more", *("",) * (len(names) - 1))
-        rows[MAX_ROWS // 2 : MAX_ROWS // 2 + hidden] = [gap]
+    half, hidden = MAX_ROWS // 2, max(0, len(records) - MAX_ROWS)
+    rows = [_record(record) for record in records[:half]]
+    if hidden:
+        rows.append((f"… {hidden:,} more", *("",) * (len(names) - 1)))
+    rows += [_record(record) for record in records[half + hidden :]]
     return page_table(names, rows, [0, 4])
 
 

@@ -79,8 +79,8 @@ def draw_steps(values: Sequence[float], kinds: Sequence[str], y_label: str, x_la
     shown = [max(range(s, min(s + group, len(values))), key=lambda i: values[i]) for s in starts]
     marks = ticks(0, max(values, default=0.0) or 1.0, about=3)
     scale = (base - TOP) / marks[-1]
-    across = 98 / max(len(values) - 1, 1)
-    spots = [(1 + i * across, base - values[i] * scale, i) for i in shown]
+    across, start = (98 / (len(values) - 1), 1) if len(values) > 1 else (0, 50)
+    spots = [(start + i * across, base - values[i] * scale, i) for i in shown]
     path = "".join(
         f'<line class="path" x1="{a[0]:.3f}%" y1="{a[1]:.1f}" x2="{b[0]:.3f}%" y2="{b[1]:.1f}"/>'
         for a, b in pairwise(spots)
@@ -93,7 +93,7 @@ def draw_steps(values: Sequence[float], kinds: Sequence[str], y_label: str, x_la
     )
     numbers = [int(i) for i in ticks(0, max(len(values) - 1, 1), about=8) if i == int(i)]
     names = "".join(
-        _text(1 + i * across, base + 20, f"{i:,}", "minor" if place % 2 else "")
+        _text(start + i * across, base + 20, f"{i:,}", "minor" if place % 2 else "")
         for place, i in enumerate(i for i in numbers if i < len(values))
     )
     body = _grid(marks, [base - mark * scale for mark in marks], base) + path + dots + names

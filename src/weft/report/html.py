@@ -138,7 +138,7 @@ th, td { padding: .35rem 1.5rem .35rem 0; border-bottom: 1px solid var(--line);
 th { font-weight: 600; } .text { text-align: left; }
 :not(.text) + .text { padding-left: 1rem; }
 th:last-child, td:last-child { padding-right: 0; }
-td.text:last-child { white-space: normal; min-width: 16rem; }
+td.text { white-space: normal; } td.text:last-child { min-width: 16rem; }
 .full table { width: 100%; }
 .facts td { text-align: left; white-space: normal; }
 .facts td:first-child { color: var(--soft); white-space: nowrap; }
@@ -151,7 +151,8 @@ pre { font: 13.5px/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; back
 @media (max-width: 1080px) { .pair.first { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 860px) { .pair { grid-template-columns: minmax(0, 1fr); } }
 section > figure { margin-bottom: 1rem; }
-.pair > div > :last-child { margin-bottom: 0; }
+.pair.first > div { display: flex; flex-direction: column; }
+.pair.first pre { flex: 1; margin: 0; }
 figure { margin: 0; container-type: inline-size; }
 .pair > figure { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
                  padding: 1.1rem 1.3rem .9rem; display: flex; flex-direction: column; }
