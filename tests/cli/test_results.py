@@ -1,8 +1,7 @@
-"""Results on labels, options from signatures, and the parts of charts."""
+"""Results on labels, and options from signatures."""
 
 import csv
 import inspect
-import xml.etree.ElementTree as xml
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import weft
 from weft.cli.results import jsonable, result_of, summary, top, write_result
 from weft.cli.signatures import described, first_sentence, parameters, plain
 from weft.cli.vertices import personalization_of, sources_of, vertex_of
-from weft.report.charts import Bars, draw_bars, draw_steps, histogram, ticks
 
 NAMED = weft.Graph.from_edges(["Ada", "Bob", "Ada"], ["Bob", "Eve", "Cy"], num_vertices=4)
 NUMBERED = weft.Graph.from_edges([100, 7], [7, 5_000_000_000])
@@ -88,38 +86,3 @@ def test_options_come_from_signature_and_docstring():
     assert "`" not in described(weft.pagerank)["personalization"]
     assert first_sentence(weft.core_number) == "The core number of every vertex."
     assert plain("``a`` or `b`") == "a or b"
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.array([3]),
-        np.arange(10),
-        np.array([0, 0, 1, 10_000]),
-        np.array([0.0, 1e-9, 1e-3, 1.0]),
-        np.random.default_rng(1).normal(size=1000),
-        np.full(5, 0.25),
-        np.array([-5, 2**40]),
-    ],
-)
-def test_histograms_hold_every_value(values):
-    bars = histogram(values, "x")
-    assert sum(bars.counts) == len(values) and len(bars.labels) == len(bars.counts)
-    xml.fromstring(draw_bars(bars))
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 17, 5000])
-def test_steps_are_drawn(count):
-    values = [float(i % 7) for i in range(count)]
-    drawn = xml.fromstring(draw_steps(values, ["push"] * count, "edges", "superstep"))
-    assert 1 <= len(drawn.findall(".//circle")) <= 2000
-
-
-def test_labels_cannot_break_out_of_a_chart():
-    assert "<b>" not in draw_bars(Bars(["<b>"], [1], "<b>", "<b>"))
-
-
-@pytest.mark.parametrize("high", [1e-9, 0.3, 1, 7, 99, 12345.6, 3e12])
-def test_ticks_are_few_and_reach_the_top(high):
-    marks = ticks(0, high)
-    assert marks[0] == 0 and marks[-1] >= high * (1 - 1e-9) and 2 <= len(marks) <= 7

@@ -1,18 +1,20 @@
-"""The page of `weft run --report`: what was found, what ran, how and where."""
+"""The page of `weft run --report`: result, distribution, profile, options and machine."""
 
 from __future__ import annotations
 
 import html
-import os
 import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import weft
+from weft.arrays.device import parse_device
 from weft.cli.results import group_sizes
 from weft.cli.show import cell, number, time_text
-from weft.report.charts import Bars, draw_bars, draw_steps, histogram
-from weft.report.pages import page_html
+from weft.engine.tuned import device_name
+from weft.report.charts import draw_bars, draw_steps
+from weft.report.histograms import histogram
+from weft.report.html import page_facts, page_html, page_table
 
 if TYPE_CHECKING:
     from weft.cli.run import Report
@@ -21,37 +23,40 @@ MAX_ROWS = 60
 
 
 def page(report: Report) -> str:
-    """Return one HTML page that needs nothing else, neither files nor a network."""
+    """Return the page of a run, which needs no other file and no network."""
     title = f"{report.algorithm} on {report.file}"
     g = report.graph
     kind = "directed" if g["directed"] else "undirected"
     weights = "weighted" if g["weighted"] else "without weights"
     sections = [
-        ("Result", _facts(report.summary) + _rows(report.top)),
+        ("Result", f'<div class="beside">{_facts(report.summary)}{_rows(report.top)}</div>'),
         ("Distribution", _distribution(report)),
         ("Profile", _profile(report.profile)),
         ("Options", _facts({**report.options, **_named("config ", report.config)})),
-        ("Machine", _facts(machine(report))),
+        ("Machine", _facts(_machine(report))),
     ]
     lead = (
         f"{g['vertices']:,} vertices, {g['edges']:,} edges, {kind}, {weights}. "
-        f"{time_text(report.ms)} on {html.escape(str(g['device']))}, compiling or loading compiled "
-        "code included."
+        f"{time_text(report.ms)} on {g['device']}, including compiling or loading compiled code."
     )
-    return page_html(title, lead, sections)
+    return page_html(title, f'<p class="soft">{html.escape(lead)}</p>', sections)
 
 
-def machine(report: Report) -> dict[str, Any]:
-    """Return where the numbers come from."""
-    told: dict[str, Any] = {
+def machine_facts() -> dict[str, str]:
+    """Return the versions of weft and Python, the system and the processor."""
+    return {
         "weft": weft.__version__,
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "CPU cores": os.cpu_count(),
+        "processor": device_name(parse_device("cpu")).removeprefix("cpu "),
     }
+
+
+def _machine(report: Report) -> dict[str, Any]:
+    """Return the facts of the machine, and those that all runs of the profile share."""
     facts = report.profile.facts if report.profile is not None else []
     shared = [(k, v) for k, v in (facts[0].items() if facts else ()) if _in_all(facts, k, v)]
-    return {**told, **dict(shared)}
+    return {**machine_facts(), **dict(shared)}
 
 
 def _in_all(facts: Sequence[Mapping[str, object]], key: str, value: object) -> bool:
@@ -63,30 +68,17 @@ def _named(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(values: Mapping[str, Any]) -> str:
-    rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{html.escape(_value(value))}</td></tr>\n"
-        for name, value in values.items()
-    )
-    return f'<table class="facts">\n{rows}</table>\n' if rows else ""
-
-
-def _value(value: Any) -> str:
-    return "–" if value is None else number(value)
+    return page_facts({k: "–" if v is None else number(v) for k, v in values.items()})
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell(k, v))}</td>" for k, v in row.items()) + "</tr>\n"
-        for row in rows
-    )
-    return f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}</table></div>'
+    return page_table(list(rows[0]), [[cell(k, v) for k, v in row.items()] for row in rows], [0])
 
 
 def _distribution(report: Report) -> str:
-    """Return a histogram of the main column: values, or sizes of the groups."""
+    """Return a histogram of the main column, or of the sizes of its groups."""
     result = report.result
     if not result.per_vertex:
         return ""
@@ -94,8 +86,7 @@ def _distribution(report: Report) -> str:
         sizes = group_sizes(result)[1]
         if not len(sizes):
             return ""
-        bars = histogram(sizes, f"vertices of a {result.main}")
-        bars = Bars(bars.labels, bars.counts, bars.x_label, f"{result.main}s")
+        bars = histogram(sizes, f"vertices per {result.main}", f"{result.main}s")
     else:
         values = result.reached()
         if not len(values):
@@ -105,7 +96,7 @@ def _distribution(report: Report) -> str:
 
 
 def _profile(profile: Any) -> str:
-    """Return the supersteps as pictures and as a table."""
+    """Return charts and a table of the supersteps."""
     records = profile.records if profile is not None else []
     if not records:
         return ""
@@ -114,11 +105,11 @@ def _profile(profile: Any) -> str:
         steps.setdefault((record.call, record.step), []).append(record)
     phases = list(steps.values())
     kinds = [max(group, key=lambda r: r.edges).direction for group in phases]
-    pictures = "".join(
+    charts = "".join(
         f"<figure>{draw_steps(values, kinds, name, 'superstep' if name == 'ms' else '')}</figure>"
         for name, values in (
-            ("frontier", [max(r.frontier for r in group) for group in phases]),
-            ("edges", [sum(r.edges for r in group) for group in phases]),
+            ("vertices in the frontier", [max(r.frontier for r in group) for group in phases]),
+            ("edges visited", [sum(r.edges for r in group) for group in phases]),
             ("ms", [sum(r.ms for r in group) for group in phases]),
         )
     )
@@ -127,27 +118,26 @@ def _profile(profile: Any) -> str:
     )
     runs = len({record.call for record in records})
     edges = sum(record.edges for record in records)
-    told = (
+    summary = (
         f"<p>{runs:,} run{'s' * (runs != 1)}, {len(phases):,} superstep{'s' * (len(phases) != 1)}, "
-        f"{edges:,} edges looked at, {profile.total_ms:,.3f} ms in supersteps. {keys}</p>"
+        f"{edges:,} edges visited, {profile.total_ms:,.3f} ms in supersteps. {keys}</p>"
     )
-    return told + pictures + _records(records)
+    return summary + charts + _records(records)
 
 
 def _records(records: Sequence[Any]) -> str:
-    first = list(records[: MAX_ROWS // 2])
-    last = list(records[MAX_ROWS // 2 :])
-    hidden = max(0, len(records) - MAX_ROWS)
     names = ("run", "call", "step", "phase", "direction", "frontier", "edges", "M edges/s", "ms")
-    head = "".join(f"<th>{name}</th>" for name in names)
-    gap = f'<tr><td colspan="{len(names)}">… {hidden:,} more</td></tr>\n' if hidden else ""
-    body = "".join(map(_record, first)) + gap + "".join(map(_record, last[hidden:]))
-    return f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}</table></div>'
+    half, hidden = MAX_ROWS // 2, max(0, len(records) - MAX_ROWS)
+    rows = [_record(record) for record in records[:half]]
+    if hidden:
+        rows.append((f"… {hidden:,} more", *("",) * (len(names) - 1)))
+    rows += [_record(record) for record in records[half + hidden :]]
+    return page_table(names, rows, [0, 4])
 
 
-def _record(record: Any) -> str:
-    cells = (
-        html.escape(record.run),
+def _record(record: Any) -> tuple[str, ...]:
+    return (
+        record.run,
         f"{record.call}",
         f"{record.step}",
         f"{record.phase}",
@@ -157,4 +147,3 @@ def _record(record: Any) -> str:
         f"{record.edges_per_second / 1e6:,.1f}",
         f"{record.ms:,.3f}",
     )
-    return "<tr>" + "".join(f"<td>{text}</td>" for text in cells) + "</tr>\n"

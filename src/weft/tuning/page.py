@@ -1,13 +1,12 @@
-"""The page of a tuning: heat map, effects of the axes, all trials, the space, the kernel."""
+"""The page of a tuning: best configurations, charts, trials, search space and kernel."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from weft.report.charts import draw_heat_map, draw_ratios
-from weft.report.pages import page_html
+from weft.report.html import page_html, page_table
 from weft.tuning.report import axes_of, chosen
 
 if TYPE_CHECKING:
@@ -18,25 +17,25 @@ MOST_TRIALS = 400
 
 
 def page(report: TuningReport) -> str:
-    """Return one HTML page that needs nothing else, neither files nor a network."""
+    """Return the page of a tuning, which needs no other file and no network."""
     title = f"Tuning of {report.algorithm}"
     graph = report.graph
-    ended = ", ended by Ctrl-C" if report.interrupted else ""
+    ended = ", stopped by Ctrl-C" if report.interrupted else ""
     lead = (
         f"{graph.vertices:,} vertices, {graph.arcs:,} arcs, largest degree {graph.largest:,}, "
-        f"sampled diameter {graph.diameter}; {html.escape(report.device)}. "
+        f"sampled diameter {graph.diameter}; {report.device}. "
         f"{len(report.trials):,} configurations in {report.seconds:.1f} s{ended}."
     )
     sections = [
         ("Result", _result(report)),
-        ("Formats and schedules", _heat_map(report)),
+        _heat_map(report),
         ("Effects of the axes", _effects(report)),
         ("Trials", _trials(report)),
         ("Errors", _errors(report)),
-        ("Space", _space(report)),
-        ("Generated kernel", f'<pre class="wide">{html.escape(report.kernel)}</pre>'),
+        ("Search space", _space(report)),
+        ("Generated kernel", f"<pre>{html.escape(report.kernel)}</pre>"),
     ]
-    return page_html(title, lead, sections)
+    return page_html(title, f'<p class="soft">{html.escape(lead)}</p>', sections)
 
 
 def _result(report: TuningReport) -> str:
@@ -45,16 +44,19 @@ def _result(report: TuningReport) -> str:
         if trial is not None:
             ratio = f"{trial.ms / report.best.ms:.2f}"
             rows.append((name, f"{trial.ms:.3f}", ratio, chosen(trial.config)))
-    return _table(("", "ms", "× best", "configuration"), rows)
+    return page_table(("", "ms", "× best", "configuration"), rows, [0, 3])
 
 
-def _heat_map(report: TuningReport) -> str:
+def _heat_map(report: TuningReport) -> tuple[str, str]:
     down, across, cells = report.grid()
+    title = " and ".join(axis for axis in (down, across) if axis).capitalize()
     if not cells:
-        return ""
+        return title, ""
     drawn = draw_heat_map(cells, *axes_of(cells), down, across, "ms")
-    told = "The least milliseconds of a call that were found for each pair."
-    return f'<p class="soft">{told}</p><figure>{drawn}</figure>'
+    return (
+        title,
+        f'<p class="soft">The fastest call of each pair, in ms.</p><figure>{drawn}</figure>',
+    )
 
 
 def _effects(report: TuningReport) -> str:
@@ -66,8 +68,11 @@ def _effects(report: TuningReport) -> str:
         [e.ratio for e in effects],
         [f"{e.fastest} fastest, {e.slowest} slowest" for e in effects],
     )
-    told = "Slowest over fastest where nothing but the axis was different; at least so much."
-    return f'<p class="soft">{told}</p><figure>{drawn}</figure>'
+    note = (
+        "Slowest over fastest time between configurations that differ in this axis only. "
+        "Slow configurations are stopped early, so a ratio is a lower bound."
+    )
+    return f'<p class="soft">{note}</p><figure>{drawn}</figure>'
 
 
 def _trials(report: TuningReport) -> str:
@@ -82,33 +87,24 @@ def _trials(report: TuningReport) -> str:
         )
         for t in shown[:MOST_TRIALS]
     ]
-    return _table(("ms", "runs", "status", "configuration", "note"), rows)
+    return page_table(("ms", "runs", "status", "configuration", "note"), rows, [2, 3, 4])
 
 
 def _errors(report: TuningReport) -> str:
     rows = [(t.status, chosen(t.config), t.reason) for t in report.errors]
-    return _table(("status", "configuration", "reason"), rows) if rows else ""
+    return page_table(("status", "configuration", "reason"), rows, range(3)) if rows else ""
 
 
 def _space(report: TuningReport) -> str:
     rows = [(name, str(count), values) for name, count, values in report.space.rows()]
-    told = f"<p>{report.space.size:,} combinations in all.</p>"
     excluded = [
         (", ".join(f"{name}={value}" for name, value in choice.items()), reason)
         for choice, reason in report.space.invalid
     ]
     excluded += [(name, f"not tuned: {reason}") for name, reason in report.space.fixed.items()]
+    table = page_table(("not possible, or not tuned", "reason"), excluded, range(2))
     return (
-        _table(("axis", "values", ""), rows)
-        + told
-        + (_table(("not possible, or not tuned", "why"), excluded) if excluded else "")
+        f"<p>{report.space.size:,} combinations in all.</p>"
+        + page_table(("axis", "count", "values"), rows, [0, 2])
+        + (table if excluded else "")
     )
-
-
-def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f'<th class="text">{html.escape(name)}</th>' for name in names)
-    body = "".join(
-        "<tr>" + "".join(f'<td class="text">{html.escape(cell)}</td>' for cell in row) + "</tr>\n"
-        for row in rows
-    )
-    return f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}</table></div>'
