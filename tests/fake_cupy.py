@@ -474,10 +474,12 @@ def installed(monkeypatch, run=None):
     from weft.backends.cuda.host import initial_fields as fills
     from weft.backends.cuda.host import run as engine
 
+    # Tests patch the engine again: what is undone last must be the engine itself.
+    real = engine.compile_program, engine.run_request
+    monkeypatch.setattr(engine, "compile_program", lambda request: (None, []))
+    monkeypatch.setattr(engine, "run_request", run or (lambda request, form: run_on_host(request)))
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cupy", CUPY)
-        patch.setattr(engine, "compile_program", lambda request: (None, []))
-        patch.setattr(engine, "run_request", run or (lambda request, form: run_on_host(request)))
         patch.setattr(devices, "driver_version", lambda: 13000)
         patch.setattr(devices, "nvrtc_facts", lambda: (13000, (75, 80, 90, 100)))
         patch.setattr(filling, "set_words", _set_words)
@@ -485,6 +487,8 @@ def installed(monkeypatch, run=None):
         patch.setattr(devices, "has_module", lambda name: True)
         READS.clear()
         yield CUPY
+    monkeypatch.setattr(engine, "compile_program", real[0])
+    monkeypatch.setattr(engine, "run_request", real[1])
 
 
 def on_gpu(array):
