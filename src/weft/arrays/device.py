@@ -214,7 +214,7 @@ def lies_on(array: Any, device: Device) -> bool:
 
 
 def aligned(array: Any) -> Any:
-    """Return a read-only array whose vectors are aligned for the widest access."""
+    """Return an array with its vectors aligned for the widest access; do not write to it."""
     if array.ndim == 1:
         return array
     start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr

@@ -189,9 +189,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
     xp = module_of(array)
     if array.dtype == bool:
         if array.shape != (length,):
-            raise GraphError(
-                f"a mask must have {length} booleans, but got shape {array.shape}."
-            )
+            raise GraphError(f"a mask must have {length} booleans, but got shape {array.shape}.")
         return xp.flatnonzero(array).astype(dtype)
     if array.ndim == 0:
         array = xp.atleast_1d(array)

@@ -32,7 +32,7 @@ FOLDER = os.path.join("cpu", "__pycache__")
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
-    """Compile a function like `numba.njit`; with `cache`, store its machine code in weft's cache."""
+    """Compile a function like `numba.njit`; with `cache`, keep its machine code in weft's cache."""
 
     def compiled(function: Any) -> Any:
         dispatcher = numba.njit(**options)(function)

@@ -173,9 +173,7 @@ def _drop(block: Block, live: set[str], always: set[str]) -> bool:
     while True:
         counts = uses(block)
         kept = [
-            v
-            for v in block.body
-            if counts.get(id(v), 0) or v.op in always or not is_pure(v, live)
+            v for v in block.body if counts.get(id(v), 0) or v.op in always or not is_pure(v, live)
         ]
         if len(kept) == len(block.body):
             break
