@@ -345,7 +345,7 @@ def test_a_frontier_of_arcs_is_refused_or_runs_as_usual():
 
     g = placed(weft.Graph.from_edges([0, 1, 2], [1, 2, 3]))
     arcs, want = g.edge_frontier([0, 1]), [1, 3, 5, 4]
-    with pytest.raises(ConfigError, match="not that of all vertices"):
+    with pytest.raises(ConfigError, match="does not contain all vertices"):
         g.iterate(add, g.state(x=[1, 2, 3, 4]), arcs, max_iter=1, change_driven=True)
     state = g.state(x=[1, 2, 3, 4])
     g.iterate(add, state, arcs, max_iter=1, config=weft.Config(change_driven="auto"))
