@@ -272,7 +272,7 @@ def test_names_of_columns_may_collide():
     with pytest.raises(GraphError, match=r"already is a column 'source'.*: source= or target="):
         g.to_pandas()
     assert list(g.to_pandas("from", "to")) == ["from", "to", "source"]
-    with pytest.raises(GraphError, match=r"a column 'label' already.*pass name="):
+    with pytest.raises(GraphError, match=r"already is a column 'label'.*: name="):
         g.frame()
     assert list(g.frame(name="who")) == ["who", "label"]
 

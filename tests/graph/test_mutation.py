@@ -493,7 +493,7 @@ def test_edges_added_since():
     assert second.version == 3 and second.added_since(2)[0].tolist() == [0]
     with pytest.raises(GraphError, match="since the other graph are not known"):
         first.added_since(second)
-    with pytest.raises(GraphError, match="since version 9 is not known"):
+    with pytest.raises(GraphError, match="since version 9 are not known"):
         first.added_since(9)
     fewer = second.remove_edges([0], [2])
     with pytest.raises(GraphError, match=r"1 edge\(s\) were removed since"):

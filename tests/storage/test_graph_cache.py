@@ -377,7 +377,7 @@ def test_a_full_disk_is_no_error(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "save", fail)
-    with pytest.warns(RuntimeWarning, match="x was not kept: .*No space left"):
+    with pytest.warns(RuntimeWarning, match="x was not cached: .*No space left"):
         assert stored("x", "", Maker(a=np.arange(5)))["a"].size == 5
     assert entries() == []
 

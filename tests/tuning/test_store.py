@@ -306,7 +306,7 @@ def test_triggers_of_a_file_do_not_run(store, graph):
         connection.execute(
             "CREATE TRIGGER t AFTER INSERT ON tunings BEGIN DELETE FROM tunings; END"
         )
-    with pytest.warns(RuntimeWarning, match="not those of weft"):
+    with pytest.warns(RuntimeWarning, match="not created by weft"):
         store.put(tuning(graph, "b"))
     assert [t.program for t in store.all()] == ["b"]
 

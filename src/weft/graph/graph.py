@@ -365,13 +365,8 @@ class Graph(Running, Changing, Interchange):
             chosen = check_order(topology, order)
             held = topology.arranged(chosen)
         columns = {name: self._edge.storage(name) for name in self._edge}
-        result = Graph(
-            topology,
-            vertex=self._vertex_storage(),
-            edge=columns,
-            labels=self._labels,
-            order=chosen,
-        )
+        vertex = self._vertex_storage()
+        result = Graph(topology, vertex=vertex, edge=columns, labels=self._labels, order=chosen)
         result._arrangement = topology, held
         result._history = self._history.copied()
         return result
@@ -594,13 +589,8 @@ class Graph(Running, Changing, Interchange):
 
     def _sibling(self, topology: Topology, edge: Mapping[str, Array]) -> Graph:
         """Return a graph with the same vertices and another structure."""
-        return Graph(
-            topology,
-            vertex=self._vertex_storage(),
-            edge=edge,
-            labels=self._labels,
-            order=self._order,
-        )
+        vertex = self._vertex_storage()
+        return Graph(topology, vertex=vertex, edge=edge, labels=self._labels, order=self._order)
 
     def _vertex_storage(self) -> dict[str, Array]:
         return {name: self._vertex.storage(name) for name in self._vertex}
