@@ -160,7 +160,7 @@ def test_columns_with_gaps_have_nan():
 @pytest.mark.parametrize(
     ("edges", "options", "error", "message"),
     [
-        ({"a": [0], "target": [1]}, {}, GraphError, "edges has no column 'source'. Its columns are 'a'"),
+        ({"a": [0], "target": [1]}, {}, GraphError, "no column 'source'. Its columns are 'a'"),
         ({"source": [0], "targt": [1]}, {}, GraphError, "no column 'target'.*Did you mean 'targt'"),
         ({"source": [0], "target": [1]}, {"weight": "w"}, GraphError, "has no column 'w'"),
         (
@@ -169,7 +169,12 @@ def test_columns_with_gaps_have_nan():
             GraphError,
             r"source\[1\] is missing",
         ),
-        ({"source": [0], "target": [1], "weight": ["x"]}, {}, GraphError, "'weight' is not numeric"),
+        (
+            {"source": [0], "target": [1], "weight": ["x"]},
+            {},
+            GraphError,
+            "'weight' is not numeric",
+        ),
         (
             {"source": [0], "target": [1], "t": ["x"]},
             {"edge_columns": ["t"]},
@@ -520,7 +525,7 @@ def test_tensors_that_cannot_be_read_are_explained():
         weft.Graph.from_dlpack(np.zeros((2, 1), int), keeps="in")
 
 
-# -- libraries that are not there ----------------------------------------------------------------
+# -- missing libraries ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

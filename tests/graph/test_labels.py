@@ -1,4 +1,4 @@
-"""Labels: ids that are no vertex numbers, how they are found again, and who keeps them."""
+"""Labels: ids that are not vertex numbers, look-up by label, and operations that keep labels."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_sources_are_labels():
         weft.betweenness(g, sources="Ada")
 
 
-# -- who keeps them ------------------------------------------------------------------------------
+# -- operations that keep labels ------------------------------------------------------------------
 
 
 def test_derived_graphs_keep_labels():

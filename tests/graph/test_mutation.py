@@ -65,7 +65,7 @@ def assert_same(got, want):
 
 
 class Changes(RuleBasedStateMachine):
-    """A graph and a list of its edges, changed alike."""
+    """A graph and a list of its edges, changed in the same way."""
 
     g = None
 
@@ -305,7 +305,7 @@ def test_numbers_are_vertices_where_no_label_is_a_number():
         g.add_edges([0], [2])
 
 
-def test_more_vertices_have_to_be_asked_for():
+def test_more_vertices_need_num_vertices():
     g = weft.Graph.from_edges([0], [1])
     with pytest.raises(GraphError, match=r"src\[1\] = 4 is not one of the 2 .* num_vertices=5"):
         g.add_edges([0, 4], [1, 1])
@@ -420,7 +420,9 @@ def test_update_invalidates_states():
     g.update(add=([2], [0]), remove=([0], [1]))
     assert (g.version, g.num_edges) == (1, 2)
     for old in (state, copied):
-        with pytest.raises(FieldError, match=r"version 0 .* g.update has changed since. Make .* g.state\(x=old.x\)"):
+        with pytest.raises(
+            FieldError, match=r"version 0 .*changed since. Make .* g.state\(x=old.x\)"
+        ):
             g.run(step, old)
         with pytest.raises(FieldError, match="version 0"):
             g.iterate(step, old, max_iter=1)

@@ -1,4 +1,4 @@
-"""What is kept on disk between processes: found again by content, capped, never in the way."""
+"""The graph cache on disk: entries found by content, bounded in size, never fatal."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_entries_that_others_could_have_made_are_made_again(spoil):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
-def test_entries_are_private_whatever_the_umask():
+def test_entries_are_private_for_any_umask():
     before = os.umask(0)
     try:
         make = Maker(a=np.arange(5))
