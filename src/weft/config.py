@@ -1,4 +1,4 @@
-"""Config: how a program is carried out, every field optional."""
+"""Config: options that control how a program is executed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_ITEMS = 64
 MAX_BIN = 1024
 WARP, MAX_BLOCK = 32, 1024
 
-# Values of the fields that have a fixed list of them; None stands for the engine's own choice.
+# Allowed values of enumerated fields; None leaves the choice to the engine.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "reorder": (None, "none", *ORDERS),
     "lanes": (None, 1, 2, 4, 8, 16, 32, "block"),
@@ -48,7 +48,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
 }
-# Fields that hold an integer, with the least and the greatest, and what it must be a multiple of.
+# Integer fields: minimum, maximum, and the number that the value must be a multiple of.
 RANGES: dict[str, tuple[int, int | None, int]] = {
     "items_per_thread": (1, MAX_ITEMS, 1),
     "block_size": (WARP, MAX_BLOCK, WARP),
@@ -67,20 +67,20 @@ GPU_ONLY = (
     "combine",
     "fuse",
 )
-"""Fields that mean nothing on a CPU, which ignores them."""
+"""Fields that have no effect on a CPU."""
 SIDES = ("push", "pull", "gather")
-"""How a sweep goes: a push, a pull that stops at the first message, a sweep over whole rows."""
+"""Kinds of sweep: a push, a pull that stops at the first message, a sweep over whole rows."""
 BY_SIDE = ("format", "schedule", "frontier_in", "frontier_out")
-"""Fields that may be chosen apart for each side."""
+"""Fields that accept a separate choice for each side."""
 OF_PULLS = ("bitmap", "bytemap", "reverse_queue", "state")
 INPUTS = {"push": ("queue", "bitmap", "bytemap"), "pull": OF_PULLS, "gather": OF_PULLS}
-"""What each side can start from."""
+"""Frontier kinds that each side can read."""
 NARROW = "narrow"
-"""Beside the sides of `schedule`: a push from a frontier so narrow that one cluster runs it."""
+"""An extra side of `schedule`: a push from a frontier so narrow that one cluster runs it."""
 
 
 class BySide(Mapping[str, Any]):
-    """A choice for each side, or for some of them; cannot be changed, so that it can be a key.
+    """Choices for some or all sides; immutable, so that it can be a dictionary key.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class BySide(Mapping[str, Any]):
 
 
 def of_side(value: Any, side: str) -> Any:
-    """Return what a field says about one side; None where that is left to the engine.
+    """Return the choice of a field for one side; None leaves it to the engine.
 
     Examples
     --------
@@ -120,102 +120,101 @@ def of_side(value: Any, side: str) -> Any:
 
 
 def each_choice(value: Any) -> tuple[Any, ...]:
-    """Return the choices that a field holds, those of the sides one after another."""
+    """Return all choices of a field: one, or one per side given."""
     return tuple(value.values()) if isinstance(value, BySide) else (value,)
 
 
 @dataclass(frozen=True)
 class Config:
-    """Choices about execution that never change a result beyond rule and rounding.
+    """Execution options; they never change a result beyond what the rules and rounding allow.
 
-    A field left out is chosen by the engine; a run without any `Config` uses what `weft.tune` found
-    for it. Fields marked GPU mean nothing on a CPU and are ignored there; `threads` means nothing
-    on a GPU. Names of formats and schedules are looked up when a
-    program runs: what was registered by then is known.
+    The engine chooses every field that is left out; a run without a `Config` uses the configuration
+    that `weft.tune` stored for it, if any. Fields marked GPU are ignored on a CPU; `threads` is
+    ignored on a GPU. Formats and schedules are looked up by name when a program runs, so they may
+    be registered after the `Config` was made.
 
-    `format`, `schedule`, `frontier_in` and `frontier_out` may also be chosen apart for the sides of
-    a program that changes its direction: ``schedule={"push": "twc", "pull": "vertex"}``. The sides
-    are ``"push"``, ``"pull"`` (of an edge function that stops at the first message that decides, as
-    under `any`) and ``"gather"`` (of a vertex function, and every other pull: they go through whole
-    rows); one that is left out is the engine's choice. A schedule may also be given for
-    ``"narrow"``: the supersteps of a run that push from so few vertices that a block or a cluster
-    runs them alone (see `width`); by default they have that of a push.
+    `format`, `schedule`, `frontier_in` and `frontier_out` also accept a separate choice for each
+    side of a program that switches direction: ``schedule={"push": "twc", "pull": "vertex"}``. The
+    sides are ``"push"``, ``"pull"`` (an edge function that stops at the first decisive message, as
+    under `any`) and ``"gather"`` (a vertex function and every other pull, which scan whole rows).
+    The engine chooses for a side that is left out. `schedule` also accepts ``"narrow"``: the
+    supersteps that push from so few vertices that one block or cluster runs them (see `width`); by
+    default they use the push schedule.
 
     Parameters
     ----------
     format
-        How the topology lies in memory: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
+        Memory layout of the topology: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
         ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
         follow in parentheses: ``"tigr(16)"``, ``"block_coo(axis=dest,tiles=8)"``. ``weft info
-        --formats`` shows what each takes. A format that would waste memory on a graph is refused.
-        Runs with ``deterministic=True`` use csr where a format splits the arcs of a vertex.
+        --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
+        ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
     reorder
-        In which order the vertices lie in memory while a program runs: ``"community"``,
-        ``"degree"``, ``"hub"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"``: the
-        user's order. By default the graph's own. Results are in the user's order anyway.
+        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"hub"``,
+        ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the user's order. Defaults
+        to the graph's order. Results are always in the user's order.
     schedule
-        Who takes which edge: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``, ``"twc"``,
-        ``"twce"``, ``"strict"``, ``"merge"`` or ``"row"``. A CPU has ``"vertex"``, ``"edge"`` and
-        ``"merge"``, and says why it lacks the others.
+        How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
+        ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"`` or ``"row"``. A CPU supports ``"vertex"``,
+        ``"edge"`` and ``"merge"``, and rejects the others with a reason.
     lanes
-        Threads that work together: on the features of one edge or vertex, as many as there are
-        features up to this number, and under the schedule ``"row"`` on one row. 1, 2, 4, 8, 16, 32,
-        or ``"block"``, which is about rows alone. With 1 each thread takes whole vectors and
-        matrices, one feature at a time: the feature-blind way. By default a thread takes 32 bytes
-        of a vector. GPU.
+        Maximum number of threads that share the features of one edge or vertex, or one row under
+        the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"`` (rows only). With 1, each thread
+        processes whole vectors and matrices, one feature at a time. By default, each thread takes
+        32 bytes of a vector. GPU.
     items_per_thread
-        Rows and edges that a thread takes in a stretch under ``"merge"``: 1 to 64. GPU.
+        Consecutive rows and edges per thread under ``"merge"``: 1 to 64. GPU.
     block_size
-        Threads of a block: a multiple of 32 from 32 to 1024. GPU.
+        Threads per block: a multiple of 32 from 32 to 1024. GPU.
     width
-        Who runs a superstep with a narrow frontier: one ``"block"``, one ``"cluster"``, always the
-        whole ``"grid"``, or as the device allows (``"auto"``), which leaves a graph of few vertices
-        and edges to one cluster altogether. GPU.
+        What runs a superstep with a narrow frontier: one ``"block"``, one ``"cluster"``, always the
+        whole ``"grid"``, or whatever the device allows (``"auto"``). ``"auto"`` also runs small
+        graphs entirely in one cluster. GPU.
     direction
-        ``"push"``, ``"pull"`` or ``"auto"``: whichever looks at fewer edges, step by step. Or a
-        published rule that decides step by step: ``"beamer"``, ``"ligra"``, ``"gunrock"``,
-        ``"graphblast"``, ``"simdx"``.
+        ``"push"``, ``"pull"`` or ``"auto"``, which picks the one that visits fewer edges in each
+        superstep. Or a published rule that decides in each superstep: ``"beamer"``, ``"ligra"``,
+        ``"gunrock"``, ``"graphblast"``, ``"simdx"``.
     frontier_in
-        What a sweep starts from: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"`` (of
-        a pull: the accepting vertices in a list), or ``"state"`` (of a pull: a field that tells who
-        is in the frontier is tested in its place, where there is one). A CPU heeds the last alone.
+        Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
+        (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
+        frontier, where there is one). A CPU ignores all but ``"state"``.
     frontier_out
-        What a sweep leaves: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. The maps of a run are of
-        one kind: bytes, if either field asks for them. GPU.
+        Frontier that a sweep writes: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. All maps of a run
+        are of one kind: bytes if either field requests them. GPU.
     compaction
         How a queue is assembled: ``"online"``, ``"ballot"``, ``"batch"`` (needs the most memory),
         ``"atomic"`` or ``"jit"``. GPU.
     bin_size
-        Room of the bin in shared memory in which a block gathers what ``"online"`` and ``"jit"``
-        find: entries for every sixteen threads of the block, so that a block of 256 has sixteen
-        times as many; where queues lie by degree, the bins of the classes share it. 1 to 1024, 64
-        if not given. GPU.
+        Size of the shared-memory bin that a block fills under ``"online"`` and ``"jit"``, in
+        entries per sixteen threads: a block of 256 has room for sixteen times as many. Where queues
+        are split by degree, the classes share the bin. 1 to 1024; 64 by default. GPU.
     dedup
-        What keeps a vertex from being queued twice: ``"none"``, ``"bitmask"``, ``"history"``,
-        ``"warp"`` or ``"exact"``. It is exact anyway where duplicates could be seen. GPU.
+        How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
+        ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex meet: ``"atomic"``, or ``"sort"`` and a segmented
-        reduction, which a deterministic run chooses where it cannot pull. GPU.
+        How pushed messages to one vertex are combined: ``"atomic"``, or ``"sort"`` followed by a
+        segmented reduction, which a deterministic run chooses where it cannot pull. GPU.
     ordering
-        Whether a step with a priority may be processed in its order: ``True``, ``False``, or how:
-        ``"near_far"`` or ``"buckets"``. A CPU has one way.
+        Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
+        method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
     delta
-        Width of a bucket of ordered processing; chosen from the weights if not given.
+        Bucket width of ordered processing; derived from the weights by default.
     fuse
-        Launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel per
-        direction) or ``"all"`` (one for everything). GPU.
+        Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
+        per direction) or ``"all"`` (one for everything). GPU.
     fold
-        Whether vertex functions that follow each other, in a `weft.fold` or in a list, run at each
-        vertex one after another where nobody can see the difference; ``False`` runs step by step.
+        Whether consecutive vertex functions, in a `weft.fold` or in a list, run back to back at
+        each vertex where that cannot change a result; ``False`` runs step by step.
     change_driven
-        Whether an `iterate` of a vertex function keeps what it gathers and sends the differences of
-        what changed alone: ``False``, ``True`` (an error where that is not possible) or ``"auto"``.
+        Whether an `iterate` of a vertex function keeps its gathered values and sends only the
+        differences of changed vertices: ``False``, ``True`` (an error where impossible) or
+        ``"auto"``.
     threads
-        Number of threads; by default those of the machine, or ``WEFT_NUM_THREADS``.
+        Number of threads; by default ``WEFT_NUM_THREADS``, or one per processor.
     passes_off
-        Names of rewrites to leave out.
+        Names of compiler passes to skip.
     deterministic
-        Bit-equal results run after run, whatever the number of threads.
+        Whether results are bit-identical from run to run, for any number of threads.
 
     Examples
     --------
@@ -266,7 +265,7 @@ class Config:
         for name in ("lanes", *RANGES):
             value = getattr(self, name)
             if type(value) is not bool and isinstance(value, Integral):
-                object.__setattr__(self, name, int(value))  # NumPy's integers too
+                object.__setattr__(self, name, int(value))  # accepts NumPy integers
         for name, choices in CHOICES.items():
             for value in each_choice(getattr(self, name)):
                 _check_choice(name, value, choices)
@@ -282,7 +281,7 @@ class Config:
         return dict(vars(self))
 
     def given(self) -> dict[str, Any]:
-        """Return the fields that are not left to the engine, as a dictionary."""
+        """Return the fields that differ from their defaults, as a dictionary."""
         return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) != _default(f)}
 
 
@@ -300,7 +299,7 @@ def _check_sides(name: str, value: Mapping[Any, Any]) -> None:
 
 
 def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    # True is 1 and 2.0 is 2 to Python, but not to a reader.
+    # True == 1 and 2.0 == 2 in Python, but here they are mistakes.
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ConfigError(unknown(name, value, choices))
 
@@ -350,7 +349,7 @@ def _checked_delta(delta: Any) -> float | None:
 
 
 def check_config(config: object) -> Config:
-    """Return a Config, the default one for None."""
+    """Return the given Config, or the default one for None."""
     if config is None:
         return _DEFAULT
     if not isinstance(config, Config):

@@ -1,6 +1,6 @@
-"""Every exception that weft raises, and the one wording they share.
+"""Exceptions raised by weft, and helpers that give their messages one wording.
 
-A message says what is wrong, what was got, what was expected and what to do about it.
+A message says what is wrong, what was received, what was expected and what to do about it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ class WeftError(Exception):
 
 
 class GraphError(WeftError, ValueError):
-    """A graph was described with unusable input."""
+    """The input for a graph cannot be used."""
 
 
 class FileFormatError(GraphError):
-    """A file does not hold what its format promises; the message says where and what.
+    """A file violates its format; the message says where and how.
 
     Attributes
     ----------
     path : str
         The file.
     line, byte : int or None
-        Where in it: the line (from 1) of a text file, the byte (from 0) of a binary one.
+        Position of the error: the line (from 1) of a text file, the byte (from 0) of a binary one.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class FileFormatError(GraphError):
 
 
 class ConfigError(WeftError, ValueError):
-    """An option has a value that is not possible, or not possible here."""
+    """An option has a value that is invalid, or not supported in this context."""
 
 
 class TraceError(WeftError, TypeError):
@@ -49,13 +49,13 @@ class TraceError(WeftError, TypeError):
 
 
 class FieldError(WeftError, AttributeError):
-    """A field, column or scalar that does not exist was named."""
+    """A program or a caller named a field, column or scalar that does not exist."""
 
-    missing: str | None = None  # the field of the state that a traced function named
+    missing: str | None = None  # the missing state field named by a traced function
 
 
 class FaultError(WeftError, RuntimeError):
-    """A compiled program met a condition that it must not go on from."""
+    """A compiled program stopped because of a condition that it cannot recover from."""
 
 
 class ConvergenceError(WeftError, RuntimeError):
@@ -63,16 +63,16 @@ class ConvergenceError(WeftError, RuntimeError):
 
 
 class DeviceError(WeftError, RuntimeError):
-    """A device is missing, cannot do what was asked, or gave up what it was doing."""
+    """A device is missing, lacks a capability, or aborted an operation."""
 
 
 class DeviceMemoryError(WeftError, MemoryError):
-    """The memory of a device does not suffice; the message says what needs less.
+    """A device ran out of memory; the message lists options that need less.
 
     Attributes
     ----------
     needed_bytes, free_bytes : int or None
-        What was asked for and what was there, where that is known.
+        Bytes requested and bytes available, where known.
     """
 
     def __init__(
@@ -84,17 +84,17 @@ class DeviceMemoryError(WeftError, MemoryError):
 
 
 class TimeLimitError(WeftError, TimeoutError):
-    """A run was stopped because it took longer than it may."""
+    """A run was stopped because it exceeded its time limit."""
 
 
 class VerifyError(WeftError, AssertionError):
-    """The IR broke one of its own rules: a defect of weft, not of the user's program."""
+    """The IR violates one of its invariants: a bug in weft, not in the user's program."""
 
 
 def _unpickled(
     kind: type[FileFormatError], text: str, path: str, line: int | None, byte: int | None
 ) -> FileFormatError:
-    """Return the error as it was before it was pickled."""
+    """Restore a pickled error."""
     error = kind.__new__(kind, text)
     error.path, error.line, error.byte = path, line, byte
     return error
@@ -106,7 +106,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def expected(names: Iterable[object]) -> str:
-    """Return "Expected one of 'a', 'b'", or that there is none.
+    """Return "Expected one of 'a', 'b'", or "There is none yet" for an empty list.
 
     Examples
     --------
@@ -118,20 +118,20 @@ def expected(names: Iterable[object]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the known name closest to `name`, or nothing."""
+    """Return " Did you mean 'x'?" for the known name closest to `name`, or an empty string."""
     match = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {match[0]!r}?" if match else ""
 
 
 def unknown(what: str, got: object, known: Iterable[object]) -> str:
-    """Return the standard sentence about a value that is not in a list of possible ones."""
+    """Return the standard message for a value that is not one of the allowed ones."""
     choices = list(known)
     hint = nearest(got, [c for c in choices if isinstance(c, str)]) if isinstance(got, str) else ""
     return f"{what}={shortened(got)} is not known. Expected one of {listed(choices)}.{hint}"
 
 
 def shortened(value: object, most: int = 60) -> str:
-    """Return the repr of a value, cut in the middle where it is longer than `most` characters.
+    """Return the repr of a value, shortened in the middle to at most `most` characters.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def shortened(value: object, most: int = 60) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # Python refuses to write very large integers
+    except ValueError:  # Python refuses to convert very large integers to text
         text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "a value"
     if len(text) <= most:
         return text

@@ -136,11 +136,11 @@ def test_what_cannot_be_carried_on_is_refused():
     g = weft.generators.path(5, directed=True)
     first, labels = weft.bfs(g, 0), weft.connected_components(g)
     fewer = g.remove_edges([3], [4])
-    with pytest.raises(GraphError, match=r"1 edge\(s\) were removed since then.*compute afresh"):
+    with pytest.raises(GraphError, match=r"1 edge\(s\) were removed since then.*omit warm_start"):
         weft.bfs(fewer, 0, warm_start=first, since=g)
     with pytest.raises(GraphError, match="were removed since"):
         weft.connected_components(fewer, warm_start=labels, since=g)
-    with pytest.raises(GraphError, match="What happened since the other graph is not known"):
+    with pytest.raises(GraphError, match="The changes since the other graph are not known"):
         weft.sssp(weft.generators.path(5), 0, warm_start=weft.sssp(g, 0), since=g)
     more = g.add_edges([0], [4])
     with pytest.raises(ConfigError, match=r"warm_start= was given without since="):

@@ -86,11 +86,11 @@ def patched(monkeypatch, **changes):
         ),
         (
             {"nvrtc_facts": lambda: (14010, (90,))},
-            r"NVRTC is that of CUDA 14.1, but the driver supports 13.0.*weft\[cuda13\]",
+            r"NVRTC belongs to CUDA 14.1, but the driver supports 13.0.*weft\[cuda13\]",
         ),
         (
             {"nvrtc_facts": lambda: (12000, (75, 80))},
-            r"capability 9.0, which NVRTC of CUDA 12.0 does not know.*install --upgrade 'weft",
+            r"capability 9.0, which NVRTC of CUDA 12.0 does not support.*install --upgrade 'weft",
         ),
         ({"nvrtc_facts": broken_nvrtc}, r"NVRTC.* cannot be loaded \(OSError: no lib.*pip install"),
     ],
@@ -102,7 +102,7 @@ def test_what_cuda_lacks_is_named_with_the_remedy(cupy, monkeypatch, changes, pr
 
 
 def test_gpus_that_do_not_exist_or_are_too_old(cupy, monkeypatch):
-    with pytest.raises(DeviceError, match=r"no GPU of number 7. Expected cuda:0 to cuda:1"):
+    with pytest.raises(DeviceError, match=r"no GPU number 7. Expected cuda:0 to cuda:1"):
         devices.open_device("cuda:7")
     with pytest.raises(
         DeviceError, match=r"Fake GTX 1080 has compute capability 6.1. Expected 7.5"
@@ -118,7 +118,7 @@ def test_a_broken_cupy_is_reported(cupy, monkeypatch):
         raise RuntimeError("cudaErrorInsufficientDriver")
 
     monkeypatch.setattr(cupy.cuda.runtime, "runtimeGetVersion", broken)
-    with pytest.raises(DeviceError, match=r"CuPy cannot reach the GPU.*InsufficientDriver"):
+    with pytest.raises(DeviceError, match=r"CuPy cannot access the GPU.*InsufficientDriver"):
         devices.open_device("cuda")
 
 
@@ -149,7 +149,7 @@ def test_running_out_of_memory_names_what_needs_less(cupy, monkeypatch):
     with pytest.raises(DeviceMemoryError) as got:
         g.run(step, state, config=config)
     text = str(got.value)
-    assert "4.0 MB was needed, 5.4 GB of 149.3 GB was free, but in pieces" in text
+    assert "4.0 MB was needed, 5.4 GB of 149.3 GB was free, but fragmented" in text
     for part in ("keep='out'", "other than 'batch'", "float32 in place of", "other than 'merge'"):
         assert part in text
     assert buffers[0]() is None, "what the run held is given back while the error is looked at"

@@ -118,7 +118,7 @@ def test_an_assigned_field_has_a_value_for_every_row_or_one_for_all():
     state.x = [1, 2]
     assert state.x.tolist() == [[1, 2]] * 4
     for wrong in ([1, 2, 3, 4], np.zeros((3, 2), int), np.zeros((4, 1), int)):
-        with pytest.raises(FieldError, match=r"field 'x' has the shape \(4, 2\), but got"):
+        with pytest.raises(FieldError, match=r"field 'x' has shape \(4, 2\), but got"):
             state.x = wrong
     for wrong in ("x", None, [1.0, 2.0]):
         with pytest.raises(FieldError, match="scalar 'error' is"):

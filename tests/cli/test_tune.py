@@ -53,7 +53,7 @@ def test_a_store_that_cannot_be_used_is_explained(weft, edges, tmp_path, store):
     path.write_bytes(b"no database " * 500)
     listed = weft("tune", "--list", env=store)
     assert listed.code == 0 and listed.out.startswith("nothing is stored in ")
-    assert listed.err.startswith("weft: warning: the store of tunings ")
+    assert listed.err.startswith("weft: warning: the tuning store ")
     assert "was moved to 'tunings.sqlite.aside-" in listed.err and "tune again" in listed.err
     path.mkdir()
     run = weft("run", "bfs", edges, "--source", "0", env=store)

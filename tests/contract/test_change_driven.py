@@ -10,7 +10,7 @@ from agreement import placed
 from graphs import edge_lists
 from oracle import run_interpreted
 from weft.engine.change_driven import hidden_state
-from weft.engine.prepared import Prepared
+from weft.engine.prepared import Inputs, Prepared
 from weft.errors import ConfigError
 from weft.ir.passes.delta import rewrite
 from weft.ir.reference.interpret import interpret
@@ -201,7 +201,7 @@ def test_the_interpreter_runs_the_rewritten_program_alike(drawn, seed, steps):
     delta = rewrite(want.program, 0.0)
     state = hidden_state(delta, g.state(**first), g.topology)
     prepared = Prepared(delta.program, g.topology, weft.Config())
-    request = prepared.request(g._columns(), state, None, g.frontier(), steps)
+    request = prepared.request(g._columns(), Inputs(state, None, g.frontier(), steps))
     assert interpret(request).steps == want.outcome.steps
     np.testing.assert_array_equal(state.x, want.state.fields["x"])
 
@@ -345,7 +345,7 @@ def test_a_frontier_of_arcs_is_refused_or_runs_as_usual():
 
     g = placed(weft.Graph.from_edges([0, 1, 2], [1, 2, 3]))
     arcs, want = g.edge_frontier([0, 1]), [1, 3, 5, 4]
-    with pytest.raises(ConfigError, match="not that of all vertices"):
+    with pytest.raises(ConfigError, match="does not contain all vertices"):
         g.iterate(add, g.state(x=[1, 2, 3, 4]), arcs, max_iter=1, change_driven=True)
     state = g.state(x=[1, 2, 3, 4])
     g.iterate(add, state, arcs, max_iter=1, config=weft.Config(change_driven="auto"))

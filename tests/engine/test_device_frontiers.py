@@ -20,7 +20,7 @@ def cupy(monkeypatch):
 def test_frontiers_on_a_device(cupy):
     g = weft.generators.path(6).to("cuda")
     few = g.frontier([4, 1, 4])
-    assert isinstance(few.held, np.ndarray)  # until somebody needs it there
+    assert isinstance(few.held, np.ndarray)  # until the device needs it
     assert len(few) == 2 and 4 in few and 3 not in few
     assert on_gpu(few.items) and few.tolist() == [1, 4]
     assert few.items.dtype == np.int32

@@ -17,16 +17,22 @@ from weft.graph import execution as running
 @pytest.fixture
 def found(monkeypatch):
     """Whether the program of each call was prepared already."""
-    seen = []
-    ask = running.Running._prepared
+    seen, made = [], []
+    iterate = running.Running.iterate
 
-    def looked_up(self, program, config, direction=None):
-        before = set(map(id, (kept.prepared for kept in self._ready.values())))
-        prepared = ask(self, program, config, direction)
-        seen.append(id(prepared) in before)
-        return prepared
+    class Counted(running.Prepared):
+        def __init__(self, *arguments):
+            made.append(self)
+            super().__init__(*arguments)
 
-    monkeypatch.setattr(running.Running, "_prepared", looked_up)
+    def counted(self, *arguments, **options):
+        before = len(made)
+        run = iterate(self, *arguments, **options)
+        seen.append(len(made) == before)
+        return run
+
+    monkeypatch.setattr(running, "Prepared", Counted)
+    monkeypatch.setattr(running.Running, "iterate", counted)
     return seen
 
 

@@ -1,4 +1,4 @@
-"""Profiles: what they record, who sees it, and the forms in which they show it."""
+"""Profiles: what they record, nesting, and output formats."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ def test_a_clock_that_stood_still_gives_a_finite_speed():
     json.loads(p.to_json(), parse_constant=pytest.fail)
 
 
-def test_nobody_is_active_outside_a_block():
+def test_no_profile_is_active_outside_a_block():
     assert active() is None
     with profile() as p:
         assert active() is p

@@ -65,7 +65,7 @@ def assert_same(got, want):
 
 
 class Changes(RuleBasedStateMachine):
-    """A graph and a list of its edges, changed alike."""
+    """A graph and a list of its edges, changed in the same way."""
 
     g = None
 
@@ -305,7 +305,7 @@ def test_numbers_are_vertices_where_no_label_is_a_number():
         g.add_edges([0], [2])
 
 
-def test_more_vertices_have_to_be_asked_for():
+def test_more_vertices_need_num_vertices():
     g = weft.Graph.from_edges([0], [1])
     with pytest.raises(GraphError, match=r"src\[1\] = 4 is not one of the 2 .* num_vertices=5"):
         g.add_edges([0, 4], [1, 1])
@@ -367,7 +367,7 @@ def test_weights_to_remove_are_compared_in_the_dtype_of_the_column():
 def test_missing_edges_are_told():
     g = weft.Graph.from_edges([0, 1], [1, 2], [1.0, 2.0])
     with pytest.raises(
-        GraphError, match=r"2 of 3 edges to remove are not there: \(1, 0\), \(0, 9\)"
+        GraphError, match=r"2 of 3 edges to remove do not exist: \(1, 0\), \(0, 9\)"
     ):
         g.remove_edges([0, 1, 0], [1, 0, 9])
     with pytest.raises(GraphError, match=r"1 of 1 .*: \(0, 1\) of weight 3.0. .*missing='ignore'"):
@@ -392,7 +392,7 @@ def test_pairs_are_checked(change):
     with pytest.raises(GraphError, match="differ in length: got 2 and 1"):
         change([0, 1], [1])
     for src in ([0.5], ["a"]):
-        with pytest.raises(GraphError, match=r"src has the dtype .* no labels.*integers"):
+        with pytest.raises(GraphError, match=r"src has dtype .* no labels.*integers"):
             change(src, [1])
     with pytest.raises(GraphError, match="2 dimensions"):
         change([[0]], [[1]])
@@ -420,7 +420,9 @@ def test_update_invalidates_states():
     g.update(add=([2], [0]), remove=([0], [1]))
     assert (g.version, g.num_edges) == (1, 2)
     for old in (state, copied):
-        with pytest.raises(FieldError, match=r"version 0 .* g.update. Make .* g.state\(x=old.x\)"):
+        with pytest.raises(
+            FieldError, match=r"version 0 .*changed since. Make .* g.state\(x=old.x\)"
+        ):
             g.run(step, old)
         with pytest.raises(FieldError, match="version 0"):
             g.iterate(step, old, max_iter=1)
@@ -491,9 +493,9 @@ def test_edges_added_since():
     assert second.to("emulated").added_since(g)[0].tolist() == [3, 1, 1]
     second.update(add=([0], [2]))
     assert second.version == 3 and second.added_since(2)[0].tolist() == [0]
-    with pytest.raises(GraphError, match="since the other graph is not known"):
+    with pytest.raises(GraphError, match="since the other graph are not known"):
         first.added_since(second)
-    with pytest.raises(GraphError, match="since version 9 is not known"):
+    with pytest.raises(GraphError, match="since version 9 are not known"):
         first.added_since(9)
     fewer = second.remove_edges([0], [2])
     with pytest.raises(GraphError, match=r"1 edge\(s\) were removed since"):

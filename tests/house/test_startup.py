@@ -13,7 +13,7 @@ HEAVY = (
 
 
 def printed(code):
-    """Return the words that a program prints, run by a process of its own."""
+    """Return the words that a program prints, run in a separate process."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""The doctor: every finding, every remedy, and no exception whatever is broken."""
+"""The doctor: every finding and remedy, and no exception on a broken machine."""
 
 import os
 import subprocess

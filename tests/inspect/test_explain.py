@@ -1,4 +1,4 @@
-"""weft.explain tells what a program becomes, and changes nothing."""
+"""weft.explain reports how a program is compiled, and changes nothing."""
 
 from dataclasses import replace
 
@@ -48,31 +48,31 @@ def levels(g):
 
 
 def test_a_search_is_written_once(g):
-    told = weft.explain(discover, g, levels(g), [0])
-    assert "edge discover into level by any" in told.ir
-    assert {"write_once", "early_exit"} <= set(told.passes)
-    (sweep,) = told.sweeps
+    report = weft.explain(discover, g, levels(g), [0])
+    assert "edge discover into level by any" in report.ir
+    assert {"write_once", "early_exit"} <= set(report.passes)
+    (sweep,) = report.sweeps
     assert (sweep.functions, sweep.kind, sweep.mode) == (("discover",), "edge", "once")
     assert sweep.refused == {} and sweep.buffered == ()
-    assert "@njit" in told.source and "atomic_cas(f_level" in told.source
+    assert "@njit" in report.source and "atomic_cas(f_level" in report.source
 
 
 def test_the_first_frontier_decides_about_write_once(g):
-    told = weft.explain(discover, g, levels(g))
-    assert told.sweeps[0].mode == "deferred"
-    assert "dead_fields" in told.passes and "write_once" not in told.passes
+    report = weft.explain(discover, g, levels(g))
+    assert report.sweeps[0].mode == "deferred"
+    assert "dead_fields" in report.passes and "write_once" not in report.passes
 
 
-def test_second_buffers_and_hoisted_expressions_are_told(g):
-    told = weft.explain([arrive, refresh], g, g.state(total=np.zeros(6), rank=np.ones(6)))
-    first, second = told.sweeps
+def test_second_buffers_and_hoisted_expressions_are_reported(g):
+    report = weft.explain([arrive, refresh], g, g.state(total=np.zeros(6), rank=np.ones(6)))
+    first, second = report.sweeps
     assert first.mode == "deferred" and first.buffered == ("total",)
-    assert "source_hoisting" in told.passes
+    assert "source_hoisting" in report.passes
     assert any("computed once per vertex" in note for note in second.notes)
-    assert "constant" in told.rewritten and "0.25" in told.ir
+    assert "constant" in report.rewritten and "0.25" in report.ir
 
 
-def test_ordering_and_relaxation_are_told(g):
+def test_ordering_and_relaxation_are_reported(g):
     state = g.state(dist=np.full(6, np.inf))
     assert {"async_relaxation", "ordering"} <= set(weft.explain(relax, g, state).passes)
     bounded = weft.explain(relax, g, state, max_iter=3)
@@ -81,9 +81,9 @@ def test_ordering_and_relaxation_are_told(g):
         (weft.Config(deterministic=True), "deterministic run"),
         (weft.Config(ordering=False), "ordering=False"),
     ):
-        told = weft.explain(relax, g, state, max_iter=3, config=config)
-        assert not {"async_relaxation", "ordering"} & set(told.passes)
-        (note,) = [note for note in told.sweeps[0].notes if "priority is not used" in note]
+        report = weft.explain(relax, g, state, max_iter=3, config=config)
+        assert not {"async_relaxation", "ordering"} & set(report.passes)
+        (note,) = [note for note in report.sweeps[0].notes if "priority is not used" in note]
         assert reason in note
     off = weft.explain(relax, g, state, config=weft.Config(passes_off="async_relaxation"))
     assert "async_relaxation" not in off.passes
@@ -91,8 +91,8 @@ def test_ordering_and_relaxation_are_told(g):
 
 def test_refused_directions_come_with_a_reason(g):
     def pull_refused(graph, functions, **options):
-        told = weft.explain(functions, graph, graph.state(total=np.zeros(6)), **options)
-        return told.sweeps[0].refused
+        report = weft.explain(functions, graph, graph.state(total=np.zeros(6)), **options)
+        return report.sweeps[0].refused
 
     @weft.edge(into="total", reduce=weft.sum)
     def again(u, v, e):
@@ -105,22 +105,22 @@ def test_refused_directions_come_with_a_reason(g):
 
 
 def test_everything_is_printed(g):
-    told = weft.explain(arrive, g, g.state(total=np.zeros(6)), mode="run")
-    text = str(told)
-    assert told.ir in text + "\n" and told.source.strip() in text
+    report = weft.explain(arrive, g, g.state(total=np.zeros(6)), mode="run")
+    text = str(report)
+    assert report.ir in text + "\n" and report.source.strip() in text
     assert "mode deferred" in text and "second buffers: total" in text
     assert "push: yes" in text
-    assert repr(told) == text
+    assert repr(report) == text
 
 
-def test_refill_is_told(g):
+def test_refill_is_reported(g):
     @weft.vertex
     def seed(v):
         return v.total < 3
 
-    told = weft.explain(arrive, g, g.state(total=np.zeros(6)), max_iter=3, refill=seed)
-    assert [sweep.role for sweep in told.sweeps] == ["", "refill"]
-    assert "sweep of refill" in str(told)
+    report = weft.explain(arrive, g, g.state(total=np.zeros(6)), max_iter=3, refill=seed)
+    assert [sweep.role for sweep in report.sweeps] == ["", "refill"]
+    assert "sweep of refill" in str(report)
 
 
 def test_nothing_is_changed_or_run(g):
@@ -142,16 +142,18 @@ def test_programs_that_share_a_kernel_keep_their_names(g):
 
     twin = weft.edge(renamed, into="level", reduce=weft.any, accept=lambda v: v.level < 0)
     for function, name in ((discover, "discover"), (twin, "renamed")):
-        told = weft.explain(function, g, levels(g), [0])
-        assert told.sweeps[0].functions == (name,) and name in told.ir and name in told.rewritten
+        report = weft.explain(function, g, levels(g), [0])
+        assert (
+            report.sweeps[0].functions == (name,) and name in report.ir and name in report.rewritten
+        )
 
 
 def test_without_a_state_fields_are_floats(g):
-    told = weft.explain(discover, g)
-    assert "float64" in told.ir and "level" in told.ir and "def kernel(" in told.source
+    report = weft.explain(discover, g)
+    assert "float64" in report.ir and "level" in report.ir and "def kernel(" in report.source
 
 
-def test_what_is_missing_is_asked_for(g):
+def test_wrong_arguments_are_errors(g):
     with pytest.raises(FieldError, match=r"expected a state made by g\.state"):
         weft.explain(discover, g, {"level": 1})
     with pytest.raises(TraceError, match="needs a graph"):
@@ -170,7 +172,7 @@ H200 = Limits(
 
 
 class FakeDriver:
-    """Stands in for a GPU: compiles nothing, knows what each kernel takes."""
+    """A stand-in for a GPU that compiles nothing and reports the resources of each kernel."""
 
     def __init__(self, limits=H200, resources=None, a_multiprocessor=4):
         self.limits = limits
@@ -206,19 +208,19 @@ def test_a_gpu_gets_cuda(g, monkeypatch):
     driver = FakeDriver(resources=Resources(60, 16, 600))
     small = told_on(driver, g, monkeypatch, block_size=256).kernels[0]
     assert (small.grid, small.cluster) == (8, 8)  # so few vertices are left to one cluster
-    told = told_on(driver, g, monkeypatch, block_size=256, fuse="all", width="cluster")
-    assert {"write_once", "early_exit"} <= set(told.passes)
-    assert told.sweeps[0].mode == "once" and told.device == "emulated"
-    assert "__global__" in told.source and "@njit" not in told.source
-    names = [name for name, _ in told.phases]
+    report = told_on(driver, g, monkeypatch, block_size=256, fuse="all", width="cluster")
+    assert {"write_once", "early_exit"} <= set(report.passes)
+    assert report.sweeps[0].mode == "once" and report.device == "emulated"
+    assert "__global__" in report.source and "@njit" not in report.source
+    names = [name for name, _ in report.phases]
     assert any(name.startswith("push_0") for name in names) and "set_map" in names
-    run = told.kernels[0]
+    run = report.kernels[0]
     assert (run.name, run.phases) == ("run_all", tuple(names))
     assert (run.registers, run.spilled_bytes, run.block, run.cluster) == (60, 16, 256, 8)
     assert (run.blocks_per_multiprocessor, run.grid, run.limit) == (4, 528, "registers")
     assert run.shared_bytes > 600
-    assert told.launches.startswith("1 a run")
-    text = str(told)
+    assert report.launches.startswith("1 a run")
+    text = str(report)
     assert "60 registers and 16 bytes of local memory (spills) a thread" in text
     assert run.occupancy == 0.5
     assert "4 blocks a multiprocessor (occupancy 50%), limited by registers" in text
@@ -230,23 +232,23 @@ def test_a_profile_tells_what_a_gpu_holds_at_once():
     side = Side(schedule("warp"), formats()["csr"])
     options = Options(("push",), side, side, side)
     driver = FakeDriver(resources=Resources(60, 16, 600))
-    told = describing.run_facts(H200, driver, how, options, [], launches=1)
-    assert (told["registers"], told["spilled_bytes"], told["grid"]) == (60, 16, 528)
-    assert (told["blocks_per_multiprocessor"], told["occupancy"]) == (4, 0.5)
-    assert (told["limited_by"], told["launches"]) == ("registers", 1)
+    report = describing.run_facts(H200, driver, how, options, [], launches=1)
+    assert (report["registers"], report["spilled_bytes"], report["grid"]) == (60, 16, 528)
+    assert (report["blocks_per_multiprocessor"], report["occupancy"]) == (4, 0.5)
+    assert (report["limited_by"], report["launches"]) == ("registers", 1)
 
 
 def test_kernels_follow_fuse(g, monkeypatch):
     driver = FakeDriver(resources=Resources(32, 0, 0), a_multiprocessor=8)
-    told = told_on(driver, g, monkeypatch, fuse="direction", block_size=256)
-    push, pull, *_ = told.kernels
+    report = told_on(driver, g, monkeypatch, fuse="direction", block_size=256)
+    push, pull, *_ = report.kernels
     assert (push.name, pull.name) == ("run_push", "run_pull")
     assert not any(name.startswith("pull") for name in push.phases)
     assert not any(name.startswith("push") for name in pull.phases)
-    assert set(push.phases) | set(pull.phases) == {name for name, _ in told.phases}
-    assert push.limit == "threads" and "by turns" in told.launches
-    told = told_on(driver, g, monkeypatch, fuse="none")
-    one, turn = told.kernels
+    assert set(push.phases) | set(pull.phases) == {name for name, _ in report.phases}
+    assert push.limit == "threads" and "by turns" in report.launches
+    report = told_on(driver, g, monkeypatch, fuse="none")
+    one, turn = report.kernels
     assert (one.name, one.cluster, turn.name, turn.grid, turn.phases) == (
         "run_one",
         1,
@@ -255,7 +257,7 @@ def test_kernels_follow_fuse(g, monkeypatch):
         (),
     )
     assert turn.limit is None
-    assert "2 a phase" in told.launches
+    assert "2 a phase" in report.launches
 
 
 @weft.vertex
@@ -266,14 +268,14 @@ def add_up(v):
 def test_supersteps_of_a_full_run_have_a_kernel_of_their_own(g, monkeypatch):
     monkeypatch.setattr(describing, "driver_of", lambda kind, index: FakeDriver())
     there = g.to("emulated")
-    told = weft.explain(add_up, there, levels(there), config=weft.Config(change_driven=True))
-    wide, anew, few = told.kernels
+    report = weft.explain(add_up, there, levels(there), config=weft.Config(change_driven=True))
+    wide, anew, few = report.kernels
     assert (wide.name, anew.name, few.name) == ("run_wide", "run_anew", "run_few")
     assert "gather_2" in wide.phases and "push_0" in few.phases
     assert anew.phases == ("gather_3",)
-    held = [name for kernel in told.kernels for name in kernel.phases]
+    held = [name for kernel in report.kernels for name in kernel.phases]
     assert len(held) == len(set(held)), "what is compiled into one is not compiled into another"
-    assert told.launches.startswith("run_wide, run_anew, run_few and run_anew by turns")
+    assert report.launches.startswith("run_wide, run_anew, run_few and run_anew by turns")
 
 
 @weft.vertex
@@ -282,12 +284,12 @@ def add_up_quietly(v):
     v.changed = False
 
 
-def test_a_function_that_puts_out_nobody_has_no_queue(g, monkeypatch):
+def test_a_function_without_output_has_no_queue(g, monkeypatch):
     monkeypatch.setattr(describing, "driver_of", lambda kind, index: FakeDriver())
     there = g.to("emulated")
     for function, queued in ((add_up, True), (add_up_quietly, False)):
-        told = weft.explain(function, there, levels(there), mode="run")
-        assert ("Kind::queue" in told.source) == queued
+        report = weft.explain(function, there, levels(there), mode="run")
+        assert ("Kind::queue" in report.source) == queued
     state = there.state(level=1.0)
     assert len(there.run(add_up_quietly, state)) == 0
     np.testing.assert_array_equal(state.level, g.in_degree)
@@ -295,10 +297,10 @@ def test_a_function_that_puts_out_nobody_has_no_queue(g, monkeypatch):
 
 def test_what_is_not_known_in_the_emulation_is_said(g, monkeypatch):
     limits = Limits("host emulation", 4, 98_304, 2, "sm_90")
-    told = told_on(FakeDriver(limits), g, monkeypatch)
-    run = told.kernels[0]
+    report = told_on(FakeDriver(limits), g, monkeypatch)
+    run = report.kernels[0]
     assert run.registers is run.spilled_bytes is run.blocks_per_multiprocessor is run.limit is None
-    assert "registers are not known in the emulation" in str(told)
+    assert "registers are not known in the emulation" in str(report)
 
 
 def test_blocks_are_smaller_where_shared_memory_is_short(g, monkeypatch):
@@ -315,14 +317,14 @@ def test_blocks_are_smaller_where_shared_memory_is_short(g, monkeypatch):
 
 
 def test_a_cpu_has_no_kernels(g):
-    told = weft.explain(discover, g, levels(g), [0])
-    assert told.phases is told.kernels is told.launches is None and told.device == "cpu"
-    assert "-- kernels" not in str(told)
+    report = weft.explain(discover, g, levels(g), [0])
+    assert report.phases is report.kernels is report.launches is None and report.device == "cpu"
+    assert "-- kernels" not in str(report)
 
 
 def test_a_direction_rule_refuses_no_direction(g):
-    told = weft.explain(discover, g, levels(g), [0], direction="beamer")
-    assert told.sweeps[0].refused == {} and "turns = " in told.source
+    report = weft.explain(discover, g, levels(g), [0], direction="beamer")
+    assert report.sweeps[0].refused == {} and "turns = " in report.source
 
 
 @pytest.mark.parametrize(

@@ -379,12 +379,12 @@ def test_parquet(tmp_path):
         ({"src": [0, None], "dst": [1, 1]}, "1 entries are missing"),
         ({"src": [0], "dst": [99999999999]}, "this makes 100000000000 vertices"),
         ({"src": [0], "dst": [1], "name": ["x"]}, "the column 'name' holds string"),
-        ({"src": [0], "dst": [1], "id": [1]}, "'id' cannot name a column of the edge"),
+        ({"src": [0], "dst": [1], "id": [1]}, "'id' cannot name a column.*of every edge"),
         ({"src": [0], "dst": [1], "two words": [1]}, "'two words' cannot name a column"),
         ({"src": [0], "dst": [1], "_x": [1]}, "'_x' cannot name a column"),
-        ({"src": [0], "dst": [1], "weight": [True]}, "weight has the dtype bool"),
-        ({"src": [0], "dst": [1], "weight": [np.float16(1)]}, "weight has the dtype float16"),
-        ({"src": [0], "dst": [1], "x": [np.float16(1)]}, "'x' has the dtype float16"),
+        ({"src": [0], "dst": [1], "weight": [True]}, "weight has dtype bool"),
+        ({"src": [0], "dst": [1], "weight": [np.float16(1)]}, "weight has dtype float16"),
+        ({"src": [0], "dst": [1], "x": [np.float16(1)]}, "'x' has dtype float16"),
     ],
 )
 def test_parquet_that_is_no_graph(tmp_path, columns, message):

@@ -1,4 +1,4 @@
-"""The one directory of compiled code: where it is, and what stands in for it."""
+"""The cache directory: its location, and the private one that replaces it."""
 
 import os
 import re
@@ -70,7 +70,7 @@ STRANGER = 54321
 
 @pytest.fixture
 def wanted(tmp_path, monkeypatch):
-    """The cache directory that is asked for; it does not exist yet."""
+    """The cache directory from the environment; does not exist yet."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "own"))
@@ -86,7 +86,7 @@ def give_away(path, monkeypatch):
 
 
 def assert_refused(part, reason):
-    """Check that a private directory is used, that nothing was written and the reason is told."""
+    """Check that a private directory is used, nothing was written, and the warning says why."""
     instead = cachedir.private_temporary()
     with pytest.warns(RuntimeWarning, match=reason) as told:
         found = cachedir.cache_dir(part)

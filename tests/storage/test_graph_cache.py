@@ -1,4 +1,4 @@
-"""What is kept on disk between processes: found again by content, capped, never in the way."""
+"""The graph cache on disk: entries found by content, bounded in size, never fatal."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_entries_that_others_could_have_made_are_made_again(spoil):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
-def test_entries_are_private_whatever_the_umask():
+def test_entries_are_private_for_any_umask():
     before = os.umask(0)
     try:
         make = Maker(a=np.arange(5))
@@ -377,7 +377,7 @@ def test_a_full_disk_is_no_error(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "save", fail)
-    with pytest.warns(RuntimeWarning, match="x was not kept: .*No space left"):
+    with pytest.warns(RuntimeWarning, match="x was not cached: .*No space left"):
         assert stored("x", "", Maker(a=np.arange(5)))["a"].size == 5
     assert entries() == []
 

@@ -108,10 +108,10 @@ def test_unknown_orders_and_bad_arrays_are_refused():
     g = weft.generators.path(4)
     with pytest.raises(ConfigError, match=r"reorder='degre' .* Did you mean 'degree'"):
         g.reorder("degre")
-    with pytest.raises(GraphError, match=r"shape \(3,\). Expected \(4,\)"):
+    with pytest.raises(GraphError, match=r"shape \(3,\). Expected integers of shape \(4,\)"):
         g.reorder([0, 1, 2])
     for bad in ([0, 1, 2, 2], [0, 1, 2, 4], [0, 1, 2, -1]):
-        with pytest.raises(GraphError, match="every vertex once"):
+        with pytest.raises(GraphError, match=r"not a permutation|every vertex number once"):
             g.reorder(bad)
     with pytest.raises(GraphError, match="float64"):
         g.reorder([0.0, 1.0, 2.0, 3.0])

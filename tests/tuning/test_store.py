@@ -295,7 +295,7 @@ def test_files_with_other_tables_are_set_aside(store, graph, schema):
         with contextlib.closing(sqlite3.connect(store.path)) as connection, connection:
             connection.execute(schema)
             connection.execute("PRAGMA user_version = 1")
-        with pytest.warns(RuntimeWarning, match="its tables are not those of weft.*was moved"):
+        with pytest.warns(RuntimeWarning, match="its tables were not created by weft.*was moved"):
             use()
     assert len(store.all()) == 1
 
@@ -306,7 +306,7 @@ def test_triggers_of_a_file_do_not_run(store, graph):
         connection.execute(
             "CREATE TRIGGER t AFTER INSERT ON tunings BEGIN DELETE FROM tunings; END"
         )
-    with pytest.warns(RuntimeWarning, match="not those of weft"):
+    with pytest.warns(RuntimeWarning, match="not created by weft"):
         store.put(tuning(graph, "b"))
     assert [t.program for t in store.all()] == ["b"]
 
@@ -505,7 +505,7 @@ def test_winners_that_are_not_possible_here_are_left_out(store, graph, choice):
     (program,) = programs_of(lambda: weft.bfs(graph, 0))
     store.put(tuning(graph, program, weft.Config(**choice)))
     remembered.forget_remembered()
-    with pytest.warns(RuntimeWarning, match="tuning found for this graph is not used: .*='(of|wa)"):
+    with pytest.warns(RuntimeWarning, match="stored tuning of this graph is not used: .*='(of|wa)"):
         assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}
     assert schedule_of(lambda: weft.bfs(graph, 0)) == {None}  # told once
 
@@ -520,7 +520,7 @@ def test_winners_that_fail_are_replaced_by_the_default(store, graph, choice):
     want = weft.bfs(graph, 0).level
     store.put(tuning(graph, program, weft.Config(**choice)))
     remembered.forget_remembered()
-    with pytest.warns(RuntimeWarning, match="what tuning found for this graph is not used") as told:
+    with pytest.warns(RuntimeWarning, match="the stored tuning of this graph is not used") as told:
         for _ in range(3):
             np.testing.assert_array_equal(weft.bfs(graph, 0).level, want)
     assert len(told) == 1

@@ -1,1 +1,1 @@
-"""Arrays on hosts and devices: where they live, how they are filled and reduced."""
+"""Arrays on hosts and devices: placement, filling, reductions."""

@@ -1,7 +1,7 @@
-"""Checks of numbers that users pass as options, with one wording.
+"""Checks of numeric options, with uniform error messages.
 
-NumPy's numbers are taken as Python's are. Truth values are no numbers here: they come from
-arguments in the wrong place.
+NumPy numbers are accepted like Python numbers. Booleans are rejected: they usually come from
+arguments in the wrong position.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from weft.errors import ConfigError, shortened
 
-MOST_STEPS: Final = 2**63 - 1  # that a loop counts: counters have 64 bits
-MOST_VERTICES: Final = 2**40  # that a generator makes
+MOST_STEPS: Final = 2**63 - 1  # loop counters have 64 bits
+MOST_VERTICES: Final = 2**40  # limit of the generators
 
 
 def integer_of(value: Any) -> int | None:
-    """Return a value as an int; None if it is no integer.
+    """Return a value as an int; None if it is not an integer.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def integer_of(value: Any) -> int | None:
 
 
 def real_of(value: Any) -> float:
-    """Return a value as a float; NaN if it is no number, or an integer that no float holds.
+    """Return a value as a float; NaN if it is not a number, or too large for a float.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def real_of(value: Any) -> float:
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return `value` as an int if it is an integer of at least `least` (and at most `most`)."""
+    """Return `value` as an int; raise unless it is an integer in [least, most]."""
     number = integer_of(value)
     if number is None or number < least or (most is not None and number > most):
         fits_below = number is None or most is None or number <= most
@@ -62,7 +62,7 @@ def check_integer(name: str, value: Any, least: int, most: int | None = None) ->
 
 
 def check_steps(name: str, value: Any) -> int:
-    """Return a number of iterations as an int."""
+    """Return a number of iterations as an int; raise unless it is a valid count."""
     number = integer_of(value)
     if number is None or not 0 <= number <= MOST_STEPS:
         limit = "" if number is None or number < 0 else " to 2**63 - 1"
@@ -73,7 +73,7 @@ def check_steps(name: str, value: Any) -> int:
 
 
 def check_between(name: str, value: Any, least: float, most: float) -> float:
-    """Return `value` as a float if it lies in [least, most]."""
+    """Return `value` as a float; raise unless it is in [least, most]."""
     number = real_of(value)
     if not least <= number <= most:
         raise ConfigError(
@@ -84,7 +84,7 @@ def check_between(name: str, value: Any, least: float, most: float) -> float:
 
 
 def check_tolerance(name: str, value: Any) -> float:
-    """Return `value` as a float if it is a number from 0 on."""
+    """Return `value` as a float; raise unless it is a non-negative number."""
     number = real_of(value)
     if not number >= 0:
         raise ConfigError(

@@ -1,9 +1,9 @@
-"""Devices by name, the array module of each, and what stands between a user and a GPU.
+"""Devices: names, array modules, availability and memory.
 
 A device is `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, `"emulated"` (the generated CUDA executed
 by a host emulation on NumPy arrays, for debugging and for tests without a GPU) or `"reference"`
-(the interpreter, which defines what a program means). This is the one module that moves arrays
-between devices.
+(the interpreter, which defines the meaning of programs). Only this module moves arrays between
+devices.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from weft.errors import ConfigError, DeviceError, DeviceMemoryError, listed, nea
 
 KINDS: Final = ("cpu", "cuda", "emulated", "reference")
 
-OLDEST_DRIVER: Final = 12000  # CUDA 12.0, as cuDriverGetVersion numbers it
+OLDEST_DRIVER: Final = 12000  # CUDA 12.0, as reported by cuDriverGetVersion
 OLDEST_CAPABILITY: Final = (7, 5)  # Turing
-ACCESS: Final = 16  # bytes that one access of a kernel moves at most
+ACCESS: Final = 16  # widest memory access of a kernel, in bytes
 DRIVER_PAGE: Final = "https://www.nvidia.com/drivers"
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where a graph lives and runs.
+    """The device that holds and runs a graph.
 
     Parameters
     ----------
@@ -50,38 +50,40 @@ class Device:
 
     @property
     def on_host(self) -> bool:
-        """Whether the arrays are NumPy's."""
+        """Whether its arrays are NumPy arrays."""
         return self.kind != "cuda"
 
     @property
     def xp(self) -> Any:
-        """The module that makes arrays of this device: NumPy or CuPy."""
+        """The array module of this device: NumPy or CuPy."""
         return _cupy() if self.kind == "cuda" else np
 
-    def current(self, lighter: Callable[[], Sequence[str]] | None = None) -> Current:
-        """Make this the device that new arrays are made on; say it well when memory runs out.
+    def current(self, hints: Callable[[], Sequence[str]] | None = None) -> Current:
+        """Return a context that makes this the current device and reports memory errors clearly.
 
-        Whatever public computes with arrays stands in one of these. `lighter` tells the choices
-        that would have needed less. What was allocated inside is given back before the error is
+        All public functions that compute with arrays use it. `hints` returns choices that need less
+        memory, for the message. Memory allocated inside the block is freed before the error is
         raised.
 
         Raises
         ------
         DeviceMemoryError
-            In place of CuPy's error.
+            Instead of CuPy's error.
         """
-        return Current(self, lighter)
+        return Current(self, hints)
 
-    def _told(self, error: MemoryError, lighter: Callable[[], Sequence[str]] | None) -> MemoryError:
-        """Return the error about this device's memory that an error stands for, or itself."""
-        choices = lighter() if lighter else ()
+    def _memory_error(
+        self, error: MemoryError, hints: Callable[[], Sequence[str]] | None
+    ) -> MemoryError:
+        """Translate an error about this device's memory; return any other error unchanged."""
+        choices = hints() if hints else ()
         needed: int | None
-        if isinstance(error, DeviceMemoryError):  # told further inside
+        if isinstance(error, DeviceMemoryError):  # already translated by an inner block
             if not choices:
                 return error
             needed, free = error.needed_bytes, error.free_bytes
         elif _of_device(error):
-            needed, free = _asked_bytes(error), free_bytes(self)
+            needed, free = _requested_bytes(error), free_bytes(self)
         else:
             return error
         total = int(_cupy().cuda.runtime.memGetInfo()[1])
@@ -89,15 +91,16 @@ class Device:
 
 
 class Current:
-    """A block in which a device is the present one, made by `Device.current`.
+    """A block in which a device is the current one, made by `Device.current`.
 
-    Blocks stand within blocks, several to a call: one that finds the device set costs a look.
+    Blocks are nested, several per call, so one that finds the device already set does no more than
+    check it.
     """
 
-    __slots__ = ("_device", "_lighter", "_switched")
+    __slots__ = ("_device", "_hints", "_switched")
 
-    def __init__(self, device: Device, lighter: Callable[[], Sequence[str]] | None) -> None:
-        self._device, self._lighter = device, lighter
+    def __init__(self, device: Device, hints: Callable[[], Sequence[str]] | None) -> None:
+        self._device, self._hints = device, hints
         self._switched: Any = None
 
     def __enter__(self) -> None:
@@ -110,16 +113,16 @@ class Current:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if self._device.kind != "cuda":
             return
-        told: MemoryError | None = None
+        translated: MemoryError | None = None
         if isinstance(error, MemoryError):
-            told = self._device._told(error, self._lighter)
-            # Frames that have ended hold arrays as long as the error is looked at.
+            translated = self._device._memory_error(error, self._hints)
+            # The frames in the traceback would keep their arrays alive.
             traceback.clear_frames(error.__traceback__)
             _cupy().get_default_memory_pool().free_all_blocks()
         if self._switched is not None:
             self._switched.__exit__(kind, error, trace)
-        if told is not None and told is not error:
-            raise told from error
+        if translated is not None and translated is not error:
+            raise translated from error
 
 
 CPU: Final = Device("cpu")
@@ -127,12 +130,12 @@ EMULATED: Final = Device("emulated")
 
 
 def parse_device(name: str | Device) -> Device:
-    """Return the device of a name; does not look whether it can be used.
+    """Return the device of that name; does not check whether it is available.
 
     Raises
     ------
     ConfigError
-        For a name that no device has.
+        If the name is unknown.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def parse_device(name: str | Device) -> Device:
         match = re.fullmatch(r"cuda:(\d+)", name)
         if match:
             return Device("cuda", int(match[1]))
-    hint = "" if name == "gpu" else nearest(str(name), KINDS)  # that would be the CPU
+    hint = "" if name == "gpu" else nearest(str(name), KINDS)  # "gpu" is most similar to "cpu"
     raise ConfigError(
         f"device={name!r} is not known. Expected one of {listed(KINDS)}.{hint} The first GPU is "
         "'cuda', others are 'cuda:1', 'cuda:2', ..."
@@ -157,14 +160,14 @@ def parse_device(name: str | Device) -> Device:
 
 
 def open_device(name: str | Device) -> Device:
-    """Return a device that can be used; a `Device` was opened before and is returned as it is.
+    """Return an available device; a `Device` was checked before and is returned unchanged.
 
     Raises
     ------
     ConfigError
-        For a name that no device has.
+        If the name is unknown.
     DeviceError
-        If the device cannot be used here; says why, and what to install.
+        If the device is not available; says why, and what to install.
     """
     if isinstance(name, Device):
         return name
@@ -177,7 +180,7 @@ def open_device(name: str | Device) -> Device:
 
 
 def array_module(device: str | Device) -> Any:
-    """Return the module of a device's arrays: `numpy`, or `cupy` for CUDA."""
+    """Return the array module of a device: `numpy`, or `cupy` for CUDA."""
     return np if parse_device(device).on_host else _cupy()
 
 
@@ -185,18 +188,18 @@ def array_module(device: str | Device) -> Any:
 
 
 def is_device_array(value: object) -> bool:
-    """Whether a value is an array of CuPy; does not import CuPy."""
+    """Whether a value is a CuPy array; does not import CuPy."""
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(value, cupy.ndarray)
 
 
 def module_of(array: object) -> Any:
-    """Return the module that an array belongs to; NumPy for everything but CuPy's arrays."""
+    """Return the array module of a value: CuPy for CuPy arrays, else NumPy."""
     return sys.modules["cupy"] if is_device_array(array) else np
 
 
 def device_of(*values: Any) -> Device:
-    """Return the device that values lie on: that of the first CuPy array among them, or the CPU."""
+    """Return the device of the first CuPy array among some values, or the CPU."""
     for value in values:
         if is_device_array(value):
             return Device("cuda", int(value.device.id))
@@ -204,14 +207,14 @@ def device_of(*values: Any) -> Device:
 
 
 def lies_on(array: Any, device: Device) -> bool:
-    """Whether an array is one of a device; those of all hosts are the same."""
+    """Whether an array is in the memory of a device; all host devices share theirs."""
     if is_device_array(array):
         return device.kind == "cuda" and int(array.device.id) == device.index
     return device.kind != "cuda"
 
 
 def aligned(array: Any) -> Any:
-    """Return an array that nobody writes, whose vectors lie where one access can take them."""
+    """Return an array with its vectors aligned for the widest access; do not write to it."""
     if array.ndim == 1:
         return array
     start = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
@@ -219,7 +222,7 @@ def aligned(array: Any) -> Any:
 
 
 def move(array: Any, device: Device) -> Any:
-    """Return an array (or anything array-like) as an array of a device; itself if it is there."""
+    """Return an array (or anything array-like) on a device; itself if already there."""
     if device.on_host:
         return to_host(array)
     with device.current():
@@ -227,19 +230,19 @@ def move(array: Any, device: Device) -> Any:
 
 
 def to_host(array: Any) -> NDArray[Any]:
-    """Return an array (or anything array-like) as a NumPy array; itself if it is one."""
+    """Return an array (or anything array-like) as a NumPy array; itself if it already is one."""
     if is_device_array(array):
         return module_of(array).asnumpy(array)
     return np.asarray(array)
 
 
 def as_array(value: Any) -> Any:
-    """Return a value as an array without moving it: CuPy's arrays stay, the rest is NumPy's."""
+    """Return a value as an array on its own device: CuPy arrays unchanged, all else as NumPy."""
     return value if is_device_array(value) else np.asarray(value)
 
 
 def read_only(array: Any) -> Any:
-    """Return a view that cannot be written to; CuPy has none, so there it is a plain view."""
+    """Return a read-only view; for CuPy, which has none, a plain view."""
     view = array.view()
     if isinstance(view, np.ndarray):
         view.flags.writeable = False
@@ -250,7 +253,7 @@ def read_only(array: Any) -> Any:
 
 
 def cuda_problem(index: int = 0) -> str | None:
-    """Return why a GPU cannot be used and what to do about it, or None if it can."""
+    """Return why a GPU is not available and what to do about it, or None if it is."""
     version = driver_version()
     if version is None:
         return (
@@ -270,25 +273,25 @@ def cuda_problem(index: int = 0) -> str | None:
         return _device_problem(_cupy(), index, version)
     except Exception as error:
         return (
-            f"CuPy cannot reach the GPU ({type(error).__name__}: {error}). Expected a CuPy that "
-            f"fits the driver; reinstall it with: {install_command(version)}"
+            f"CuPy cannot access the GPU ({type(error).__name__}: {error}). Expected a CuPy that "
+            f"matches the driver; reinstall it with: {install_command(version)}"
         )
 
 
 def _device_problem(cupy: Any, index: int, version: int) -> str | None:
-    """Return what is wrong with one GPU, given that driver and CuPy are there."""
+    """Return why a GPU is not usable, given a driver and CuPy, or None."""
     runtime = int(cupy.cuda.runtime.runtimeGetVersion())
     if version < runtime // 1000 * 1000:
         return (
             f"CuPy was built for CUDA {_version_text(runtime)}, but the driver supports "
             f"{_version_text(version)} at most. Update the driver from {DRIVER_PAGE}, or install "
-            f"the CuPy that fits it: {install_command(version)}"
+            f"a matching CuPy: {install_command(version)}"
         )
     count = int(cupy.cuda.runtime.getDeviceCount())
     if index >= count:
-        there = f"cuda:0 to cuda:{count - 1}" if count > 1 else "'cuda' alone"
+        known = f"cuda:0 to cuda:{count - 1}" if count > 1 else "'cuda', the only GPU"
         return (
-            f"there is no GPU of number {index}. Expected {there}."
+            f"there is no GPU number {index}. Expected {known}."
             if count
             else "the driver sees no GPU. Check nvidia-smi and CUDA_VISIBLE_DEVICES."
         )
@@ -303,25 +306,25 @@ def _device_problem(cupy: Any, index: int, version: int) -> str | None:
 
 
 def _compiler_problem(gpu: Gpu, version: int) -> str | None:
-    """Return why the run-time compiler cannot serve a GPU and a driver."""
+    """Return why the run-time compiler does not support a GPU and a driver, or None."""
     try:
         compiler, known = nvrtc_facts()
     except Exception as error:
         return (
-            f"NVRTC, which compiles for it, cannot be loaded ({type(error).__name__}: {error}). "
-            f"Install it with: {install_command(version)}"
+            f"NVRTC, which compiles the kernels, cannot be loaded ({type(error).__name__}: "
+            f"{error}). Install it with: {install_command(version)}"
         )
     if version < compiler // 1000 * 1000:
         return (
-            f"NVRTC is that of CUDA {_version_text(compiler)}, but the driver supports "
+            f"NVRTC belongs to CUDA {_version_text(compiler)}, but the driver supports "
             f"{_version_text(version)} at most. Update the driver from {DRIVER_PAGE}, or install "
-            f"the NVRTC that fits it: {install_command(version)}"
+            f"a matching NVRTC: {install_command(version)}"
         )
     major, minor = gpu.capability
     if 10 * major + minor not in known:
         return (
             f"{gpu.name} has compute capability {major}.{minor}, which NVRTC of CUDA "
-            f"{_version_text(compiler)} does not know. Install a newer one with: "
+            f"{_version_text(compiler)} does not support. Install a newer one with: "
             f"{install_command(version).replace('install', 'install --upgrade', 1)}"
         )
     return None
@@ -329,7 +332,7 @@ def _compiler_problem(gpu: Gpu, version: int) -> str | None:
 
 @functools.cache
 def nvrtc_facts() -> tuple[int, tuple[int, ...]]:
-    """Return the version of the run-time compiler (12040 for 12.4) and what it compiles for."""
+    """Return the version of NVRTC (12040 for 12.4) and the architectures that it supports."""
     from cuda.bindings import nvrtc
 
     _, major, minor = nvrtc.nvrtcVersion()
@@ -347,12 +350,12 @@ class Gpu:
 
 
 def gpu_count() -> int:
-    """Return how many GPUs CuPy sees."""
+    """Return the number of GPUs visible to CuPy."""
     return int(_cupy().cuda.runtime.getDeviceCount())
 
 
 def gpu_facts(index: int) -> Gpu:
-    """Return what is known of a GPU."""
+    """Return the name, compute capability and memory of a GPU."""
     facts = _cupy().cuda.runtime.getDeviceProperties(index)
     name = facts["name"]
     return Gpu(
@@ -364,7 +367,7 @@ def gpu_facts(index: int) -> Gpu:
 
 @functools.cache
 def driver_version() -> int | None:
-    """Return the newest CUDA that the NVIDIA driver supports (12040 for 12.4), or None."""
+    """Return the newest CUDA version that the driver supports (12040 for 12.4), or None."""
     for library in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
         try:
             driver = ctypes.CDLL(library)
@@ -377,7 +380,7 @@ def driver_version() -> int | None:
 
 
 def has_module(name: str) -> bool:
-    """Whether a module could be imported; imports at most its parent package."""
+    """Whether a module is installed; imports at most its parent package."""
     try:
         return find_spec(name) is not None
     except (ImportError, ValueError):
@@ -385,7 +388,7 @@ def has_module(name: str) -> bool:
 
 
 def install_command(version: int | None) -> str:
-    """Return the command that installs what a GPU needs, for a driver of some CUDA version."""
+    """Return the command that installs GPU support for a driver's CUDA version."""
     extra = "cuda13" if version is None or version >= 13000 else "cuda12"
     return f"pip install 'weft[{extra}]'"
 
@@ -399,7 +402,7 @@ def _cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DeviceError(
-            f"CuPy is not available ({error}). Arrays on a GPU are CuPy's; install it with: "
+            f"CuPy, which provides arrays on a GPU, is not available ({error}). Install it with: "
             f"{install_command(driver_version())}"
         ) from error
     return cupy
@@ -409,7 +412,7 @@ def _cupy() -> Any:
 
 
 def free_bytes(device: Device) -> int | None:
-    """Return the memory that is free on a GPU to CuPy, its reserve included; None on a host."""
+    """Return the memory of a GPU available to CuPy, including its pool; None on a host."""
     if device.on_host:
         return None
     cupy = _cupy()
@@ -423,7 +426,7 @@ def free_bytes(device: Device) -> int | None:
 
 
 def bytes_text(count: int) -> str:
-    """Return a number of bytes for reading: 80 B, 1.2 kB, 3.4 GB."""
+    """Format a number of bytes: 80 B, 1.2 kB, 3.4 GB."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
@@ -437,34 +440,34 @@ def out_of_memory(
     needed: int | None,
     free: int,
     total: int | None = None,
-    lighter: Sequence[str] = (),
+    hints: Sequence[str] = (),
 ) -> DeviceMemoryError:
-    """Return the error about memory that ran out on a device; `lighter` are choices to change."""
+    """Return the error for a device out of memory; `hints` are choices that need less."""
     wanted = "more memory" if needed is None else bytes_text(needed)
     of = "" if total is None else f" of {bytes_text(total)}"
-    scattered = ", but in pieces that are too small" if needed and needed <= free else ""
-    less = f"Less is needed with {'; or '.join(lighter)}. " if lighter else ""
+    scattered = ", but fragmented" if needed and needed <= free else ""
+    less = f"To use less, choose {'; or '.join(hints)}. " if hints else ""
     return DeviceMemoryError(
         f"Out of memory on {str(device)!r}: {wanted} was needed, {bytes_text(free)}{of} was free"
         f"{scattered}. "
-        f"{less}Delete graphs and states that are no longer used, build directed graphs with "
-        "keep='out' or keep='in', drop columns that no program reads, or use device='cpu'; "
-        "weft.estimate_memory(g, 'bfs') tells beforehand what a run takes.",
+        f"{less}Delete unused graphs and states, build directed graphs with keep='out' or "
+        "keep='in', drop columns that no program reads, or use device='cpu'; "
+        "weft.estimate_memory(g, 'bfs') estimates the memory of a run in advance.",
         needed_bytes=needed,
         free_bytes=free,
     )
 
 
 def _of_device(error: MemoryError) -> bool:
-    """Whether an error of CuPy is about the memory of a GPU, not of the host.
+    """Whether a CuPy error is about GPU memory rather than host memory.
 
-    CuPy's sorts by Thrust say no more than the name of the exception of C++.
+    CuPy's Thrust sorts report only the name of the C++ exception.
     """
     own = _cupy().cuda.memory.OutOfMemoryError
     return isinstance(error, own) or "std::bad_alloc" in str(error)
 
 
-def _asked_bytes(error: BaseException) -> int | None:
-    """Return how much CuPy asked for when it ran out, from the text of its error."""
+def _requested_bytes(error: BaseException) -> int | None:
+    """Return the size of CuPy's failed allocation, from the text of its error."""
     match = re.search(r"allocating ([\d,]+) bytes", str(error))
     return int(match[1].replace(",", "")) if match else None

@@ -1,7 +1,7 @@
-"""Constant values into arrays: on a GPU by the driver's own fills, without a kernel of CuPy.
+"""Fill arrays with constants; on a GPU by the driver's memset functions, not CuPy kernels.
 
-A kernel of CuPy costs the host 10 to 25 microseconds, be it a fill or an assignment to one element.
-States are made in every call.
+States are created in every call, and launching a CuPy kernel costs the host 10 to 25 microseconds,
+even to assign one element.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from weft.arrays.device import is_device_array
 from weft.errors import DeviceError
 
-WORD = 4  # bytes that the driver fills with at most
+WORD = 4  # largest memset unit of the driver, in bytes
 
 
 def fill(array: Any, value: Any, but: Sequence[tuple[int, Any]] = ()) -> None:
-    """Write one number everywhere, or everywhere but at some places of the first axis.
+    """Fill an array with one number, except at some indices of the first axis.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def fill(array: Any, value: Any, but: Sequence[tuple[int, Any]] = ()) -> None:
 
 
 def words_of(value: Any, dtype: Any) -> tuple[int, ...]:
-    """Return the bits of a value of a dtype, in words of at most four bytes, the lowest first."""
+    """Return the bits of a value in a dtype as words of at most four bytes, lowest first."""
     return _whole_words(value, dtype) if type(value) is int else _words(value, dtype)
 
 
@@ -58,26 +58,26 @@ def _words(value: Any, dtype: Any) -> tuple[int, ...]:
     return tuple(held.view(f"u{min(held.itemsize, WORD)}").tolist())
 
 
-_whole_words = functools.lru_cache(maxsize=256)(_words)  # not of floats: -0.0 is equal to 0.0
+_whole_words = functools.lru_cache(maxsize=256)(_words)  # integers only: -0.0 == 0.0 as a key
 
 
 def set_words(array: Any, first: int, count: int, word: int) -> None:
-    """Write a word to some words of an array of a GPU, in CuPy's present stream."""
+    """Set `count` words of a GPU array, in CuPy's current stream."""
     setters, success = _setters()
     size = min(array.itemsize, WORD)
     cuda = sys.modules["cupy"].cuda
     where = (array.data.ptr + first * size, word, count, cuda.get_current_stream().ptr)
     (error,) = setters[size](*where)
     if error != success:
-        cuda.runtime.free(0)  # gives a thread that is new to CUDA the context of its device
+        cuda.runtime.free(0)  # creates the CUDA context of a new thread
         (error,) = setters[size](*where)
     if error != success:
-        raise DeviceError(f"memory of a GPU could not be filled: {error.name}.")
+        raise DeviceError(f"GPU memory could not be filled: {error.name}.")
 
 
 @functools.cache
 def _setters() -> tuple[dict[int, Any], Any]:
-    """Return the driver's fills by the size of a word, and what they answer."""
+    """Return the driver's memset functions by word size, and their success code."""
     from cuda.bindings import driver
 
     setters = {1: driver.cuMemsetD8Async, 2: driver.cuMemsetD16Async, 4: driver.cuMemsetD32Async}

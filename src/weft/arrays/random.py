@@ -1,6 +1,6 @@
-"""Counter-based random numbers: a pure function of key and counter, the same on every backend.
+"""Counter-based random numbers: a pure function of key and counter, equal on every backend.
 
-All arithmetic is modulo 2**64; negative arguments count modulo 2**64 too. With
+All arithmetic is modulo 2**64, including negative arguments. With
 
     mix(z):  z = (z ^ (z >> 30)) * MIX_1
              z = (z ^ (z >> 27)) * MIX_2
@@ -11,8 +11,8 @@ the numbers are
     random_bits(key, counter) = mix(mix(key + GAMMA) ^ (counter * STEP))
     random_unit(key, counter) = (random_bits(key, counter) >> 11) * 2**-53
 
-Key and counter meet by exclusive or, not by addition, so that the sequences of two keys are not
-shifted copies of one another.
+Key and counter are combined by exclusive or, not by addition, so that the sequences of two keys are
+not shifted copies of each other.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def random_unit(key: int, counter: int) -> float:
 
 
 def mix(words: Any) -> Any:
-    """Return the mixed words of an array of uint64, of NumPy or CuPy."""
+    """Apply the mixing function to a NumPy or CuPy array of uint64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(MIX_1)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(MIX_2)
     return words ^ (words >> np.uint64(31))

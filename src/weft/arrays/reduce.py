@@ -1,9 +1,8 @@
-"""Whole arrays as one number, by what CuPy has compiled already.
+"""Reductions of arrays to one number, using only kernels that CuPy ships precompiled.
 
-CuPy has sums of numbers as they are, minima and maxima in its libraries. For others, such as the
-sum of a mask or whether all of it is true, it compiles a kernel with CUB's headers when they are
-first asked for: three to six seconds each on a machine where it has not been done before. What is
-here gives the same by the former. Arrays of NumPy take NumPy's way.
+CuPy ships sums in the array's own dtype, minima and maxima. For others, such as `mask.all()` or the
+sum of a mask, it compiles a kernel with CUB's headers on first use, which takes three to six
+seconds each. The functions here express those in terms of the former. NumPy arrays use NumPy.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 
 from weft.arrays.device import is_device_array
 
-_AT_ONCE: Final = 1 << 25  # entries that are widened at a time
+_AT_ONCE: Final = 1 << 25  # entries converted to int64 at a time, to bound memory
 
 
 def all_true(mask: Any) -> bool:
-    """Whether all entries of a mask are true; of none they are.
+    """Whether all entries of a mask are true; True for an empty mask.
 
     Examples
     --------
@@ -31,7 +30,7 @@ def all_true(mask: Any) -> bool:
 
 
 def any_true(mask: Any) -> bool:
-    """Whether some entry of a mask is true.
+    """Whether any entry of a mask is true.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def any_true(mask: Any) -> bool:
 
 
 def count_true(mask: Any) -> int:
-    """Return how many entries of a mask are true.
+    """Return the number of true entries of a mask.
 
     Examples
     --------
@@ -55,7 +54,7 @@ def count_true(mask: Any) -> int:
 
 
 def total(values: Any) -> int:
-    """Return the sum of integers or of a mask, in 64 bits.
+    """Return the sum of integers or booleans, accumulated in int64.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def total(values: Any) -> int:
 
 
 def equal_arrays(left: Any, right: Any) -> bool:
-    """Whether two arrays of one device have the same shape and entries.
+    """Whether two arrays on one device have the same shape and entries.
 
     Examples
     --------
@@ -83,5 +82,5 @@ def equal_arrays(left: Any, right: Any) -> bool:
 
 
 def _bytes(mask: Any) -> Any:
-    """Return a mask as numbers in one dimension."""
+    """Return a mask as a flat view of uint8."""
     return mask.ravel().view(np.uint8)

@@ -1,1 +1,1 @@
-"""The engine: state, frontiers, and the running of traced programs on a backend."""
+"""The engine: state, frontiers, and the execution of traced programs on a backend."""

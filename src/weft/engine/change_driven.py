@@ -1,4 +1,4 @@
-"""The state of a program that is driven by changes (see `weft.ir.passes.delta`)."""
+"""State of change-driven programs (see `weft.ir.passes.delta`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weft.topology.topology import Topology
 
 
 def hidden_state(delta: Delta, state: State, topology: Topology) -> State:
-    """Return the state with the hidden fields of a rewritten program; arrays are shared."""
+    """Return a state that shares these arrays and adds the hidden fields of the program."""
     n = topology.num_vertices
     with topology.device.current():
         hidden = {
@@ -20,7 +20,7 @@ def hidden_state(delta: Delta, state: State, topology: Topology) -> State:
 
 
 def take_results(delta: Delta, held: State, topology: Topology) -> None:
-    """Let fields hold what they were when a run that came to rest found that nothing moves far."""
+    """Copy the results of a converged run from the hidden fields to the user's fields."""
     with topology.device.current():
         for name, kept in delta.results.items():
             held.fields[name][...] = held.fields[kept]

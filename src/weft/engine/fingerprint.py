@@ -1,7 +1,7 @@
-"""What a graph is known by from one process to the next: sizes, degrees, a sample of its arcs.
+"""Fingerprints identify graphs across processes: sizes, degrees, a sample of the arcs.
 
-Two graphs with the same digest are taken to be the same. What the digest leaves out, the sampled
-diameter, only tells how much alike two graphs are.
+Two graphs with the same digest are considered equal. The sampled diameter is not part of the
+digest; it only measures how similar two graphs are.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 from weft.arrays.device import to_host
 from weft.topology.topology import Topology
 
-SAMPLED = 4096  # arcs and rows that the digest looks at
+SAMPLED = 4096  # arcs and rows that the digest covers
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Sizes, moments of the degrees, and how far apart vertices are.
+    """Sizes, degree moments and approximate diameter of a graph.
 
     Attributes
     ----------
     vertices, arcs
-        How many there are; an undirected edge is two arcs.
+        Number of vertices and arcs; an undirected edge is two arcs.
     directed
-        Whether an arc stands for an edge of its own.
+        Whether every arc is an edge of its own.
     largest
         The largest degree.
     variation, skew
-        Of the degrees: standard deviation over mean, and the third standardised moment.
+        Standard deviation over mean, and third standardised moment, of the degrees.
     digest
         Equal for equal graphs.
     diameter
-        The largest level that sampled searches found; None where none was made.
+        Largest level found by sampled searches; None if there were none.
     """
 
     vertices: int
@@ -53,7 +53,7 @@ class Fingerprint:
         return asdict(self)
 
     def distance(self, other: Fingerprint) -> float:
-        """Return how different another graph is: 0 for the same sizes, 1 for about a factor of 2.
+        """Return the distance to another graph: 0 for equal sizes, 1 for about a factor of 2.
 
         Examples
         --------
@@ -77,17 +77,17 @@ class Fingerprint:
 
 
 def sizes_of(topology: Topology) -> tuple[int, int, bool]:
-    """Return what costs nothing to compare."""
+    """Return the sizes of a topology, which are cheap to compare."""
     return topology.num_vertices, topology.num_arcs, topology.directed
 
 
 def fingerprint_of(topology: Topology, diameter: int | None = None) -> Fingerprint:
-    """Return the fingerprint of a topology; looks at all degrees once."""
+    """Return the fingerprint of a topology; reads all degrees once."""
     n, arcs, directed = sizes_of(topology)
     degrees = topology.out_degree if topology.keep != "in" else topology.in_degree
     with topology.device.current():
         whole = degrees.astype(np.uint64)
-        # Whole numbers, which wrap: the same bits on every device and in every order.
+        # Wrapping integer sums give the same bits on every device and in any order.
         powers = [int((whole * whole).sum()), int((whole * whole * whole).sum())]
         mean = arcs / max(1, n)
         apart = degrees.astype(np.float64) - mean

@@ -16,23 +16,23 @@ Array = np.ndarray[Any, Any]
 
 
 class Frontier:
-    """A set of vertices or arcs of a graph, each once.
+    """A set of vertices or arcs of a graph.
 
-    Members given by hand stay in host memory until a GPU needs them; those that a run put out stay
-    on its device, and are sorted when somebody asks for them.
+    Members passed by the user stay in host memory until a GPU needs them; those produced by a run
+    stay on its device, and are sorted on demand.
 
     Parameters
     ----------
     items : array, Deferred or None
-        The members, each once; None stands for all.
+        The distinct members; None stands for all.
     length : int
-        How many vertices (arcs) the graph has.
+        Number of vertices (arcs) in the graph.
     arcs : bool
-        Whether they are arcs.
+        Whether the members are arcs.
     is_sorted : bool
-        Whether `items` ascend.
+        Whether `items` is in ascending order.
     device : Device, optional
-        Where `items` and `mask()` are wanted; by default where `items` lies.
+        Device of `items` and `mask()`; by default that of the array passed.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class Frontier:
         self.length = length
         self.arcs = arcs
         self.device = device or (CPU if items is None else device_of(items))
-        self.version: Any = None  # of the graph whose arcs they are; vertices keep their numbers
-        # What an ordered run that put it out had come to, for the run that goes on from it: the
-        # priority, and the window of it that was processed at a time.
+        self.version: Any = None  # graph version of arcs, which an update renumbers
+        # How far the ordered run that produced this frontier had come, for a run that continues
+        # it: the priority, and the width of the window processed at a time.
         self.window: tuple[Any, float] = (None, 0.0)
 
     @property
@@ -73,12 +73,12 @@ class Frontier:
 
     @property
     def is_all(self) -> bool:
-        """Whether every vertex (arc) is in it."""
+        """Whether it contains every vertex (arc)."""
         return self._given is None
 
     @property
     def items(self) -> Array:
-        """The vertices (arcs) in order, as an array of the graph's device."""
+        """The vertices (arcs) in ascending order, on the graph's device."""
         if self._items is not None and not self._sorted:
             with self.device.current():
                 self._given = module_of(self._items).sort(self._items)
@@ -87,7 +87,7 @@ class Frontier:
 
     @property
     def members(self) -> Array:
-        """The vertices (arcs) in any order, as an array of the graph's device."""
+        """The vertices (arcs) in any order, on the graph's device."""
         if self._items is None:
             with self.device.current():
                 return self.device.xp.arange(self.length, dtype=np.int64)
@@ -96,11 +96,11 @@ class Frontier:
 
     @property
     def held(self) -> Array | None:
-        """The vertices (arcs) in any order and where they lie, None for all."""
+        """The vertices (arcs) in any order, on whichever device holds them; None for all."""
         return self._items
 
     def mask(self) -> Array:
-        """Return a truth value for each vertex (arc) of the graph."""
+        """Return a boolean mask over all vertices (arcs) of the graph."""
         with self.device.current():
             if self._items is None:
                 return self.device.xp.ones(self.length, bool)
@@ -109,7 +109,7 @@ class Frontier:
             return result
 
     def tolist(self) -> list[int]:
-        """Return the members as a list, in order."""
+        """Return the members as a sorted list."""
         if self._items is None:
             return list(range(self.length))
         host: list[int] = to_host(self._items).tolist()
@@ -143,22 +143,22 @@ class Frontier:
 
 
 class Trail(list[Array]):
-    """The frontiers of a run, first to last; knows which of its arrays the run itself put in."""
+    """The frontiers of a run, first to last; remembers which arrays came from the run itself."""
 
     def __init__(self, frontiers: Iterable[Array] = ()) -> None:
         super().__init__(frontiers)
-        self._own = tuple(self)  # keeps them alive, so that no other array takes their identity
+        self._own = tuple(self)  # keeps the arrays alive, so that no other reuses their ids
         self._identities = frozenset(map(id, self._own)) if self._own else frozenset[int]()
 
     def is_own(self, members: object) -> bool:
-        """Whether an array came from the run, and so is known to be a frontier of the graph."""
+        """Whether an array came from the run, and so needs no check."""
         return id(members) in self._identities
 
 
 def make_frontier(
     members: Any, length: int, dtype: Any, *, arcs: bool, device: Device = CPU
 ) -> Frontier:
-    """Check members given by a user and return them as a frontier of a graph on a device."""
+    """Check the members passed by a user and return them as a frontier."""
     if members is None:
         return Frontier(None, length, arcs=arcs, device=device)
     if type(members) is list and len(members) == 1 and type(members[0]) is int:
@@ -167,7 +167,8 @@ def make_frontier(
     if isinstance(members, Frontier):
         if members.length != length or members.arcs != arcs:
             raise GraphError(
-                f"{members!r} does not fit this graph, which has {length} of its kind."
+                f"{members!r} does not fit this graph, which has {length} "
+                f"{'arcs' if arcs else 'vertices'}."
             )
         if members.device == device:
             return members
@@ -184,13 +185,11 @@ def make_frontier(
 
 
 def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
-    """Return the distinct members of ids or of a mask in order, where these lie."""
+    """Return the distinct members given by ids or a mask, sorted, on the same device."""
     xp = module_of(array)
     if array.dtype == bool:
         if array.shape != (length,):
-            raise GraphError(
-                f"a mask must have {length} truth values, but got shape {array.shape}."
-            )
+            raise GraphError(f"a mask must have {length} booleans, but got shape {array.shape}.")
         return xp.flatnonzero(array).astype(dtype)
     if array.ndim == 0:
         array = xp.atleast_1d(array)
@@ -199,7 +198,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GraphError(
             f"a frontier takes integers, a mask or nothing (all), but got {array.dtype} of shape "
-            f"{array.shape}. Where these are labels, pass g.vertex_of(labels)."
+            f"{array.shape}. For labels, pass g.vertex_of(labels)."
         )
     single = array.size == 1
     low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))
@@ -208,7 +207,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
 
 
 def _check_range(low: int, high: int, length: int, what: str) -> None:
-    """Raise if the least or the greatest member does not exist."""
+    """Raise unless the smallest and the largest member exist."""
     if low >= 0 and high < length:
         return
     bad = low if low < 0 else high

@@ -1,4 +1,4 @@
-"""First values of a field from a function of v, computed on a GPU where that is simple."""
+"""Initial values of a field given as a function of v, computed on the GPU where possible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.ir.ops import Block, Value
 
-# Ops that are the same elementwise function of CuPy as of NumPy.
+# Ops with an elementwise function of the same meaning in NumPy and CuPy.
 _PLAIN = {
     "add": "add", "sub": "subtract", "mul": "multiply", "minimum": "fmin", "maximum": "fmax",
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
@@ -17,12 +17,12 @@ _PLAIN = {
 
 
 def evaluate_on_device(block: Block, load: Callable[[Any], Any], xp: Any) -> Any:
-    """Evaluate a block for all vertices with the functions of `xp`, as `evaluate_arrays` does.
+    """Evaluate a block for all vertices with array functions of `xp`, like `evaluate_arrays`.
 
     Returns
     -------
     array or None
-        None if the block has an op that this does not know; host code then computes it.
+        None if the block has an unsupported op; the host then computes it.
     """
     if any(value.shape or not _known(value) for value in block.body):
         return None
@@ -46,6 +46,6 @@ def evaluate_on_device(block: Block, load: Callable[[Any], Any], xp: Any) -> Any
 def _known(value: Value) -> bool:
     if value.op == "div":
         return bool(value.dtype.kind == "f")
-    if value.op == "cast":  # floats to integers saturate, which needs more than a conversion
+    if value.op == "cast":  # floats saturate when cast to integers, which astype does not do
         return bool(value.args[0].dtype.kind != "f" or value.dtype.kind in "fb")
     return value.op in ("const", "load") or value.op in _PLAIN

@@ -1,8 +1,8 @@
-"""A program prepared for one graph under one configuration: the one way to run it.
+"""Prepared programs: a program, a graph and a configuration, ready to run on any state.
 
-`Graph.iterate`, `run` and `replay`, `weft.explain` and the tuner all ask for a `Prepared`. It holds
-whatever does not depend on the values of a state: the topology that the program runs over, the
-checked options, the backend, and the compiled forms.
+`Graph.iterate`, `run` and `replay`, `weft.explain` and the tuner all use a `Prepared`. It caches
+everything that does not depend on field values: the topology, the checked options, the backend and
+the compiled forms.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,15 +35,40 @@ Array = np.ndarray[Any, Any]
 _NOTHING: frozenset[str] = frozenset()
 
 
+class Inputs(NamedTuple):
+    """The arguments of one run that differ from call to call.
+
+    Attributes
+    ----------
+    state, edge_state
+        The fields that the run reads and writes.
+    frontier
+        The first frontier.
+    max_iter
+        Maximum number of supersteps; None for no limit.
+    trail
+        The frontiers to replay.
+    window
+        Width of the priority window to resume with; 0 chooses one.
+    """
+
+    state: State
+    edge_state: State | None
+    frontier: Frontier
+    max_iter: int | None = None
+    trail: list[Array] | None = None
+    window: float = 0.0
+
+
 class Prepared:
-    """A program with all that running it on a graph takes, except a state.
+    """A program prepared to run on a graph, with any state.
 
     Parameters
     ----------
     program
         The traced program.
     topology
-        What it runs over, perhaps in another order than the user's.
+        The topology it runs over, possibly with reordered vertices.
     config
         How to run it.
     """
@@ -58,18 +83,10 @@ class Prepared:
         self._sorts = self.backend.sorts_frontiers or config.deterministic
         self._forms: dict[Any, Form] = {}
 
-    def request(
-        self,
-        columns: Columns,
-        state: State,
-        edge_state: State | None,
-        frontier: Frontier,
-        max_iter: int | None = None,
-        trail: list[Array] | None = None,
-        window: float = 0.0,
-    ) -> Request:
-        """Return what the backend is asked to do; old values are kept from now on."""
+    def request(self, columns: Columns, inputs: Inputs) -> Request:
+        """Return the request for the backend; the state keeps old values from now on."""
         program = self.program
+        state, edge_state, frontier, max_iter, trail, window = inputs
         fields = state.fields
         if columns.vertex or self._old or state.old:
             fields = self._all_fields(columns, state)
@@ -103,30 +120,21 @@ class Prepared:
         return fields
 
     def form(self, request: Request) -> Form:
-        """Return the compiled form that a request of this program tries first."""
+        """Return the compiled form that a request tries first."""
         key = (request.options.recorded, request.start.arcs, kept_old(request))
         found = self._forms.get(key)
         if found is None:
             found = self._forms[key] = self.backend.compile(request)
         return found
 
-    def run(
-        self,
-        columns: Columns,
-        state: State,
-        edge_state: State | None,
-        frontier: Frontier,
-        max_iter: int | None = None,
-        trail: list[Array] | None = None,
-        window: float = 0.0,
-    ) -> Outcome:
-        """Run the program on a state."""
+    def run(self, columns: Columns, inputs: Inputs) -> Outcome:
+        """Run the program."""
         request: Request | None = None
-        topology = self.topology
+        topology, state = self.topology, inputs.state
         untouched = dict(state._untouched)
         state._untouched.clear()  # the run is about to write to fields
-        with topology.device.current(lambda: [] if request is None else lighter(request)):
-            request = self.request(columns, state, edge_state, frontier, max_iter, trail, window)
+        with topology.device.current(lambda: [] if request is None else lighter_choices(request)):
+            request = self.request(columns, inputs)
             if topology.num_vertices == 0:
                 return _run_empty(request)
             watching = watch.active()
@@ -139,7 +147,7 @@ class Prepared:
             return self._over(inner, crossing)
 
     def _over(self, request: Request, crossing: Crossing) -> Outcome:
-        """Run a request over an arranged topology; return the outcome in the user's numbers."""
+        """Run a request over a reordered topology; return the outcome in the user's numbering."""
         request.follow = crossing.copy_back
         outcome = self.backend.run(request, self.form(request))
         if not outcome.followed:
@@ -148,7 +156,7 @@ class Prepared:
 
 
 class Columns:
-    """The columns of a graph, as runs read them."""
+    """The columns of a graph, for reading during runs."""
 
     def __init__(self, vertex: dict[str, Array], edge: Any) -> None:
         self.vertex, self.edge = vertex, edge
@@ -175,22 +183,22 @@ class Columns:
 
 
 def old_names(program: Program) -> list[str]:
-    """Return the fields whose old values a program asks for."""
+    """Return the fields whose old values a program reads."""
     found: list[str] | None = program.findings.get("old")
     if found is None:
-        asked = set[str]().union(*(fact.old for fact in program_facts(program)))
-        found = program.findings["old"] = sorted(asked)
+        names = set[str]().union(*(fact.old for fact in program_facts(program)))
+        found = program.findings["old"] = sorted(names)
     return found
 
 
 def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: Program) -> None:
-    """Add the columns of the graph to the fields of a state that do not hide them."""
+    """Add the graph's columns to the fields of a state, except those that a field hides."""
     for name, values in columns.items():
         if name not in fields:
             fields[name] = values
             if any(name in fact.written for fact in program_facts(program)):
                 raise FieldError(
-                    f"{name!r} is a column of the graph and cannot be written by a program. "
+                    f"{name!r} is a column of the graph, which a program cannot write. "
                     f"Declare a field of that name in g.state(...)."
                 )
 
@@ -211,7 +219,7 @@ def _reporter(active: profile.Profile, program: Program, config: Config) -> Any:
 
 
 def _run_empty(request: Request) -> Outcome:
-    """Run a program on a graph without vertices: nothing but scalars can change."""
+    """Run a program on a graph without vertices, where only scalars can change."""
     from weft.ir.reference.interpret import interpret
 
     place, data, start = request.topology.device, request.data, request.start
@@ -240,16 +248,16 @@ def _run_empty(request: Request) -> Outcome:
     return replace(outcome, frontier=move(outcome.frontier, place), trail=trail)
 
 
-def lighter(request: Request) -> list[str]:
-    """Return the choices of a request that would need less memory, the largest first."""
+def lighter_choices(request: Request) -> list[str]:
+    """Return choices that would need less memory than a request, the largest saving first."""
     topology, config, fields = request.topology, request.options.config, request.data.fields
     n, arcs = topology.num_vertices, topology.num_arcs
     found: dict[str, int] = {}
     if config.compaction == "batch":
-        text = "a compaction other than 'batch', which lists every message"
+        text = "a compaction other than 'batch', which stores every message"
         found[text] = 2 * topology.index_dtype.itemsize * arcs
     if topology.directed and topology.keep == "both":
-        found["a graph built with keep='out', which is only pushed"] = arcs * 4 + n * 8
+        found["a graph built with keep='out', which only pushes"] = arcs * 4 + n * 8
     if any(name not in (None, DEFAULT_FORMAT) for name in each_choice(config.format)):
         found[f"format={DEFAULT_FORMAT!r}"] = arcs * topology.index_dtype.itemsize
     for name in each_choice(request.options.schedule):
@@ -258,7 +266,7 @@ def lighter(request: Request) -> list[str]:
         parts = schedule_named(name).workspace(n, arcs)
         nbytes = sum(np.dtype(dtype).itemsize * size for _, dtype, size in parts if size >= n)
         if nbytes:
-            found[f"a schedule other than {name!r}, which lays rows out"] = nbytes
+            found[f"a schedule other than {name!r}, which needs a workspace"] = nbytes
     if "reverse_queue" in each_choice(config.frontier_in):
         found["frontier_in='bitmap'"] = 2 * n * topology.index_dtype.itemsize
     wide = [

@@ -1,7 +1,7 @@
-"""Record what each superstep did: direction, frontier, edges looked at, time.
+"""Profiles record each superstep: direction, frontier, edges visited, time.
 
-The engine asks `active()` for the innermost open profile and hands it the records of a run with
-`Profile.add`. A profile that is open around another one receives the inner one's records as well.
+The engine gets the innermost open profile from `active()` and passes it the records of a run by
+`Profile.add`. An enclosing profile receives the records of the inner ones as well.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ RECORD = np.dtype(
         ("ns", "i8"),
     ]
 )
-"""Layout of one record as the backends write it: one per superstep and phase."""
+"""Layout of one record as written by the backends: one per superstep and phase."""
 
 DIRECTIONS = ("push", "pull", "vertex")
-"""Names of the values of a record's `direction`."""
+"""Names of the codes in a record's `direction`."""
 
 _COLOURS = {"push": "#2563eb", "pull": "#d97706", "vertex": "#64748b"}
 _HEADER = ("run", "step", "phase", "direction", "frontier", "edges", "M edges/s", "ms")
@@ -46,22 +46,22 @@ _PRINTED_WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one phase of one superstep did.
+    """Measurements of one phase of one superstep.
 
     Attributes
     ----------
     run : str
         Name of the program that ran.
     call : int
-        Number of the run within the profile, from 0: two runs of one program differ in it.
+        Number of the run within the profile, from 0; distinguishes runs of the same program.
     step, phase : int
         Superstep within the run, and the function within the superstep, both from 0.
     direction : str
-        `"push"`, `"pull"` or `"vertex"` (a step that looks at no edges of its own).
+        `"push"`, `"pull"` or `"vertex"` (a phase that visits no edges of its own).
     frontier : int
-        Vertices in the frontier when the phase began.
+        Vertices in the frontier at the start of the phase.
     edges : int
-        Edges that were looked at.
+        Edges visited.
     edges_per_second, ms : float
         Speed and time of the phase.
     config : dict
@@ -113,8 +113,8 @@ class Profile:
         stack = _open.get()
         if self in stack:
             raise WeftError(
-                "This profile is already recording. Expected one `with` block at a time for each "
-                "profile. Make another with weft.profile()."
+                "This profile is already recording. A profile can be used in one `with` block at "
+                "a time. Create another with weft.profile()."
             )
         self._outer = stack[-1] if stack else None
         self._token = _open.set((*stack, self))
@@ -142,11 +142,11 @@ class Profile:
         config : dict
             Options in force.
         records : array of `RECORD`
-            One row per superstep and phase, in the order in which they ran.
+            One row per superstep and phase, in order of execution.
         dropped : int
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
-            How the run was carried out: device, grid, block, registers, launches, ...
+            Execution details: device, grid, block, registers, launches, ...
         """
         kept = _Run(run_name, dict(config), np.array(records, RECORD), dropped, dict(facts or {}))
         self._runs.append(kept)
@@ -155,22 +155,22 @@ class Profile:
 
     @property
     def records(self) -> list[Record]:
-        """All records, in the order in which they ran."""
+        """All records, in order of execution."""
         return list(self._each_record())
 
     @property
     def facts(self) -> list[dict[str, object]]:
-        """How each run was carried out: its device; on a GPU grid, block, registers, launches."""
+        """Execution details of each run: device; on a GPU also grid, block, registers, launches."""
         return [dict(run.facts) for run in self._runs]
 
     @property
     def total_ms(self) -> float:
-        """Time in all recorded phases together, in milliseconds."""
+        """Total time of all recorded phases, in milliseconds."""
         return sum(int(run.rows["ns"].sum()) for run in self._runs) / 1e6
 
     @property
     def dropped(self) -> int:
-        """Records that were lost because a run had more phases than the ring buffer holds."""
+        """Number of records lost because a run had more phases than the ring buffer holds."""
         return sum(run.dropped for run in self._runs)
 
     def _each_record(self) -> Iterator[Record]:
@@ -184,7 +184,7 @@ class Profile:
                     direction=DIRECTIONS[direction],
                     frontier=frontier,
                     edges=edges,
-                    # A clock that did not move counts as 1 ns: the speed stays a number.
+                    # Phases shorter than the clock's resolution count as 1 ns: no division by 0.
                     edges_per_second=edges * 1e9 / max(ns, 1),
                     ms=ns / 1e6,
                     config=run.config,
@@ -196,7 +196,7 @@ class Profile:
         Parameters
         ----------
         max_rows : int or None
-            Longer profiles show their first and last rows only. None shows everything.
+            Maximum number of rows: longer profiles show the first and last ones. None shows all.
         """
         from rich.table import Table
 
@@ -235,8 +235,8 @@ class Profile:
     def _caption(self) -> str | None:
         lines = []
         for part in ("facts", "config"):
-            told = [getattr(run, part) for run in self._runs]
-            shared = [(k, v) for k, v in (told[0].items() if told else ()) if _all_have(told, k, v)]
+            each = [getattr(run, part) for run in self._runs]
+            shared = [(k, v) for k, v in (each[0].items() if each else ()) if _all_have(each, k, v)]
             lines.append(", ".join(f"{key}={value}" for key, value in shared))
         if self.dropped:
             lines.append(f"{_counted(self.dropped, 'earlier record')} not kept")
@@ -271,7 +271,7 @@ class Profile:
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return the profile as JSON, and write it to `path` if one is given."""
+        """Return the profile as JSON, and write it to `path` if given."""
         runs: list[dict[str, Any]] = [
             {
                 "run": run.name,
@@ -305,7 +305,7 @@ class Profile:
         Parameters
         ----------
         path : str or Path, optional
-            Where to write the picture; the suffix chooses the kind (`.png`, `.svg`, `.pdf`).
+            File to write; the suffix selects the image format (`.png`, `.svg`, `.pdf`).
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Profile:
         Raises
         ------
         WeftError
-            matplotlib is not installed.
+            If matplotlib is not installed.
         """
         try:
             from matplotlib.figure import Figure
@@ -360,7 +360,7 @@ def profile() -> Profile:
     Returns
     -------
     Profile
-        Prints as a table; `p.records`, `p.plot()` and `p.to_json()` give the same in other forms.
+        Prints as a table; see also `p.records`, `p.plot()` and `p.to_json()`.
 
     Examples
     --------
@@ -375,13 +375,13 @@ def profile() -> Profile:
 
 
 def active() -> Profile | None:
-    """Return the innermost open profile, or None where nobody is recording."""
+    """Return the innermost open profile, or None if there is none."""
     stack = _open.get()
     return stack[-1] if stack else None
 
 
 class _Superstep(NamedTuple):
-    """The phases of one superstep taken together."""
+    """Totals over the phases of one superstep."""
 
     call: int
     direction: str
@@ -391,7 +391,7 @@ class _Superstep(NamedTuple):
 
 
 def _per_superstep(records: list[Record]) -> list[_Superstep]:
-    """Add up the phases of each superstep; its direction is that of the phase with most edges."""
+    """Combine the phases of each superstep; the phase with most edges gives the direction."""
     groups: dict[tuple[int, int], list[Record]] = {}
     for record in records:
         groups.setdefault((record.call, record.step), []).append(record)
@@ -407,14 +407,14 @@ def _per_superstep(records: list[Record]) -> list[_Superstep]:
     ]
 
 
-def _all_have(told: list[dict[str, object]], key: str, value: object) -> bool:
-    return all(key in one and one[key] == value for one in told)
+def _all_have(dicts: list[dict[str, object]], key: str, value: object) -> bool:
+    return all(key in one and one[key] == value for one in dicts)
 
 
 def _split(
     records: list[Record], max_rows: int | None
 ) -> tuple[list[Record], list[Record], list[Record]]:
-    """Cut the records into the first ones, those to leave out, and the last ones."""
+    """Split the records into the first ones, the omitted ones, and the last ones."""
     if max_rows is None or len(records) <= max_rows:
         return records, [], []
     first = (max_rows + 1) // 2
@@ -440,7 +440,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return a value that JSON knows in place of one that it does not."""
+    """Convert a value that JSON cannot encode."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, set | frozenset):

@@ -1,7 +1,7 @@
-"""The border between the user's order of vertices and the one that a topology holds them in.
+"""Translation between the user's vertex order and that of a reordered topology.
 
-A program that runs over an arranged topology gets copies of its fields in the order of places, and
-what it wrote is copied back. Ids are looked up inside the kernels, which is not done here.
+A program that runs over a reordered topology works on reordered copies of its fields; what it
+writes is copied back afterwards. Vertex ids are translated inside the kernels, not here.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from weft.topology.renumbering import Numbering
 if TYPE_CHECKING:
     from weft.backends.base import Backend
 
-FEW = 1024  # members of a first frontier that are looked up where they lie
-# Ops and loads that see in which order the arcs of a vertex lie.
+FEW = 1024  # up to this many members of a first frontier are translated on the host
+# Ops that depend on the order of a vertex's arcs.
 _POSITIONS = frozenset({"neighbor", "neighbor_edge"})
 
 
 def sees_positions(program: Program) -> bool:
-    """Whether a program asks for positions within rows, which another order would change."""
+    """Whether a program reads positions within rows, which reordering would change."""
     found: bool | None = program.findings.get("positions")
     if found is None:
         found = program.findings["positions"] = any(
@@ -40,14 +40,14 @@ def sees_positions(program: Program) -> bool:
 
 @dataclass
 class Crossing:
-    """What is to be copied back when a run has ended."""
+    """How to translate the results of a run over a reordered topology."""
 
     numbering: Numbering
     copy_back: Callable[[], None]
-    """Copies what the run wrote to the user's arrays."""
+    """Copies the fields that the run wrote to the user's arrays."""
 
     def outcome(self, request: Request, outcome: Outcome) -> Outcome:
-        """Return the outcome in the user's numbers."""
+        """Return the outcome in the user's numbering."""
         xp, order = request.topology.xp, self.numbering.order
         frontier = outcome.frontier
         if not (request.start.arcs and outcome.steps == 0):
@@ -56,7 +56,7 @@ class Crossing:
                 frontier = Deferred(lambda: _taken(order, listed.get()))
             elif frontier is not None and frontier.size:
                 frontier = _taken(order, frontier)
-                if request.topology.device.on_host:  # others sort when somebody asks
+                if request.topology.device.on_host:  # GPU frontiers are sorted on demand
                     frontier = np.sort(frontier)
         return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
 
@@ -64,10 +64,10 @@ class Crossing:
 def cross(
     request: Request, backend: Backend, untouched: Mapping[str, Any]
 ) -> tuple[Request, Crossing]:
-    """Return a request over an arranged topology in the numbers that the topology uses.
+    """Translate a request to the numbering of its reordered topology.
 
-    Fields of `untouched` still hold the values that they were described by: those are written where
-    they belong, in place of being copied.
+    Fields in `untouched` still hold their initial values, which are written directly in the new
+    order rather than copied.
     """
     topology, data = request.topology, request.data
     numbering = topology.numbering
@@ -116,7 +116,7 @@ def cross(
 
 
 def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return the fields in use and those written, and the same of edge state; found once."""
+    """Return the fields used and written, of vertices and of edges; cached in the program."""
     found: tuple[set[str], set[str], set[str], set[str]] | None = program.findings.get("crossing")
     if found is not None:
         return found
@@ -152,7 +152,7 @@ def _trail(request: Request, numbering: Numbering) -> list[Any]:
 
 
 def _taken(array: Any, places: Any) -> Any:
-    """Return what an array has at some places; indices in brackets take CuPy longer to prepare."""
+    """Return the elements at some indices; `take` has less overhead in CuPy than brackets."""
     xp = module_of(array)
     if xp is np:
         return np.take(array, places, axis=0, mode="clip")

@@ -1,4 +1,4 @@
-"""Checks of a program against the way it is run, before it runs."""
+"""Checks before a run: whether a program suits the frontier, the mode and the configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_start(program: Program, frontier: Frontier, config: Config) -> None:
     if frontier.arcs and program.trail:
         raise TraceError(
             "trail=True keeps frontiers of vertices, but the first one holds arcs. Run the first "
-            "superstep with g.run, and go on with the frontier that it returns."
+            "superstep with g.run, and continue from the frontier that it returns."
         )
     if config.deterministic and not program.findings.get("ordered"):
         for role in ROLES:
@@ -30,9 +30,9 @@ def check_start(program: Program, frontier: Frontier, config: Config) -> None:
 def _check_order(steps: tuple[Step, ...]) -> None:
     """Raise if a result may depend on the order of live accesses.
 
-    Loads are in order where nothing writes the field before the next barrier.
+    Loads are safe if nothing writes the field before the next barrier.
     """
-    runs: list[list[Step]] = []  # functions without a barrier between them
+    runs: list[list[Step]] = []  # groups of functions without a barrier between them
     for step in steps:
         if step.folded and runs and runs[-1][-1].kind == step.kind:
             runs[-1].append(step)
@@ -53,10 +53,10 @@ def _check_order(steps: tuple[Step, ...]) -> None:
 
 
 def check_goes_on(program: Program) -> None:
-    """Raise if a loop would end after one superstep, whatever its last function writes."""
+    """Raise if a loop would always end after one superstep."""
     step = program.steps[-1]
-    told_otherwise = program.until is not None or program.refill
-    if program.mode != "iterate" or step.kind == "edge" or told_otherwise:
+    continues = program.until is not None or program.refill
+    if program.mode != "iterate" or step.kind == "edge" or continues:
         return
     fact = block_facts(step.body)
     decides = step.active is not None or step.conditional or "set_changed" in fact.ops

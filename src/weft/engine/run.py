@@ -1,4 +1,4 @@
-"""How an `iterate` ended, and what a program may name: the signature of graph and state."""
+"""The result of `iterate`, and the signature of a graph and a state."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """How an `iterate` ended.
+    """The result of `iterate`.
 
     Attributes
     ----------
     steps
         Number of supersteps.
     converged
-        With `until`, whether it holds at the end; without it, whether the frontier is empty.
+        With `until`, whether it holds at the end; otherwise whether the frontier is empty.
     frontier
         The last frontier.
     scalars
-        The scalars of the state at the end.
+        Final values of the state's scalars.
     trail
-        The frontiers of all supersteps, first to last, if ``trail=True`` asked for them.
+        The frontiers of all supersteps, first to last, with ``trail=True``.
     """
 
     steps: int
@@ -52,7 +52,7 @@ class Run:
 
 
 def _kinds(arrays: dict[str, Array]) -> tuple[Any, ...]:
-    """Return name, dtype and shape of an item of each array."""
+    """Return the name, dtype and item shape of each array."""
     return tuple([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]) if arrays else ()
 
 
@@ -75,7 +75,7 @@ def signature_of(
     vertex_columns: dict[str, Array],
     edge_columns: dict[str, Array],
 ) -> Signature:
-    """Return what a program may name; equal signatures are one object."""
+    """Return the names and types available to a program; equal signatures are one object."""
     fields = {**vertex_columns, **state.fields} if vertex_columns else state.fields
     edge_fields = edge_state.fields if edge_state is not None else {}
     parts = (

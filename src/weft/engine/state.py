@@ -1,4 +1,4 @@
-"""State: the fields of vertices or edges that programs work on, and scalars beside them."""
+"""State: the fields, scalars and parameters that programs work on."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 MOST_FEATURES = 2**31
-Places = tuple[tuple[int, Any], ...]  # items that start from values of their own
+Places = tuple[tuple[int, Any], ...]  # single items with a different initial value
 
 
 class Full:
-    """A field that starts as one value everywhere; made by `weft.full`."""
+    """A field with one initial value everywhere; made by `weft.full`."""
 
     def __init__(self, value: Any, dtype: Any, shape: tuple[int, ...], places: Places = ()) -> None:
         self.value, self.dtype, self.shape, self.places = value, dtype, shape, places
-        # What fields of numbers are made of, by the dtype of ids: the same for all of one origin.
+        # Checked dtype, shape and number by id dtype; shared by all copies made by `but`.
         self._settled: dict[Any, tuple[np.dtype[Any], tuple[int, ...], Any]] = {}
 
     def but(self, item: int, value: Any) -> Full:
-        """Return the same with another value at one vertex (of edge state: one arc).
+        """Return a copy with another value at one vertex (in edge state: one arc).
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Full:
         return other
 
     def settled(self, name: str, topology: Topology) -> tuple[np.dtype[Any], tuple[int, ...], Any]:
-        """Return the dtype, the shape of an item, and the number or the array everywhere."""
+        """Return the checked dtype, item shape, and value (a number or an array)."""
         found = self._settled.get(topology.index_dtype)
         if found is None:
             dtype = _dtype(self.dtype, self.value, name, topology)
@@ -66,7 +66,7 @@ class Full:
             if type(value) is int or type(value) is float:
                 number = value
             elif value.ndim or is_device_array(value):
-                return dtype, shape, value  # perhaps the user's own, who may write to it
+                return dtype, shape, value  # not cached: the user may write to the array
             else:
                 number = value.item()
             found = self._settled[topology.index_dtype] = dtype, shape, number
@@ -74,7 +74,7 @@ class Full:
 
 
 class Scalar:
-    """A number that belongs to the state as a whole; made by `weft.scalar`."""
+    """A single number of the state; made by `weft.scalar`."""
 
     def __init__(self, value: Any, dtype: Any) -> None:
         self.value, self.dtype = value, dtype
@@ -88,16 +88,16 @@ class Parameter:
 
 
 def full(value: Any, dtype: Any = None, shape: int | tuple[int, ...] = ()) -> Full:
-    """Describe a field that starts as one value (or one function of v) everywhere.
+    """Declare a field with one initial value (or one function of v) everywhere.
 
     Parameters
     ----------
     value
-        A number, an array of the field's shape, or a function of v.
+        A number, an array of the shape of one item, or a function of v.
     dtype
         The dtype of the field; by default int64 for integers, float64 for floats.
     shape
-        The features of one vertex: ``()``, ``k`` or ``(k, k)``.
+        The shape of one item: ``()``, ``k`` or ``(k, k)``.
 
     Examples
     --------
@@ -112,30 +112,29 @@ def full(value: Any, dtype: Any = None, shape: int | tuple[int, ...] = ()) -> Fu
 
 
 def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
-    """Describe a scalar of the state: an input of functions, or the target of `weft.reduce`.
+    """Declare a scalar of the state: an input of functions, or the target of `weft.reduce`.
 
     Parameters
     ----------
     value
-        A number, or an array without dimensions. Vectors and matrices that every function may read
-        are parameters: see `weft.parameter`.
+        A number, or an array without dimensions. For vectors and matrices, use `weft.parameter`.
     dtype
-        The dtype to hold it in; by default that of the value.
+        The dtype of the scalar; by default that of the value.
     """
     return Scalar(value, dtype)
 
 
 def parameter(value: Any, dtype: Any = None) -> Parameter:
-    """Describe a vector or matrix of the state that every function may read and none may write.
+    """Declare a vector or matrix of the state that functions may read but not write.
 
-    Functions ask for it by a parameter of the same name, as for a scalar.
+    A function receives it as an argument of the same name, like a scalar.
 
     Parameters
     ----------
     value
         An array of shape ``(k,)`` or ``(k, j)``.
     dtype
-        The dtype to hold it in; by default that of the array.
+        The dtype of the parameter; by default that of the array.
 
     Examples
     --------
@@ -156,8 +155,8 @@ def parameter(value: Any, dtype: Any = None) -> Parameter:
 class State:
     """Named fields, each an array aligned with the vertices (or arcs), and scalars.
 
-    ``state.level`` is a plain array (CuPy's on a GPU); ``state.error`` a number, in host memory
-    wherever the graph is. Made by ``g.state``.
+    ``state.level`` is a plain array (CuPy on a GPU); ``state.error`` is a number, always in host
+    memory. Made by ``g.state``.
 
     Examples
     --------
@@ -182,38 +181,38 @@ class State:
     fields: dict[str, Array]
     scalars: dict[str, Array]
     parameters: dict[str, Array]
-    old: dict[str, Array]  # kept once a program asked for v.old
-    _untouched: dict[str, tuple[Any, Places]]  # fields that still hold what they were filled with
-    _version: Any  # the version of the graph that made it, None if it was not made by one
+    old: dict[str, Array]  # present once a program has read v.old
+    _untouched: dict[str, tuple[Any, Places]]  # fields that still hold their initial values
+    _version: Any  # the graph version that made the state, if any
     _known: frozenset[str]  # see `known_to_be`
-    _signature: Any  # what programs may name, with what that was derived from
+    _signature: Any  # cached signature, with the versions it was derived from
 
     def belonging_to(self, version: Any) -> State:
-        """Return this state, from now on that of a version of a graph."""
+        """Bind this state to a graph version and return it."""
         vars(self)["_version"] = version
         return self
 
     def known_to_be(self, *known: str) -> State:
-        """Return this edge state, of which an algorithm knows more than a backend can see.
+        """Record facts about this edge state that a backend cannot derive, and return it.
 
-        ``"uniform"``: in each field all values are equal. ``"dropped"``: nobody looks at it after
-        the next run. It may lie in another order during a run; bringing it there and back takes as
-        long as some supersteps.
+        ``"uniform"``: all values of each field are equal. ``"dropped"``: nothing reads the state
+        after the next run. Both save permuting it into the order of a run and back, which takes as
+        long as several supersteps.
         """
         vars(self)["_known"] = frozenset(known)
         return self
 
     def is_of(self, version: Any) -> bool:
-        """Whether this state was made by a version of a graph."""
+        """Whether a given graph version made this state."""
         return self._version is version
 
     def check_current(self, maker: str) -> None:
-        """Raise if the graph was changed since it made this state."""
+        """Raise if the graph has changed since it made this state."""
         if self._version is not None and not self._version.current:
             example = next(iter(self.fields), "field")
             raise FieldError(
-                f"the state is that of version {self._version.number} of the graph, which was "
-                f"changed since by g.update. Make a new one with g.{maker}(...); to start from old "
+                f"the state belongs to version {self._version.number} of the graph, which g.update "
+                f"has changed since. Make a new one with g.{maker}(...); to start from old "
                 f"values, pass them: g.{maker}({example}=old.{example})."
             )
 
@@ -221,7 +220,7 @@ class State:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self.fields:
-            self._untouched.pop(name, None)  # whoever has the array may write to it
+            self._untouched.pop(name, None)  # the caller may write to the array
             return self.fields[name]
         if name in self.scalars:
             return self.scalars[name][0]
@@ -247,15 +246,15 @@ class State:
                 if callable(value.value):
                     raise FieldError(
                         f"field {name!r} cannot be assigned a function of v. Expected a number or "
-                        "an array; g.state(...) computes first values."
+                        "an array; only g.state(...) accepts functions."
                     )
                 value, places = value.value, value.places
                 _check_places(name, places, len(field), field.dtype, field.shape[1:])
             new = as_array(value)
             if new.shape not in ((), field.shape[1:], field.shape):
                 raise FieldError(
-                    f"field {name!r} has the shape {field.shape}, but got {new.shape}. Expected "
-                    "one value for every row, or one for all of them."
+                    f"field {name!r} has shape {field.shape}, but got {new.shape}. Expected "
+                    "one value per row, or one value for all rows."
                 )
             if new.ndim and not np.can_cast(new.dtype, field.dtype, casting="same_kind"):
                 raise FieldError(f"field {name!r} is {field.dtype}, but got values of {new.dtype}.")
@@ -285,7 +284,7 @@ class State:
 
 
 def _write(field: Array, new: Any, places: Places, device: Device) -> None:
-    """Write values to a field on a device, wherever they lie, and others to some places."""
+    """Write values from any device to a field, and individual values to some places."""
     if not is_device_array(new) and np.ndim(new) == 0:
         fill(field, new.item() if isinstance(new, np.ndarray | np.generic) else new, places)
         return
@@ -302,7 +301,7 @@ _RESERVED = frozenset({
 def make_state(
     topology: Topology, declared: dict[str, Any], columns: Any, *, length: int, edges: bool
 ) -> State:
-    """Build the arrays of a state from what was declared."""
+    """Build the arrays of a state from its declaration."""
     with topology.device.current():
         return _made(topology, declared, columns, length, edges)
 
@@ -313,17 +312,17 @@ def _made(
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
     parameters: dict[str, Array] = {}
-    starts: list[Any] = []  # what a GPU fills together
+    starts: list[Any] = []  # fields that a GPU fills in one launch
     untouched: dict[str, tuple[Any, Places]] = {}
     for name, what in declared.items():
         if name in _RESERVED:
             raise FieldError(
-                f"{name!r} cannot be the name of a field: it has a meaning already. Choose another."
+                f"{name!r} cannot be the name of a field: it is reserved. Choose another name."
             )
         if not name.isidentifier() or name.startswith("_"):
             raise FieldError(
-                f"{name!r} cannot be the name of a field. Expected a Python identifier that does "
-                "not begin with an underscore, since functions read it as an attribute."
+                f"{name!r} cannot be the name of a field, which functions read as an attribute. "
+                "Expected a Python identifier that does not begin with an underscore."
             )
         if isinstance(what, Full) and not callable(what.value):
             fields[name] = _filled(name, what, topology, length, starts, untouched)
@@ -374,9 +373,9 @@ def _dtype(dtype: Any, value: Any, name: str, topology: Topology) -> np.dtype[An
         dtype = as_array(value).dtype
         if dtype.kind == "O":
             raise FieldError(
-                f"{name!r} starts from {shortened(value)}, which is not a number of 64 bits or an "
+                f"{name!r} starts from {shortened(value)}, which is not a 64-bit number or an "
                 f"array of such numbers. Expected integers from -2**63 to 2**64 - 1, floats or "
-                f"truth values."
+                f"booleans."
             )
     return types.check_dtype(dtype, f"field {name!r}")
 
@@ -389,7 +388,7 @@ def _filled(
     starts: list[Any],
     untouched: dict[str, tuple[Any, Places]],
 ) -> Array:
-    """Return a field that starts as one value; a GPU fills it later, with those in `starts`."""
+    """Return a field with one initial value; a GPU fills it later, together with all `starts`."""
     dtype, shape, value = what.settled(name, topology)
     if what.places:
         _check_places(name, what.places, length, dtype, shape)
@@ -438,14 +437,14 @@ def _check_places(
         whole = type(item) is int or isinstance(item, np.integer)
         if not whole or not 0 <= item < length:
             raise FieldError(
-                f"field {name!r} has a value of its own at {item!r}. Expected an integer from 0 to "
-                f"{length - 1}."
+                f"field {name!r} has no item {item!r} to give a value to. Expected an integer from "
+                f"0 to {length - 1}."
             )
-        plain = type(own) is int or type(own) is float  # nearly always: states are made per call
+        plain = type(own) is int or type(own) is float  # the common case, checked cheaply
         if not plain and np.ndim(own) and np.shape(own) != shape:
             raise FieldError(
                 f"field {name!r} holds values of shape {shape}, but got one of shape "
-                f"{np.shape(own)} at {item}. Expected that shape, or one number."
+                f"{np.shape(own)} at {item}. Expected that shape, or a single number."
             )
         check_holds(dtype, own, f"field {name!r}")
 
@@ -467,9 +466,9 @@ def _computed(
     edges: bool,
     dtype: np.dtype[Any] | None,
 ) -> Array:
-    """Evaluate a function of v at every vertex; ids and degrees take the dtype of ids."""
+    """Evaluate a function of v at every vertex; ids and degrees get the id dtype."""
     if edges:
-        raise FieldError(f"edge field {name!r} cannot start from a function. Pass an array.")
+        raise FieldError(f"edge field {name!r} cannot be a function. Pass a number or an array.")
     n = topology.num_vertices
     kinds = tuple((c, a.dtype, a.shape[1:]) for c, a in columns.items())
     signature = Signature(kinds, (), (), (), topology.index_dtype)
@@ -498,7 +497,10 @@ def _computed(
             return topology.in_degree.astype(np.int64)
         if attr[0] == "num_vertices":
             return topology.xp.full(1, n, np.int64)
-        raise FieldError(f"field {name!r} starts from {attr[0]}, which is not known yet.")
+        raise FieldError(
+            f"field {name!r} starts from {attr[0]}, which is not available here. Expected a "
+            "function of ids, degrees and vertex columns."
+        )
 
     values = _evaluated(block, load, topology)
     result = topology.xp.empty((n, *value.shape), dtype)
@@ -507,7 +509,7 @@ def _computed(
 
 
 def _evaluated(block: Any, load: Callable[[Any], Any], topology: Topology) -> Any:
-    """Evaluate a block for all vertices, on the graph's device where its ops allow that."""
+    """Evaluate a block for all vertices, on the graph's device if its ops allow that."""
     if topology.device.on_host:
         return evaluate_arrays(block, load)
     values = evaluate_on_device(block, load, topology.xp)

@@ -1,7 +1,7 @@
-"""What earlier tuning found for a graph, for runs that nobody gave a configuration.
+"""Stored tuning results, applied to runs without a configuration.
 
-An ordinary run costs one look into a dictionary: whether a graph was tuned is found out once per
-graph and process, and a program's own key is computed only where it was.
+An ordinary run pays one dictionary look-up: the store is read once per graph and process, and a
+program's key is computed only for tuned graphs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from weft.ir.ops import Program
 from weft.storage.cache_dir import tunings_path
 from weft.topology.topology import Topology
 
-changes = [0]  # how often the store was changed: what was decided by it holds no longer
+changes = [0]  # counts changes of the store; decisions made under an older count are stale
 _winners: weakref.WeakKeyDictionary[Topology, dict[str, Config]] = weakref.WeakKeyDictionary()
 
 
 def remembered(topology: Topology, program: Program) -> Config | None:
-    """Return the configuration that tuning found for a program on a graph, or None."""
+    """Return the stored configuration of a program on a graph, or None."""
     known = _winners.get(topology)
     if known is None:
         known = _winners[topology] = _look_up(topology)
@@ -41,14 +41,14 @@ def remembered(topology: Topology, program: Program) -> Config | None:
 
 
 def forget_remembered() -> None:
-    """Look into the store again, which has changed."""
+    """Drop cached look-ups after the store has changed."""
     changes[0] += 1
     _winners.clear()
     _tuned_sizes.cache_clear()
 
 
 def program_digest(program: Program) -> str:
-    """Return the name of a program in the store: that of its IR, whatever its constants are."""
+    """Return the key of a program in the store: a hash of its IR without constants."""
     found: str | None = program.findings.get("digest")
     if found is None:
         key, _ = keyed(program, lift=True)
@@ -64,7 +64,7 @@ def version() -> str:
 
 @functools.cache
 def device_name(device: Device) -> str:
-    """Return what a device is called in the store: tunings are of one model."""
+    """Return the key of a device in the store: its model name."""
     if device.kind == "cuda":
         return gpu_facts(device.index).name
     return f"{device.kind} {_processor()}"
@@ -81,7 +81,7 @@ def _processor() -> str:
 
 def _look_up(topology: Topology) -> dict[str, Config]:
     path = tunings_path()
-    # Path.exists() raises PermissionError for a file in a folder that cannot be searched.
+    # Path.exists() raises PermissionError for a file in an unreadable directory.
     if path is None or not os.path.exists(path) or sizes_of(topology) not in _tuned_sizes(path):
         return {}
     from weft.engine.tuning_store import Store
@@ -92,7 +92,7 @@ def _look_up(topology: Topology) -> dict[str, Config]:
 
 
 def _is_possible(config: Config, topology: Topology) -> bool:
-    """Whether a winner can be used here: a format of one's own may not be known in each process."""
+    """Whether a stored configuration is valid here: a custom format may not be registered."""
     try:
         backend_of(topology.device).check(config, topology)
     except ConfigError as error:
@@ -102,9 +102,9 @@ def _is_possible(config: Config, topology: Topology) -> bool:
 
 
 def reject(topology: Topology, program: Program, error: ConfigError) -> bool:
-    """Forget the winner of a program that cannot run; return whether there was one.
+    """Drop a stored configuration that a program cannot run with; return whether there was one.
 
-    A run calls this before any kernel has started. It then uses the default configuration.
+    A run calls this before any kernel has started, and then uses the default configuration.
     """
     known = _winners.get(topology) or {}
     if known.pop(program_digest(program), None) is None:
@@ -116,8 +116,8 @@ def reject(topology: Topology, program: Program, error: ConfigError) -> bool:
 
 def _warn_of(error: ConfigError) -> None:
     warnings.warn(
-        f"what tuning found for this graph is not used: {error} The default is used; "
-        "'weft tune --forget all' removes what was found.",
+        f"the stored tuning of this graph is not used: {error} The default is used; "
+        "'weft tune --forget all' removes stored tunings.",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -125,6 +125,6 @@ def _warn_of(error: ConfigError) -> None:
 
 @functools.cache
 def _tuned_sizes(path: Path) -> set[Any]:
-    from weft.engine.tuning_store import Store  # brings in SQLite, which most processes do not need
+    from weft.engine.tuning_store import Store  # imports SQLite, which most processes do not need
 
     return Store(path).sizes()

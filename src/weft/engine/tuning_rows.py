@@ -1,7 +1,7 @@
-"""One tuning, and how it stands in a row of the store.
+"""Tunings as rows of the store, with validation.
 
-A row may come from another version of weft, from a damaged file or from someone else's. Only what
-is checked here is used.
+A row may come from another version of weft, a damaged file or an untrusted one, so every value is
+checked before use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_TIME_S = 253_000_000_000  # the year 9987; dates end in 9999
 
 @dataclass(frozen=True)
 class Tuning:
-    """One winner: the configuration that was fastest for a program on a graph and a device."""
+    """The fastest configuration found for a program on a graph and a device."""
 
     graph: Fingerprint
     program: str
@@ -41,7 +41,7 @@ class Tuning:
 
 
 def config_text(config: Config) -> str:
-    """Return what a configuration chooses, as JSON."""
+    """Return the non-default fields of a configuration as JSON."""
     return json.dumps(config.given(), default=_plain, sort_keys=True)
 
 
@@ -51,20 +51,22 @@ def config_from(text: str) -> Config:
     Raises
     ------
     ConfigError
-        If it is damaged, or holds something that is not known here.
+        If it is damaged, or has unknown fields or values.
     """
     try:
         given = _object(text)
         known = {f.name for f in fields(Config)}
         if not known.issuperset(given):
-            raise ConfigError(f"a stored configuration is not known here: {text[:200]}.")
+            raise ConfigError(f"a stored configuration has unknown fields: {text[:200]}.")
         config = Config(**given)
     except ConfigError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
         raise ConfigError(f"a stored configuration cannot be read: {error}.") from error
     if config.threads is not None and config.threads > MAX_THREADS:
-        raise ConfigError(f"a stored configuration has {config.threads} threads.")
+        raise ConfigError(
+            f"a stored configuration has {config.threads} threads. Expected at most {MAX_THREADS}."
+        )
     return config
 
 
@@ -74,7 +76,7 @@ def tuning_of(values: Mapping[str, Any]) -> Tuning:
     Raises
     ------
     ConfigError
-        If the configuration is not known here: that of another version, or of an extension.
+        If the configuration is unknown: from another version, or from an extension not loaded.
     ValueError
         If the row is damaged.
     """
@@ -99,7 +101,7 @@ def _plain(value: Any) -> Any:
 
 
 def _object(text: Any) -> dict[str, Any]:
-    """Return the object that a text holds as JSON."""
+    """Return the JSON object in a text."""
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         raise ValueError("it is not a short text")
     try:
@@ -129,7 +131,7 @@ def _fingerprint(given: dict[str, Any]) -> Fingerprint:
 
 
 def _word(value: Any) -> str:
-    """Return a name; control characters would reach a terminal."""
+    """Return a checked name, without control characters that could reach a terminal."""
     if not isinstance(value, str) or len(value) > MAX_TEXT or not value.isprintable():
         raise ValueError("it is not a printable text")
     return value

@@ -1,9 +1,8 @@
-"""What tuning found, kept in one SQLite file for all processes of a user.
+"""The store of tuning results: one SQLite file for all processes of a user.
 
-The file is written rarely and read once per graph and process. Several processes may use it at
-once. A file that is damaged, or that another version of weft laid out differently, is set aside
-with a warning; one that cannot be read now, and damaged rows, are ignored with a warning. Nothing
-in it is worth an error.
+The file is written rarely, read once per graph and process, and safe for concurrent use. A file
+that is damaged, or laid out by another version of weft, is moved aside with a warning; an
+unreadable file and damaged rows are ignored with a warning. Reading never raises an error.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from weft.errors import ConfigError
 
 __all__ = ["Store", "Tuning", "config_from", "config_text"]
 
-LAYOUT = 1  # of the tables; a file with another number is set aside
-PATIENCE_S = 10.0  # to wait for another process that writes
+LAYOUT = 1  # version of the tables; a file with another number is moved aside
+PATIENCE_S = 10.0  # how long to wait for another process that is writing
 MAX_ROWS = 100_000
 MAX_VALUE_BYTES = 1 << 20
-WORK_STEP, MAX_WORK = 1_000_000, 100_000_000  # operations of SQLite for one statement: seconds
+WORK_STEP, MAX_WORK = 1_000_000, 100_000_000  # SQLite operations per statement: a few seconds
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tunings (
@@ -60,14 +59,14 @@ class Store:
     Parameters
     ----------
     path
-        Where it is; made when something is written.
+        The file; created by the first write.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def put(self, tuning: Tuning) -> None:
-        """Keep a tuning, in place of an earlier one of the same program, graph and device.
+        """Store a tuning, replacing an earlier one of the same program, graph and device.
 
         Raises
         ------
@@ -96,15 +95,15 @@ class Store:
         self._write(statement, row)
 
     def all(self) -> list[Tuning]:
-        """Return everything, the latest first."""
+        """Return all tunings, the latest first."""
         return self._read("SELECT * FROM tunings ORDER BY created DESC, id DESC", ())
 
     def sizes(self) -> set[tuple[int, int, bool]]:
-        """Return the sizes of all graphs that were tuned."""
+        """Return the sizes of all tuned graphs."""
         return {(t.graph.vertices, t.graph.arcs, t.graph.directed) for t in self.all()}
 
     def of_graph(self, digest: str, device: str, weft: str) -> dict[str, Config]:
-        """Return the winners for one graph by program."""
+        """Return the stored configurations of one graph, by program."""
         found = self._read(
             "SELECT * FROM tunings WHERE graph = ? AND device = ? AND weft = ?",
             (digest, device, weft),
@@ -112,13 +111,13 @@ class Store:
         return {tuning.program: tuning.config for tuning in found}
 
     def of_program(self, program: str, device: str) -> list[Tuning]:
-        """Return the winners for one program on all graphs, from every version of weft."""
+        """Return the tunings of one program on all graphs, from every version of weft."""
         return self._read(
             "SELECT * FROM tunings WHERE program = ? AND device = ? ORDER BY id", (program, device)
         )
 
     def forget(self, algorithm: str | None = None) -> int:
-        """Delete the tunings of an algorithm, or all; return how many there were."""
+        """Delete the tunings of an algorithm, or all; return the number deleted."""
         if not self.path.exists():
             return 0
         if algorithm is None:
@@ -141,7 +140,7 @@ class Store:
                 yield connection
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
-        """Make the tables of a new file; another process may be about to do the same."""
+        """Create the tables of a new file; another process may do so at the same time."""
         if _is_laid_out(connection):
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -151,12 +150,12 @@ class Store:
         connection.execute(_TABLES)
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.execute("COMMIT")
-        # Readers and a writer do not wait for each other; not every file system can do that.
+        # WAL lets readers and a writer proceed in parallel; not every file system supports it.
         with contextlib.suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
 
     def _read(self, statement: str, values: Any) -> list[Tuning]:
-        """Return rows; none, and a warning, where the file cannot be used."""
+        """Return the selected tunings; if the file is unusable, warn and return none."""
         if not os.path.lexists(self.path):
             return []
         if not os.path.isfile(self.path):  # a named pipe would block
@@ -182,25 +181,25 @@ class Store:
             return connection.execute(f"{statement} LIMIT {MAX_ROWS}", values).fetchall()
 
     def _usable(self, rows: list[sqlite3.Row]) -> list[Tuning]:
-        """Return the rows that are sound and known here."""
+        """Return the rows that are valid and known to this version."""
         found, damaged = [], 0
         for row in rows:
             try:
                 found.append(tuning_of(dict(row)))
-            except ConfigError:  # of another version, or of an extension that is not loaded
+            except ConfigError:  # from another version, or an extension that is not loaded
                 continue
             except (ValueError, TypeError, OverflowError, LookupError):
                 damaged += 1
         if damaged:
             _warn_once(
-                f"{damaged} of {len(rows)} tunings in {str(self.path)!r} are damaged and not used. "
-                "'weft tune --forget all' removes them; tune again where it matters."
+                f"{damaged} of {len(rows)} tunings in {str(self.path)!r} are damaged and ignored. "
+                "'weft tune --forget all' removes them; then tune again."
             )
         return found
 
     def _cannot_be_read(self, reason: object) -> list[Tuning]:
         _warn_once(
-            f"the store of tunings {str(self.path)!r} cannot be read ({reason}). The default "
+            f"the tuning store {str(self.path)!r} cannot be read ({reason}). The default "
             "configuration is used. Set WEFT_TUNINGS to another file, or to 'off'."
         )
         return []
@@ -218,14 +217,14 @@ class Store:
                 if _is_busy(error):
                     raise self._cannot_be_written(error) from error
                 self._set_aside(error)
-        raise self._cannot_be_written("it is damaged, and cannot be moved")
+        raise self._cannot_be_written("it is damaged and cannot be moved")
 
     def _cannot_be_written(self, reason: object) -> OSError:
-        text = f"the store of tunings cannot be written ({reason})"
+        text = f"the tuning store cannot be written ({reason})"
         return OSError(errno.EIO, text, str(self.path))
 
     def _set_aside(self, error: Exception) -> None:
-        """Move the file out of the way; another process may have done so already."""
+        """Move the file aside, unless another process has done so already."""
         aside = self.path.with_name(f"{self.path.name}.aside-{time.time_ns()}")
         try:
             os.replace(self.path, aside)
@@ -238,27 +237,27 @@ class Store:
             for ending in ("-wal", "-shm", "-journal"):
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
         warnings.warn(
-            f"the store of tunings {str(self.path)!r} cannot be used ({error}); it was moved to "
-            f"{aside.name!r}, and a new one will be made. Nothing else is affected; tune again "
-            "where it matters.",
+            f"the tuning store {str(self.path)!r} cannot be used ({error}). It was moved to "
+            f"{aside.name!r}, and a new one will be created. Nothing else is affected; tune again "
+            "if you need the results.",
             RuntimeWarning,
             stacklevel=2,
         )
 
 
-# Python decodes SQLite's messages, which quote what is in the file.
+# Decoding errors count as damage: SQLite's messages quote the content of the file.
 _DAMAGED = (sqlite3.Error, UnicodeError)
 
 
 class _LayoutError(sqlite3.DatabaseError):
-    """The tables are those of another version of weft, or of another program."""
+    """The tables belong to another version of weft, or to another program."""
 
 
 def _is_laid_out(connection: sqlite3.Connection) -> bool:
-    """Whether a file has the tables, or none yet.
+    """Whether a file has weft's tables; False if it has none yet.
 
-    They must be exactly those that weft makes: a view, a trigger or a computed column runs
-    statements of whoever made the file.
+    They must match exactly: a view, a trigger or a computed column would run statements chosen by
+    the author of the file.
     """
     layout = int(connection.execute("PRAGMA user_version").fetchone()[0])
     parts = connection.execute("SELECT name, type, sql FROM sqlite_master LIMIT 99").fetchall()
@@ -269,7 +268,7 @@ def _is_laid_out(connection: sqlite3.Connection) -> bool:
     made = {row["name"]: row for row in parts if not str(row["name"]).startswith("sqlite_")}
     expected = " ".join(_TABLES.replace("IF NOT EXISTS ", "").split())
     if list(made) != ["tunings"] or " ".join(str(made["tunings"]["sql"]).split()) != expected:
-        raise _LayoutError("its tables are not those of weft")
+        raise _LayoutError("its tables were not created by weft")
     return True
 
 
@@ -279,7 +278,7 @@ def _spent(left: list[int]) -> int:
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether the file may be whole, but cannot be used now or by this user."""
+    """Whether the file may be intact, but is unusable now or for this user."""
     words = ("locked", "busy", "disk is full", "disk I/O")
     if isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in words):
         return True
@@ -292,7 +291,7 @@ def _is_unwritable(error: Exception) -> bool:
 
 
 def _warn_once(text: str) -> None:
-    """Warn once per process: a store is looked into for every graph."""
+    """Warn once per process, since every graph reads the store."""
     if text not in _warned:
         _warned.add(text)
         warnings.warn(text, RuntimeWarning, stacklevel=4)

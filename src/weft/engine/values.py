@@ -1,4 +1,4 @@
-"""Values that a field or scalar is given: they must be held as they are, not cut to fit."""
+"""Checks that a dtype can represent the values assigned to a field or scalar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.errors import FieldError, shortened
 
 @functools.cache
 def _range(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the least and the largest number that a dtype holds."""
+    """Return the smallest and the largest number of a dtype."""
     if dtype.kind == "b":
         return 0, 1
     info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
@@ -21,11 +21,10 @@ def _range(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def check_holds(dtype: np.dtype[Any], value: Any, what: str) -> None:
-    """Raise unless a dtype holds a number, or all of an array, without cutting it.
+    """Raise unless a dtype can represent a number, or every element of an array.
 
-    Integers must be in range, and floats for an integer dtype whole. A float dtype takes every
-    number that is not too large for it, rounded. Arrays of a GPU are not looked into: that would
-    wait for it.
+    Integers must be in range, and floats assigned to an integer dtype must be whole. A float dtype
+    rounds any number within its range. Arrays on a GPU are not checked, which would stall it.
 
     Examples
     --------
@@ -35,7 +34,7 @@ def check_holds(dtype: np.dtype[Any], value: Any, what: str) -> None:
     weft.errors.FieldError: field 'x' is int8, which cannot hold 300. Expected integers from -128 \
 to 127; declare another dtype.
     """
-    if type(value) is int or type(value) is float:  # nearly always
+    if type(value) is int or type(value) is float:  # the common case
         low, high = _range(dtype)
         if low <= value <= high and (dtype.kind == "f" or value == int(value)):
             return
@@ -54,13 +53,13 @@ to 127; declare another dtype.
 
 
 def _held(dtype: np.dtype[Any], array: Any) -> Any:
-    """Return where the values of an array can be held."""
+    """Return a mask of the elements that a dtype can represent."""
     if dtype.kind == "f":
         if array.dtype.kind != "f":
             return np.ones(array.shape, np.bool_)
         return ~(np.abs(array) > _range(dtype)[1]) | np.isinf(array)
     low, high = _range(dtype)
-    if array.dtype.kind == "f":  # the float after the largest integer is exact, it itself may not
+    if array.dtype.kind == "f":  # as floats, `high + 1` is exact, while `high` may be rounded
         return (array >= float(low)) & (array < float(high + 1)) & (array == np.floor(array))
     own_low, own_high = _range(array.dtype)
     fits = np.ones(array.shape, np.bool_)
@@ -73,10 +72,10 @@ def _held(dtype: np.dtype[Any], array: Any) -> Any:
 
 def _cannot_hold(dtype: np.dtype[Any], value: Any, what: str) -> FieldError:
     if dtype.kind == "f":
-        expected = "numbers of its range"
+        expected = "numbers within its range"
     else:
         low, high = _range(dtype)
-        expected = "truth values" if dtype.kind == "b" else f"integers from {low} to {high}"
+        expected = "booleans" if dtype.kind == "b" else f"integers from {low} to {high}"
     return FieldError(
         f"{what} is {dtype}, which cannot hold {shortened(value)}. Expected {expected}; declare "
         "another dtype."

@@ -1,4 +1,4 @@
-"""What a tuner asks of the runs inside a call: a limit on their time, and what they were."""
+"""Watches let a tuner limit the time of the runs inside a block and collect their requests."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from weft.ir.request import Request
 
 @dataclass
 class Watch:
-    """The runs inside a block.
+    """The time limit and the requests of the runs inside a block.
 
     Attributes
     ----------
     limit
-        How long they may take together.
+        Limit on the total time of the runs.
     keeping
-        Whether their requests are kept.
+        Whether to keep their requests.
     requests
-        The first request of every program, before it was rewritten, by the program's digest.
+        The first request of every program, before compiler passes, by program digest.
     """
 
     limit: TimeLimit = field(default_factory=TimeLimit)
@@ -33,7 +33,7 @@ class Watch:
     requests: dict[str, Request] = field(default_factory=dict)
 
     def note(self, request: Request) -> None:
-        """Take note of a run that is about to begin."""
+        """Check the time limit and record a run that is about to start."""
         self.limit.check()
         if not self.keeping:
             return
@@ -42,7 +42,7 @@ class Watch:
             program = copy.deepcopy(request.program)  # passes rewrite the one that runs
             data = request.data
             if backend_of(request.topology.device).starts_are_read:
-                # The run is about to change the fields, which proofs about the start look at.
+                # Proofs about the start read the fields, which the run is about to change.
                 fields = {name: array.copy() for name, array in data.fields.items()}
                 data = replace(data, fields=fields)
             self.requests[digest] = replace(request, program=program, data=data)
@@ -52,7 +52,7 @@ _open: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)
 
 
 def active() -> Watch | None:
-    """Return the watch of the block that the caller is in, or None."""
+    """Return the watch of the enclosing block, or None."""
     return _open.get()
 
 

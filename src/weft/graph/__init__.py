@@ -1,4 +1,4 @@
-"""The graph that a user holds: construction, columns, labels, execution, conversion."""
+"""Graphs: construction, columns, labels, execution, conversion."""
 
 from weft.graph.graph import Edges, Graph
 

@@ -1,8 +1,9 @@
-"""Lists of edges: checked once, sorted, merged where parallel, and made into a topology."""
+"""Build a topology from a list of edges: check, sort, merge parallel edges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -21,18 +22,42 @@ SelfLoops: TypeAlias = Literal["keep", "drop"]
 
 DUPLICATES: Final = ("keep", "first", "sum", "min", "max")
 SELF_LOOPS: Final = ("keep", "drop")
-MOST_VERTICES: Final = 1 << 48  # whose rows alone are 2 PiB
+MOST_VERTICES: Final = 1 << 48  # row offsets alone would take 2 PiB
+
+
+@dataclass(frozen=True)
+class BuildRules:
+    """How a list of edges becomes a topology; see `Graph.from_edges`.
+
+    The topology is built on the device of the edges; `device` selects another one to run on.
+    """
+
+    directed: bool
+    duplicates: Duplicates = "keep"
+    self_loops: SelfLoops = "keep"
+    keep: Keep = "both"
+    index_dtype: DTypeLike | None = None
+    device: Device | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("duplicates", DUPLICATES),
+            ("self_loops", SELF_LOOPS),
+            ("keep", KEEPS),
+        ):
+            if (value := getattr(self, name)) not in known:
+                raise ConfigError(unknown(name, value, known))
 
 
 def check_ends(
     src: ArrayLike, dst: ArrayLike, num_vertices: int | None, device: Device = CPU
 ) -> tuple[Array, Array, int]:
-    """Return the ends of the edges as integer arrays of a device, and the number of vertices.
+    """Return the ends of the edges as integer arrays on a device, and the number of vertices.
 
     Raises
     ------
     GraphError
-        If the arrays are not one-dimensional, integer, of one length and in range.
+        Unless the arrays are one-dimensional, integer, of equal length and in range.
     """
     ends = check_pairs(src, dst, device)
     largest = -1
@@ -40,7 +65,7 @@ def check_ends(
         if ids.size and (lowest := int(ids.min())) < 0:
             raise GraphError(
                 f"{name}[{int(ids.argmin())}] = {lowest} is negative. "
-                "Expected vertex ids from 0 on; renumber the vertices, or pass labels=True to take "
+                "Expected vertex ids from 0; renumber the vertices, or pass labels=True to use "
                 "the ids as labels."
             )
         largest = max(largest, int(ids.max()) if ids.size else -1)
@@ -48,8 +73,8 @@ def check_ends(
     if max(count, largest) > MOST_VERTICES:
         raise GraphError(
             f"The graph would have {max(count, largest + 1)} vertices, one for every number up to "
-            f"the largest id. Expected at most {MOST_VERTICES}; pass labels=True to number the "
-            "ids that occur."
+            f"the largest id. Expected at most {MOST_VERTICES}; pass labels=True to number only "
+            "the ids that occur."
         )
     if largest >= count:
         name, ids = ("src", ends[0]) if int(ends[0].max()) == largest else ("dst", ends[1])
@@ -62,54 +87,54 @@ def check_ends(
 
 
 def check_pairs(src: ArrayLike, dst: ArrayLike, device: Device = CPU) -> tuple[Array, Array]:
-    """Return both ends as integer arrays of a device, of one length; does not look at the range."""
+    """Return both ends as integer arrays on a device; checks the lengths but not the range."""
     ends = move(_ids("src", src), device), move(_ids("dst", dst), device)
     if ends[0].size != ends[1].size:
         raise GraphError(
             f"src and dst differ in length: got {ends[0].size} and {ends[1].size}. "
-            "Expected one entry of each per edge."
+            "Expected one entry per edge in each."
         )
     return ends
 
 
 def check_count(name: str, value: int) -> int:
-    """Return a number of things as an int; it must be an integer and not negative."""
+    """Return a count as an int; it must be a non-negative integer."""
     count = integer_of(value)
     if count is None or not 0 <= count < 2**63:
         raise GraphError(
-            f"{name}={shortened(value)} is not a count. Expected an integer from 0 on, of 63 bits."
+            f"{name}={shortened(value)} is not a count. Expected an integer from 0 to 2**63 - 1."
         )
     return count
 
 
 def check_weight(weight: ArrayLike, num_edges: int, device: Device = CPU) -> Array:
-    """Return the weights as an array of a device, of the dtype that they came in.
+    """Return the weights as an array on a device, in their own dtype.
 
     Raises
     ------
     GraphError
-        If there is not one integer, float32 or float64 per edge.
+        Unless there is one integer, float32 or float64 per edge.
     """
     values = as_array(weight)
     if values.ndim != 1 or values.size != num_edges:
         raise GraphError(
-            f"weight has the shape {values.shape}. Expected ({num_edges},): one number per edge; "
+            f"weight has shape {values.shape}. Expected ({num_edges},): one number per edge; "
             f"for equal weights pass np.full({num_edges}, value)."
         )
     if values.dtype.kind == "b":
         raise GraphError(
-            "weight has the dtype bool. Expected integers, float32 or float64; "
+            "weight has dtype bool. Expected integers, float32 or float64; "
             "use weight.astype(np.int8) if True means 1, or keep it as a column: g.edge['name']."
         )
     return native(values, "weight", device)
 
 
 def native(values: Array, what: str, device: Device = CPU) -> Array:
-    """Return values of a dtype that columns can have, contiguous on a device."""
+    """Return values as a contiguous array on a device; checks that a column can hold the dtype."""
     dtype = values.dtype.newbyteorder("=")
     if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.dtype(np.float16):
         raise GraphError(
-            f"{what} has the dtype {values.dtype}. Expected bool, integers, float32 or float64; "
+            f"{what} has dtype {values.dtype}. Expected bool, integers, float32 or float64; "
             "convert it with .astype(...)."
         )
     if not is_device_array(values):
@@ -123,31 +148,18 @@ def assemble(
     dst: Array,
     columns: Mapping[str, Array],
     num_vertices: int,
-    *,
-    directed: bool,
-    duplicates: Duplicates,
-    self_loops: SelfLoops,
-    keep: Keep,
-    index_dtype: DTypeLike | None,
-    device: Device | None = None,
+    rules: BuildRules,
 ) -> tuple[Topology, dict[str, Array]]:
-    """Build the topology of checked edges, and their columns in the order of edge ids.
+    """Build the topology of checked edges, and their columns in edge-id order.
 
-    All are built where the edges lie; `device` says where they run, if that differs. Of parallel
-    edges that are merged, `weight` is combined as `duplicates` says; every other column has the
-    value of the first one.
+    Where parallel edges are merged, `duplicates` says how their weights are combined; every other
+    column keeps the first value.
     """
-    for name, value, known in (
-        ("duplicates", duplicates, DUPLICATES),
-        ("self_loops", self_loops, SELF_LOOPS),
-        ("keep", keep, KEEPS),
-    ):
-        if value not in known:
-            raise ConfigError(unknown(name, value, known))
-    dtype = index_dtype_for(num_vertices, index_dtype)
+    directed, duplicates, keep = rules.directed, rules.duplicates, rules.keep
+    dtype = index_dtype_for(num_vertices, rules.index_dtype)
     xp = module_of(src)
     columns = dict(columns)
-    if self_loops == "drop" and not all_true(proper := src != dst):
+    if rules.self_loops == "drop" and not all_true(proper := src != dst):
         src, dst = src[proper], dst[proper]
         columns = {name: values[proper] for name, values in columns.items()}
     if duplicates == "sum" and "weight" not in columns:
@@ -158,7 +170,7 @@ def assemble(
     elif keep == "in":
         src, dst = dst, src
 
-    # A single column of numbers travels with the edges; for more, their order does.
+    # The sort carries a single numeric column directly; several are permuted afterwards.
     single = len(columns) == 1 and next(iter(columns.values())).ndim == 1
     payload: Array | None = None
     if single:
@@ -180,23 +192,24 @@ def assemble(
             offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
         del starts
     adjacency = Adjacency(offsets, targets)
-    topology = Topology.from_sorted(adjacency, directed=directed, keep=keep, device=device)
+    topology = Topology.from_sorted(adjacency, directed=directed, keep=keep, device=rules.device)
     return topology, columns
 
 
 def _ids(name: str, values: ArrayLike) -> Array:
-    """Return vertex ids as a one-dimensional array of integers, where they lie."""
+    """Return vertex ids as a one-dimensional integer array on the same device."""
     ids = as_array(values)
     if ids.ndim != 1:
         raise GraphError(
-            f"{name} has {ids.ndim} dimensions. Expected a list or array of vertex ids with 1."
+            f"{name} has {ids.ndim} dimensions. Expected a one-dimensional list or array of "
+            "vertex ids."
         )
     if ids.size == 0:
         return module_of(ids).empty(0, np.int32)
     if ids.dtype.kind not in "iu":
         raise GraphError(
-            f"{name} has the dtype {ids.dtype}. Expected integers (vertex ids) or names; "
-            "convert it with .astype(np.int64), or pass labels=True to take the ids as labels."
+            f"{name} has dtype {ids.dtype}. Expected integers (vertex ids) or names; "
+            "convert it with .astype(np.int64), or pass labels=True to use the ids as labels."
         )
     return ids
 
@@ -212,7 +225,7 @@ def _run_starts(offsets: Array, targets: Array) -> Array | None:
 
 
 def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
-    """Return one value for each run that begins at `starts`; min and max ignore NaN."""
+    """Reduce each run that begins at `starts` to one value; min and max ignore NaN."""
     if how == "first":
         return values[starts]
     if how in ("min", "max"):
@@ -224,15 +237,14 @@ def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
             if float(rough.min()) < limits.min or float(rough.max()) > limits.max:
                 furthest = float(rough[int(abs(rough).argmax())])
                 raise GraphError(
-                    f"The weights of parallel edges add up to {furthest:.0f}, "
-                    f"outside the range of {values.dtype}. Expected sums that fit; "
-                    "pass weights of a wider dtype."
+                    f"The weights of parallel edges sum to {furthest:.0f}, which is out of range "
+                    f"for {values.dtype}. Pass weights of a wider dtype."
                 )
         return _reduced(values, starts, "add")
 
 
 def _reduced(values: Array, starts: Array, function: str) -> Array:
-    """Combine each run by the function of that name, in the dtype of the values."""
+    """Reduce each run by the NumPy or CuPy function of that name, in the dtype of the values."""
     if is_device_array(values):
         return reduce_runs(values, starts, getattr(module_of(values), function))
     return getattr(np, function).reduceat(values, starts, dtype=values.dtype)

@@ -1,4 +1,4 @@
-"""Named columns: data of the vertices and edges of a graph, one value for each."""
+"""Named columns: data on the vertices and edges of a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weft.topology.topology import Direction, Topology
 
 
 class ColumnError(FieldError, KeyError):
-    """A column that does not exist was named: a `FieldError` that mappings know as `KeyError`."""
+    """A column does not exist: a `FieldError` that is also a `KeyError`, as mappings expect."""
 
     __str__ = Exception.__str__
 
@@ -26,9 +26,9 @@ class ColumnError(FieldError, KeyError):
 class Columns(MutableMapping[str, Array]):
     """Columns by name; the base of `VertexColumns` and `EdgeColumns`.
 
-    What is assigned is checked and copied to the graph's device, what is read is a view that cannot
-    be written to: a column changes only by being assigned as a whole. (CuPy cannot forbid writing;
-    on a GPU it must not be done all the same.)
+    Assignment checks the values and copies them to the graph's device. Reading gives a read-only
+    view: a column changes only by assignment as a whole. (CuPy has no read-only arrays; do not
+    write to a column on a GPU either.)
     """
 
     _item: ClassVar[str]
@@ -38,10 +38,10 @@ class Columns(MutableMapping[str, Array]):
         self, length: int, columns: Mapping[str, Array] | None = None, device: Device = CPU
     ) -> None:
         self._length = length
-        self.changes = 0  # how often a column was assigned or deleted
+        self.changes = 0  # number of assignments and deletions so far
         self._device = device
         self._columns: dict[str, Array] = dict(columns or {})
-        # Where a stored array was moved to before: the array, and its copy while it is in use.
+        # Copies on other devices, for as long as they are in use: the stored array and its copy.
         self._moved: dict[tuple[str, Device], tuple[weakref.ref[Array], weakref.ref[Array]]] = {}
         self._extents: dict[str, tuple[weakref.ref[Array], tuple[Any, Any]]] = {}
 
@@ -52,15 +52,15 @@ class Columns(MutableMapping[str, Array]):
         self.check_name(name)
         checked = self._checked(name, values)
         with self._device.current():
-            # What came to a GPU from elsewhere was copied on the way.
+            # An array moved to a GPU is already a copy.
             shared = self._device.on_host or checked is values
             self._columns[name] = checked.copy() if shared else checked
         self.changes += 1
 
     def adopt(self, name: str, values: Array) -> None:
-        """Assign a column without a copy, such as one that is mapped from a file.
+        """Assign a column without copying it, such as one that is mapped from a file.
 
-        The name and the values are checked as in any assignment. The array must not change later.
+        Checks the name and the values like any assignment. The array must not change later.
         """
         self.check_name(name)
         self._columns[name] = self._checked(name, values)
@@ -84,7 +84,7 @@ class Columns(MutableMapping[str, Array]):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def storage(self, name: str) -> Array:
-        """Return the stored array itself, for the engine to read; it must not be written to."""
+        """Return the stored array itself, for the engine; do not write to it."""
         if name not in self._columns:
             has = f"There are {listed(self._columns)}" if self._columns else "There are none yet"
             raise ColumnError(
@@ -95,14 +95,14 @@ class Columns(MutableMapping[str, Array]):
         return self._columns[name]
 
     def stored(self) -> dict[str, Array]:
-        """Return the stored arrays themselves by name; neither they nor the names may be changed.
+        """Return the stored arrays themselves by name; change neither the arrays nor the mapping.
 
-        Ordinary look-ups make a view each, which is a lot where nothing but dtypes is asked for.
+        Unlike item access, this creates no views, which matters where only dtypes are needed.
         """
         return self._columns
 
     def moved(self, device: Device) -> dict[str, Array]:
-        """Return the stored arrays on another device; those moved before are used again."""
+        """Return the stored arrays on another device; reuses existing copies."""
         result = {}
         for name, column in self._columns.items():
             source, copy = self._moved.get((name, device), (None, None))
@@ -114,9 +114,9 @@ class Columns(MutableMapping[str, Array]):
         return result
 
     def extent(self, name: str) -> tuple[Any, Any]:
-        """Return the least and the largest value of a column that is not empty, as Python numbers.
+        """Return the minimum and maximum of a non-empty column, as Python numbers.
 
-        Both are NaN if a value is. Looked up once for each array that is assigned.
+        Both are NaN if any value is. Computed once per assigned array.
         """
         column = self.storage(name)
         known = self._extents.get(name)
@@ -143,24 +143,24 @@ class Columns(MutableMapping[str, Array]):
 
     @classmethod
     def can_name(cls, name: object) -> bool:
-        """Whether a column can have a name."""
+        """Whether a name is allowed for a column."""
         if not isinstance(name, str) or name in cls._reserved:
             return False
         return name.isidentifier() and not name.startswith("_")
 
     @classmethod
     def check_name(cls, name: object) -> None:
-        """Raise `FieldError` unless a column can have the name."""
+        """Raise `FieldError` unless a name is allowed for a column."""
         if cls.can_name(name):
             return
         if not isinstance(name, str) or name not in cls._reserved:
             raise FieldError(
-                f"{name!r} cannot name a column. Expected a Python identifier that does not begin "
-                "with an underscore, since functions read it as an attribute."
+                f"{name!r} cannot name a column, which functions read as an attribute. Expected a "
+                "Python identifier that does not begin with an underscore."
             )
         raise FieldError(
-            f"{name!r} cannot name a column of the {cls._item}: every {cls._item} has it "
-            "already. Choose another name."
+            f"{name!r} cannot name a column: it is a built-in attribute of every {cls._item}. "
+            "Choose another name."
         )
 
     def _checked(self, name: str, values: ArrayLike) -> Array:
@@ -169,8 +169,8 @@ class Columns(MutableMapping[str, Array]):
         expected = f"({self._length},), ({self._length}, k) or ({self._length}, k, k)"
         if array.ndim == 0:
             raise GraphError(
-                f"{self._item} column {name!r} was given the single value {values!r}. Expected "
-                f"the shape {expected}; use np.full({self._length}, value)."
+                f"{self._item} column {name!r} was assigned the single value {values!r}. Expected "
+                f"shape {expected}; use np.full({self._length}, value)."
             )
         if array.shape[0] != self._length:
             raise GraphError(
@@ -180,8 +180,8 @@ class Columns(MutableMapping[str, Array]):
         square = len(feature) < 2 or (len(feature) == 2 and feature[0] == feature[1])
         if not square or 0 in feature:
             raise GraphError(
-                f"{self._item} column {name!r} has the shape {array.shape}. Expected {expected}: "
-                "a number, a vector or a square matrix each."
+                f"{self._item} column {name!r} has shape {array.shape}. Expected {expected}: "
+                f"a number, a vector or a square matrix per {self._item}."
             )
         return native(array, f"{self._item} column {name!r}", self._device)
 
@@ -227,7 +227,7 @@ class EdgeColumns(Columns):
         super().__init__(topology.num_edges, columns, topology.device)
         self._topology = topology
         self._slots: dict[tuple[str, Direction], Array] = {}
-        # The same for topologies that hold the vertices in another order.
+        # The same for reordered topologies.
         self._arranged: weakref.WeakKeyDictionary[Topology, dict[Any, Array]]
         self._arranged = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
@@ -251,17 +251,17 @@ class EdgeColumns(Columns):
     def in_slots(self, name: str, direction: Direction, arranged: Topology | None = None) -> Array:
         """Return a column in the slot order of a direction.
 
-        It is made once and kept until the column is assigned anew. Where the orders are the same
-        this is the stored column itself, so it must not be written to.
+        The result is cached until the column is assigned again. If slots are in edge-id order, it
+        is the stored column itself, so do not write to it.
 
         Parameters
         ----------
         name : str
             The column.
         direction : {"out", "in"}
-            Which adjacency the slots are those of.
+            The direction of the adjacency.
         arranged : Topology, optional
-            The same edges with the vertices in another order, whose slots are meant.
+            A reordered topology of the same edges, whose slots to use instead.
 
         Returns
         -------
@@ -282,7 +282,7 @@ class EdgeColumns(Columns):
             known = self._slots
             if topology is not self._topology:
                 known = self._arranged.setdefault(topology, {})
-            # Both directions of an undirected graph are one.
+            # An undirected graph uses one adjacency for both directions.
             key = (name, direction if topology.directed else "out")
             if key not in known:
                 slots = topology.slot_values(column, direction)
@@ -292,7 +292,7 @@ class EdgeColumns(Columns):
             return known[key]
 
     def has_slots(self, name: str, direction: Direction) -> bool:
-        """Whether `in_slots` has a column in the order of a direction already."""
+        """Whether `in_slots` has cached a column for a direction."""
         return (name, direction if self._topology.directed else "out") in self._slots
 
     @property

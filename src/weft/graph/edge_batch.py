@@ -1,4 +1,4 @@
-"""Batches of edges that a user wants added or removed: read, checked, and put into effect."""
+"""Batches of edges to add or remove: parse, check, apply."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from weft.topology.topology import Topology
 
 _SHOWN: Final = 3
 
-# Kinds of dtypes whose values a column of some kind can take; integers must also be in range.
+# Dtype kinds that a column of some kind accepts; integers must also be in range.
 _HELD_BY: Final = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 
 
 @dataclass
 class Parts:
-    """What a graph is made of, changed by replacing the parts."""
+    """The parts of a graph; a change replaces them."""
 
     topology: Topology
     vertex: dict[str, Array]
@@ -35,7 +35,7 @@ class Parts:
     def remove(
         self, src: Any, dst: Any, weight: Any = None, *, missing: str
     ) -> tuple[Array, Array]:
-        """Remove the edges of some pairs; return the ends of those that are gone."""
+        """Remove the edges of some pairs; return the ends of the removed edges."""
         topology, n = self.topology, self.topology.num_vertices
         placed = place_ends(self.labels, n, src, dst)[:2]
         rows, columns = check_pairs(*placed, topology.device)
@@ -55,7 +55,7 @@ class Parts:
     def add(
         self, src: Any, dst: Any, weight: Any = None, columns: Any = None, num_vertices: Any = None
     ) -> tuple[Array, Array]:
-        """Add edges, and the vertices that they need; return their ends."""
+        """Add edges and the vertices they need; return the ends of the new edges."""
         n, device = self.topology.num_vertices, self.topology.device
         rows, targets, new = place_ends(self.labels, n, src, dst)
         rows, targets = check_pairs(rows, targets, device)
@@ -76,29 +76,29 @@ class Parts:
         dtype = self.topology.index_dtype
         return rows.astype(dtype), targets.astype(dtype)
 
-    def _count(self, asked: Any, new: Labels | None) -> int:
-        """Return how many vertices there will be."""
+    def _count(self, num_vertices: Any, new: Labels | None) -> int:
+        """Return the number of vertices after the change."""
         n = self.topology.num_vertices
-        if asked is None:
+        if num_vertices is None:
             return n + (0 if new is None else len(new))
         if self.labels is not None:
             raise GraphError(
-                f"num_vertices={asked} was given, but the vertices have labels. Leave it out: a "
-                "label that no vertex has makes a new vertex."
+                f"num_vertices={num_vertices} was given, but the vertices have labels. Leave it "
+                "out: an unknown label creates a new vertex."
             )
-        count = check_count("num_vertices", asked)
+        count = check_count("num_vertices", num_vertices)
         if count < n:
             raise GraphError(
-                f"num_vertices={count} is less than the {n} vertices that there are. Vertices "
-                "cannot be removed here; use g.subgraph(...)."
+                f"num_vertices={count} is less than the {n} vertices of the graph. To remove "
+                "vertices, use g.subgraph(...)."
             )
         return count
 
     def _values_of_all(self, weight: Any, columns: Any, count: int) -> dict[str, Array]:
-        """Return values of the new edges for exactly the edge columns that there are."""
+        """Return the values of the new edges for exactly the existing edge columns."""
         given = dict(columns or {})
         if "weight" in given:
-            raise GraphError("columns names 'weight'. Pass the weights as weight=.")
+            raise GraphError("columns contains 'weight'. Pass the weights as weight=.")
         if weight is not None:
             given["weight"] = weight
         lacking = [name for name in self.edge if name not in given]
@@ -106,23 +106,23 @@ class Parts:
             hint = "weight=..." if lacking[0] == "weight" else f"columns={{{lacking[0]!r}: ...}}"
             raise GraphError(
                 f"The new edges have no values for the edge column(s) {listed(lacking)}. Expected "
-                f"one value per edge for every column; pass {hint}, an array or one value for all."
+                f"values for every column; pass {hint}, an array or one value for all edges."
             )
         return {name: self._new_values(name, given[name], count) for name in given}
 
     def _new_values(self, name: str, given: Any, count: int) -> Array:
-        """Return values of edges in the dtype of a column."""
+        """Return the values of edges in the dtype of a column."""
         if name not in self.edge:
             has = f"There are {listed(self.edge)}" if self.edge else "There are none"
             raise GraphError(
                 f"The graph has no edge column {name!r}, but values for it were given. {has}; "
-                f"leave them out, or assign g.edge[{name!r}] first."
+                f"omit the values, or assign g.edge[{name!r}] first."
             )
         column, values = self.edge[name], as_array(given)
         feature = column.shape[1:]
         if values.shape not in (feature, (count, *feature)):
             raise GraphError(
-                f"edge column {name!r} was given values of the shape {values.shape}. Expected "
+                f"edge column {name!r} was given values of shape {values.shape}. Expected "
                 f"{(count, *feature)}, one per edge, or {feature}, one for all."
             )
         fits = values.dtype.kind in _HELD_BY[column.dtype.kind]
@@ -130,12 +130,12 @@ class Parts:
             cast = values.astype(column.dtype) if fits else values
         if fits and column.dtype.kind in "iu":
             fits = all_true(cast == values)
-        elif fits and column.dtype.kind == "f":  # rounded, but finite where they were
+        elif fits and column.dtype.kind == "f":  # rounding is fine, overflow to infinity is not
             fits = all_true((abs(cast) != np.inf) | (abs(values) == np.inf))
         if not fits:
             raise GraphError(
                 f"edge column {name!r} is {column.dtype}, but was given values of "
-                f"{values.dtype} that it cannot hold. Assign the column anew in a wider dtype, "
+                f"{values.dtype} that it cannot hold. Assign the column in a wider dtype first, "
                 f"g.edge[{name!r}] = g.edge[{name!r}].astype(...), or convert the values."
             )
         there, xp = move(cast, self.topology.device), self.topology.xp
@@ -149,10 +149,10 @@ class Parts:
 def place_ends(
     labels: Labels | None, num_vertices: int, src: Any, dst: Any
 ) -> tuple[Any, Any, Labels | None]:
-    """Return both ends as vertices of a graph, and the labels among them that it lacks.
+    """Return both ends as vertex numbers, and the labels that the graph does not have yet.
 
-    As in `g.vertex_of`, integers are vertex numbers where no label is a number. A label that no
-    vertex has gets the next number, in the order of appearance, first in src, then in dst.
+    As in `g.vertex_of`, integers are vertex numbers unless some label is a number. New labels are
+    numbered in order of appearance, first in src, then in dst.
 
     Raises
     ------
@@ -164,8 +164,8 @@ def place_ends(
         for name, end in zip(("src", "dst"), ends, strict=True):
             if end.size and end.dtype.kind not in "iu":
                 raise GraphError(
-                    f"{name} has the dtype {end.dtype}, but the vertices have no labels. Expected "
-                    "their numbers, which are integers."
+                    f"{name} has dtype {end.dtype}, but the vertices have no labels. Expected "
+                    "vertex numbers, which are integers."
                 )
         return ends[0], ends[1], None
     unknown: list[Array] = []
@@ -179,8 +179,8 @@ def place_ends(
     codes, different = encode(np.concatenate(unknown))
     if codes.size and int(codes.min()) < 0:
         raise GraphError(
-            "An end of an edge is missing (None or NaN). Expected a label at both ends; drop the "
-            "edges without one."
+            "An end of an edge is missing (None or NaN). Expected a label at both ends; drop "
+            "incomplete edges."
         )
     parts = np.split(num_vertices + codes, [unknown[0].size])
     for end, ids, numbers in zip(ends, unknown, parts, strict=True):
@@ -196,7 +196,7 @@ def _check_exist(name: str, ends: Array, count: int, *, labelled: bool) -> None:
         return
     at, bad = (int(ends.argmin()), low) if low < 0 else (int(ends.argmax()), high)
     expected = f"Expected 0 to {count - 1}" if count else "There are no vertices yet"
-    more = "" if bad < 0 else f"; pass num_vertices={bad + 1} to have more vertices"
+    more = "" if bad < 0 else f"; pass num_vertices={bad + 1} to add vertices"
     raise GraphError(
         f"{name}[{at}] = {bad} is not one of the {count} vertices. {expected}"
         f"{', or labels' if labelled else more}."
@@ -204,7 +204,7 @@ def _check_exist(name: str, ends: Array, count: int, *, labelled: bool) -> None:
 
 
 def _missing_text(absent: Array, count: int, src: Any, dst: Any, weight: Array | None) -> str:
-    """Return what is to be said about edges that are not there."""
+    """Return the error message for edges that do not exist."""
     ends = [to_host(end_array(name, end)) for name, end in (("src", src), ("dst", dst))]
     shown = []
     for pair in absent[:_SHOWN].tolist():
@@ -213,13 +213,13 @@ def _missing_text(absent: Array, count: int, src: Any, dst: Any, weight: Array |
         shown.append(f"({u!r}, {v!r}){of}")
     more = ", ..." if absent.size > _SHOWN else ""
     return (
-        f"{absent.size} of {count} edges to remove are not there: {', '.join(shown)}{more}. "
-        "Expected edges of the graph; pass missing='ignore' to remove those that are there."
+        f"{absent.size} of {count} edges to remove do not exist: {', '.join(shown)}{more}. "
+        "Expected edges of the graph; pass missing='ignore' to skip missing ones."
     )
 
 
 def _lengthened(column: Array, count: int) -> Array:
-    """Return a vertex column with 0, False or NaN for new vertices; itself without any."""
+    """Return a vertex column padded with 0, False or NaN for new vertices."""
     if len(column) == count:
         return column
     xp = module_of(column)

@@ -1,9 +1,9 @@
-"""The running side of a graph: state, frontiers, and the execution of programs."""
+"""Graph methods that create state and frontiers, and run programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Trail, make_frontier
-from weft.engine.prepared import Columns, Prepared
+from weft.engine.prepared import Columns, Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
 from weft.engine.state import State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
+from weft.graph.prepared_cache import Expected, Kept
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
@@ -37,29 +38,28 @@ Array = np.ndarray[Any, Any]
 
 
 class Running:
-    """The methods of a graph that hold state and run programs."""
+    """The execution methods of a graph."""
 
     _topology: Topology
     _vertex: VertexColumns
     _edge: EdgeColumns
-    _order: Array | None = None  # the vertices as they lie in memory, if not in their own order
-    _arrangement: tuple[Topology, Topology] | None = None  # a topology, and itself in that order
+    _order: Array | None = None  # order of the vertices in memory, if it was changed
+    _arrangement: tuple[Topology, Topology] | None = None  # a topology, and its reordered copy
     _history: History
-    _ready: Cache[Any, _Kept]
-    _expected: Cache[Any, _Expected]
+    _ready: Cache[Any, Kept]
+    _expected: Cache[Any, Expected]
     _columns_held: Columns | None = None
 
     def state(self, **fields: Any) -> State:
-        """Make the state that programs work on: one array per field, aligned with the vertices.
+        """Create the state that programs work on: one array per field, aligned with the vertices.
 
         Parameters
         ----------
         **fields
-            Each a constant (`weft.full`), an array with one row per vertex, a function of v, or a
-            scalar (`weft.scalar`). A field hides the vertex column of the same name: programs on
-            this state read and write the field, whatever its dtype and shape, and the column
-            ``g.vertex[name]`` stays as it is. To begin with its values, pass them:
-            ``g.state(rank=g.vertex["rank"])``.
+            Each a constant (`weft.full`), an array with one row per vertex, a function of v, a
+            scalar (`weft.scalar`) or a parameter (`weft.parameter`). A field hides the vertex
+            column of the same name: programs read and write the field, and the column stays
+            unchanged. To start from its values, pass them: ``g.state(rank=g.vertex["rank"])``.
 
         Examples
         --------
@@ -73,11 +73,11 @@ class Running:
         return state.belonging_to(self._history.version)
 
     def edge_state(self, **fields: Any) -> State:
-        """Make edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
+        """Create edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
 
         Pass it to `run` and `iterate` as ``edge_state=``. Arcs are numbered in the order of the
         stored rows; an undirected edge has two. A field hides the edge column of the same name,
-        which stays as it is.
+        which stays unchanged.
 
         Examples
         --------
@@ -91,10 +91,10 @@ class Running:
         return state.belonging_to(self._history.version)
 
     def frontier(self, vertices: Any = None) -> Frontier:
-        """Make a frontier of vertices from ids or a mask; without an argument, of all.
+        """Create a frontier of vertices from ids or a mask; without an argument, of all vertices.
 
-        Ids are vertex numbers, as programs see them, also where vertices have labels: use
-        ``g.frontier(g.vertex_of(labels))`` there.
+        Ids are vertex numbers even if the vertices have labels: use
+        ``g.frontier(g.vertex_of(labels))`` for labels.
         """
         topology = self._topology
         return make_frontier(
@@ -106,13 +106,13 @@ class Running:
         )
 
     def edge_frontier(self, arcs: Any = None) -> Frontier:
-        """Make a frontier of arcs from their numbers or a mask; without an argument, of all."""
+        """Create a frontier of arcs from numbers or a mask; without an argument, of all arcs."""
         topology = self._topology
         made_for = arcs.version if isinstance(arcs, Frontier) else None
         if made_for is not None and not made_for.current:
             raise GraphError(
-                f"the frontier holds arcs of version {made_for.number} of the graph, which was "
-                "changed since by g.update: arcs are numbered anew. Make another one with "
+                f"the frontier holds arcs of version {made_for.number} of the graph; g.update has "
+                "changed the graph since and renumbered its arcs. Make a new frontier with "
                 "g.edge_frontier(...)."
             )
         made = make_frontier(
@@ -136,15 +136,15 @@ class Running:
         Parameters
         ----------
         functions
-            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them. Those
-            of a list run one after another, each on the frontier that the one before it put out:
-            the vertices that it changed. With ``on="all"`` a function runs everywhere.
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them. The
+            functions of a list run one after another, each on the vertices that the previous one
+            changed. A function with ``on="all"`` runs on all vertices.
         state
             Made by `state`; its arrays are changed in place.
         frontier
-            Where to run it; at all vertices if not given.
+            Where to run; by default on all vertices.
         edge_state
-            Made by `edge_state`, for functions that use fields of edges.
+            Made by `edge_state`, for functions that use edge fields.
         direction, config
             As for `iterate`.
 
@@ -162,8 +162,8 @@ class Running:
         array([1, 0, 2])
         """
         program = kept_trace(functions, self._signature(state, edge_state), "run")
-        outcome = self._run(program, config, direction, state, edge_state, self._first(frontier))
-        return self._frontier_of(outcome.frontier)
+        inputs = Inputs(state, edge_state, self._first(frontier))
+        return self._frontier_of(self._run(program, config, direction, inputs).frontier)
 
     def iterate(
         self,
@@ -184,48 +184,47 @@ class Running:
     ) -> Run:
         """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
 
-        The whole loop runs inside the backend. An empty frontier ends it, except where `until` is
-        given and a function runs with ``on="all"``: then supersteps go on until the condition
-        holds. If it never does and there is no `max_iter`, the loop does not end; Ctrl-C stops it.
+        The whole loop runs inside the backend. An empty frontier ends it, unless `until` is given
+        and a function runs with ``on="all"``: then the loop continues until the condition holds. If
+        it never does and there is no `max_iter`, the loop does not end; Ctrl-C stops it.
 
         Parameters
         ----------
         functions
             A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them, each of
-            which gets the frontier that the one before it put out, as in `run`.
+            which runs on the vertices that the previous one changed, as in `run`.
         state
             Made by `state`; its arrays are changed in place.
         frontier
-            The first frontier; all vertices if not given.
+            The first frontier; by default all vertices.
         edge_state
-            Made by `edge_state`, for functions that use fields of edges.
+            Made by `edge_state`, for functions that use edge fields.
         until
             A condition on scalars of the state, tested after each superstep. ``Run.converged`` then
             says whether it holds at the end.
         max_iter
-            The largest number of supersteps. A superstep of an edge function with a priority takes
-            the members of the frontier that are due, and what they make due; the others stay in
-            the frontier, so that iterating from ``Run.frontier`` goes on in order and comes to the
-            same result. Which members are due depends on the device and on threads: where the
-            states in between matter, use ``Config(ordering=False)`` or
+            Maximum number of supersteps. A superstep of an edge function with a priority processes
+            the members of the frontier that are due, and those that become due meanwhile; the
+            others stay in the frontier, so that iterating from ``Run.frontier`` continues in order
+            and reaches the same result. Which members are due depends on the device and the
+            threads: if intermediate states matter, use ``Config(ordering=False)`` or
             ``Config(deterministic=True)``.
         refill
-            Steps to run over all vertices when the frontier is empty; those where the last one
-            returns true are the new frontier. The loop ends when there are none, whatever `until`
-            says.
+            Steps to run over all vertices when the frontier is empty; the vertices where the last
+            one returns true form the new frontier. The loop ends if there are none, even if `until`
+            does not hold.
         trail
-            Keep the frontiers of all supersteps, for `replay`.
+            Whether to keep the frontiers of all supersteps, for `replay`.
         next_threshold
-            ``next_threshold(old, stats)`` gives the next threshold of a step with a priority.
+            ``next_threshold(old, stats)`` returns the next threshold of a step with a priority.
         change_driven
-            Short for ``Config(change_driven=...)``: keep what a vertex function gathers, and send
-            the differences of what changed alone. ``True`` raises where that is not possible,
-            ``"auto"`` then runs as usual. Messages must be finite: what was added as infinity
-            cannot be taken out again.
+            Short for ``Config(change_driven=...)``: keep the values that a vertex function gathers,
+            and send only the differences of changed vertices. ``True`` raises where that is not
+            possible; ``"auto"`` then runs normally. Messages must be finite, since an infinity
+            cannot be subtracted again.
         tolerance
-            What a run that is driven by changes may leave undone: at the end another full step
-            would move no feature by more than twice as much. Others are told of what moves
-            further than that.
+            Accuracy of a change-driven run: smaller changes are not sent on, and at the end another
+            full step would move no feature by more than twice this value.
         direction
             "push", "pull" or "auto"; short for ``Config(direction=...)``.
         config
@@ -234,7 +233,7 @@ class Running:
         Returns
         -------
         Run
-            Supersteps done, whether they came to rest, the last frontier, the scalars.
+            The number of supersteps, whether the run converged, the last frontier, the scalars.
 
         Raises
         ------
@@ -244,7 +243,7 @@ class Running:
 
         Examples
         --------
-        Differences of sums are exact for whole numbers, so the results are the same:
+        Differences of integer sums are exact, so a change-driven run gives the same result:
 
         >>> import weft
         >>> @weft.vertex
@@ -279,22 +278,22 @@ class Running:
             program, held = delta.program, hidden_state(delta, state, self._topology)
         first, priority = self._first(frontier), _priority_of(functions)
         window = _window_of(frontier, priority)
-        outcome = self._run(
-            program, config, direction, held, edge_state, first, max_iter=most, window=window
-        )
+        inputs = Inputs(held, edge_state, first, max_iter=most, window=window)
+        outcome = self._run(program, config, direction, inputs)
         if delta is not None and outcome.converged:
             take_results(delta, held, self._topology)
         elif plain and delta is None:
             self._expect(functions, program, state, config, direction)
         return self._ended(outcome, state, frontier, priority)
 
-    def _iterated(self, found: _Expected, state: State, frontier: Any) -> Run:
+    def _iterated(self, found: Expected, state: State, frontier: Any) -> Run:
         """Iterate what is prepared already."""
         priority = found.priority
         window = 0.0 if priority is None else _window_of(frontier, priority)
         first = self._first(frontier)
         prepared = found.kept.prepared
-        outcome = prepared.run(self._columns(), state, None, first, None, None, window)
+        inputs = Inputs(state, None, first, window=window)
+        outcome = prepared.run(self._columns(), inputs)
         return self._ended(outcome, state, frontier, priority)
 
     def _ended(self, outcome: Outcome, state: State, frontier: Any, priority: Any) -> Run:
@@ -304,12 +303,12 @@ class Running:
         if priority is not None:
             last.window = priority, outcome.window
         if outcome.steps == 0 and isinstance(frontier, Frontier):
-            last = frontier  # perhaps one of arcs
+            last = frontier  # which may hold arcs
         return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
 
     def _recurring(
         self, functions: Any, state: State, config: Config | None, direction: str | None
-    ) -> _Expected | None:
+    ) -> Expected | None:
         """Return what a plain loop of the same functions ran by before, if it may run so again.
 
         That holds for a state of the same kinds of fields, as long as nothing that the functions
@@ -341,7 +340,7 @@ class Running:
         if reads is None or kept is None or isinstance(functions, list):
             return
         columns = (self._vertex.changes, self._edge.changes)
-        self._expected[id(functions), id(config), direction] = _Expected(
+        self._expected[id(functions), id(config), direction] = Expected(
             functions, kinds_of(state), columns, reads, kept, _priority_of(functions)
         )
 
@@ -350,26 +349,22 @@ class Running:
         program: Program,
         config: Config | None,
         direction: str | None,
-        state: State,
-        edge_state: State | None,
-        frontier: Frontier,
-        **more: Any,
+        inputs: Inputs,
     ) -> Outcome:
-        """Run a program; drop what tuning found for it where that is refused."""
+        """Run a program; if the backend rejects a stored tuning, drop it and try again."""
         try:
-            prepared = self._prepared(program, config, direction)
-            return prepared.run(self._columns(), state, edge_state, frontier, **more)
+            return self._prepared(program, config, direction).run(self._columns(), inputs)
         except ConfigError as error:
             if config is not None or not reject(self._topology, program, error):
                 raise
-        return self._run(program, None, direction, state, edge_state, frontier, **more)
+        return self._run(program, None, direction, inputs)
 
     def _prepared(
         self, program: Program, config: Config | None, direction: str | None = None
     ) -> Prepared:
-        """Return a program prepared for this graph, from the last call where nothing changed.
+        """Return a program prepared for this graph, from the cache if nothing has changed.
 
-        Without a configuration it has the one that tuning found, or the default.
+        Without a configuration, it uses the stored tuning or the default.
         """
         key = (id(program), id(config), direction)
         kept = self._ready.get(key)
@@ -383,15 +378,15 @@ class Running:
             checked = replace(checked, direction=direction)
         prepared = Prepared(program, self._held_for(program, checked), checked)
         if prepared.topology not in (self._topology, self._arranged_as_held()):
-            # Of the orders that only a configuration asks for, one is kept.
+            # Keep at most one order that is requested only by a configuration.
             for other, found in list(self._ready.items()):
                 if found.prepared.topology not in (self._topology, prepared.topology):
                     self._ready.pop(other, None)
-        self._ready[key] = _Kept(prepared, config, self._topology, self._order, changes[0])
+        self._ready[key] = Kept(prepared, config, self._topology, self._order, changes[0])
         return prepared
 
     def _arranged_as_held(self) -> Topology | None:
-        """Return the topology in the graph's own order, if it was made."""
+        """Return the topology in the graph's own order, if it exists."""
         return None if self._arrangement is None else self._arrangement[1]
 
     def _columns(self) -> Columns:
@@ -414,15 +409,15 @@ class Running:
         frontier: Any,
         most: int | None,
     ) -> Delta | None:
-        """Return the program as it is driven by changes, if that is wanted and possible."""
+        """Return the change-driven form of a program, if wanted and possible."""
         if wanted is not True and wanted not in (False, "auto"):
-            replace(check_config(None), change_driven=wanted)  # tells what is wrong with it
+            replace(check_config(None), change_driven=wanted)  # raises the usual error
         tolerance = check_tolerance("tolerance", tolerance)
         if not wanted:
             if tolerance:
                 raise ConfigError(
-                    f"tolerance={tolerance!r} is about runs that are driven by changes. Pass "
-                    "change_driven=True or 'auto' with it."
+                    f"tolerance={tolerance!r} applies only to change-driven runs. Pass "
+                    "change_driven=True or 'auto' as well."
                 )
             return None
         if most == 0 or self._topology.num_vertices == 0:
@@ -430,14 +425,14 @@ class Running:
         try:
             first = self._first(frontier)
             if first.arcs or not first.is_all:
-                raise Refused("the first frontier is not that of all vertices")
+                raise Refused("the first frontier does not contain all vertices")
             return _rewritten(program, tolerance)
         except Refused as reason:
             if wanted == "auto":
                 return None
             raise ConfigError(
                 f"change_driven=True is not possible: {reason}. Expected one vertex function that "
-                "gathers sums or products over in-edges; 'auto' runs others as usual."
+                "gathers sums or products over in-edges; 'auto' runs others normally."
             ) from None
 
     def replay(
@@ -450,18 +445,18 @@ class Running:
         direction: str | None = None,
         config: Config | None = None,
     ) -> None:
-        """Run the steps over the frontiers of a trail, last to first."""
+        """Run functions over the frontiers of a trail, last to first."""
         program = kept_trace(functions, self._signature(state, edge_state), "replay")
         is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
         checked = [
             part if is_device_array(part) and is_own(part) else self._replayed(part)
             for part in trail
         ]
-        everywhere = self.frontier()
-        self._run(program, config, direction, state, edge_state, everywhere, trail=checked)
+        inputs = Inputs(state, edge_state, self.frontier(), trail=checked)
+        self._run(program, config, direction, inputs)
 
     def _replayed(self, members: Any) -> Array:
-        """Return one frontier of a trail; those that `iterate` kept are sorted already."""
+        """Return one frontier of a trail, checked; those kept by `iterate` are already sorted."""
         if not self._topology.device.on_host or is_device_array(members):
             return self.frontier(members).items
         array = np.asarray(members)
@@ -488,7 +483,7 @@ class Running:
         return made
 
     def _check_state(self, state: State, length: int, maker: str) -> None:
-        """Raise unless the fields of a state fit this graph; what it made itself lies right."""
+        """Raise unless the fields of a state fit this graph; its own states are on its device."""
         state.check_current(maker)
         made_here = state.is_of(self._history.version)
         for name, array in state.fields.items():
@@ -513,10 +508,10 @@ class Running:
             )
 
     def _held_for(self, program: Any, config: Config) -> Topology:
-        """Return the topology that a program runs over: the user's, or one in another order.
+        """Return the topology that a program runs over: the user's, or a reordered one.
 
-        A program that asks for positions within rows, and one that is to give the same bits every
-        time, run in the user's order: that is what its result is defined by.
+        Programs that read positions within rows, and deterministic runs, use the user's order,
+        which defines their results.
         """
         topology, wanted = self._topology, config.reorder
         own = self._order if wanted is None else None
@@ -529,7 +524,7 @@ class Running:
         return self._arranged() if wanted is None else arranged(topology, wanted)
 
     def _arranged(self) -> Topology:
-        """Return the topology in the graph's own order, made when first asked for."""
+        """Return the topology in the graph's own order, built on first use."""
         held = self._arrangement
         if held is None or held[0] is not self._topology:
             assert self._order is not None
@@ -537,7 +532,7 @@ class Running:
         return held[1]
 
     def _arranged_bytes(self) -> int:
-        """Return the bytes of orders and of topologies in them, their scratch memory included."""
+        """Return the bytes of orders and reordered topologies, including their scratch memory."""
         held, latest = kept(self._topology)
         own = None if self._arrangement is None else self._arrangement[1]
         arranged = {topology for topology in (latest, own) if topology is not None}
@@ -550,7 +545,7 @@ class Running:
 
 
 def _priority_of(functions: Any) -> Any:
-    """Return what tells the priority of a function apart from others, None if it has none."""
+    """Return the identity of a function's priority; None if it has none."""
     if isinstance(functions, list | tuple) and len(functions) == 1:
         functions = functions[0]
     priority = getattr(functions, "priority", None)
@@ -558,7 +553,7 @@ def _priority_of(functions: Any) -> Any:
 
 
 def _window_of(frontier: Any, priority: Any) -> float:
-    """Return the window that a run by the same priority ended with, for one that goes on."""
+    """Return the window to resume with, if the frontier came from a run with this priority."""
     if priority is None or not isinstance(frontier, Frontier):
         return 0.0
     known, width = frontier.window
@@ -566,7 +561,7 @@ def _window_of(frontier: Any, priority: Any) -> float:
 
 
 def _rewritten(program: Program, tolerance: float) -> Delta:
-    """Return the program as it is driven by changes, made once."""
+    """Return the change-driven form of a program, cached in it."""
     found = program.findings.setdefault("driven", {})
     if tolerance not in found:
         found[tolerance] = rewrite(program, tolerance)
@@ -575,45 +570,12 @@ def _rewritten(program: Program, tolerance: float) -> Delta:
 
 
 def order_wanted(config: Config) -> str | None:
-    """Return the order of vertices that the chosen format is made for, if it is made for one."""
+    """Return the vertex order that the chosen format is designed for, if any."""
     names = [name for name in each_choice(config.format) if name is not None]
     return next((order for order in (format_named(name).order for name in names) if order), None)
 
 
 def scratch_bytes(topology: Topology) -> int:
-    """Return the bytes that finished runs keep for the next ones on a topology."""
+    """Return the bytes of scratch memory kept between runs on a topology."""
     backend = loaded_backend_of(topology.device)
     return 0 if backend is None else backend.held_bytes(topology)
-
-
-def prepared_cache() -> Cache[Any, Any]:
-    """Return an empty cache for the programs that a graph keeps prepared."""
-    return Cache("prepared programs", 64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Expected:
-    """A loop that may come again: its functions, kept alive, and all that it depended on."""
-
-    functions: Any
-    kinds: tuple[Any, ...]
-    columns: tuple[int, int]
-    reads: Any
-    kept: _Kept
-    priority: Any
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """A prepared program, and what it was prepared for."""
-
-    prepared: Prepared
-    config: Config | None  # as given; kept alive, since it is found by its identity
-    topology: Topology
-    order: Array | None
-    tunings: int
-
-    def holds(self, topology: Topology, order: Array | None) -> bool:
-        """Whether the graph, its order and, if they decide, stored tunings are what they were."""
-        tuned = self.config is not None or self.tunings == changes[0]
-        return self.topology is topology and self.order is order and tuned

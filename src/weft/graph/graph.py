@@ -1,4 +1,4 @@
-"""The graph that a user holds: vertices, edges and their named columns."""
+"""Graph: vertices, edges and their named columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ from weft.arrays.device import (
     to_host,
 )
 from weft.errors import GraphError
-from weft.graph.build import Duplicates, SelfLoops, assemble, check_ends, check_weight, native
+from weft.graph.build import (
+    BuildRules,
+    Duplicates,
+    SelfLoops,
+    assemble,
+    check_ends,
+    check_weight,
+    native,
+)
 from weft.graph.columns import EdgeColumns, VertexColumns
-from weft.graph.execution import Running, prepared_cache, scratch_bytes
+from weft.graph.execution import Running, scratch_bytes
 from weft.graph.interop.methods import Interchange
 from weft.graph.labels import (
     Labels,
@@ -32,6 +40,7 @@ from weft.graph.labels import (
     vertex_numbers,
 )
 from weft.graph.mutation import Changing
+from weft.graph.prepared_cache import prepared_cache
 from weft.graph.subgraph import induced, members_mask
 from weft.graph.version import History, Version
 from weft.report.html import columns_text, few, table_html
@@ -41,9 +50,9 @@ from weft.topology.topology import Keep, Topology
 
 
 class Edges(NamedTuple):
-    """The edges of a graph as arrays, position by position.
+    """The edges of a graph as parallel arrays.
 
-    `weight` is None where the graph has no weights.
+    `weight` is None if the graph has no weights.
 
     Examples
     --------
@@ -61,20 +70,20 @@ class Edges(NamedTuple):
 class Graph(Running, Changing, Interchange):
     """A directed or undirected graph with named columns on its vertices and edges.
 
-    Build one with `Graph.from_edges`, another `Graph.from_...`, `weft.read`, or a function of
-    `weft.generators`. Columns `g.vertex` and `g.edge` may be assigned at any time; edges change by
-    `update`, or in a new graph by `add_edges` and `remove_edges`.
+    Build one with `Graph.from_edges`, another `Graph.from_...`, `weft.read`, or a function in
+    `weft.generators`. The columns `g.vertex` and `g.edge` may be assigned at any time. `update`
+    changes edges in place; `add_edges` and `remove_edges` return a new graph.
 
     Parameters
     ----------
     topology : Topology
         The structure.
     vertex, edge : mapping of str to ndarray, optional
-        Columns, in the order of the vertices and of the edge ids.
+        Columns, in vertex order and edge-id order.
     labels : array_like, optional
         The label of each vertex.
     order : ndarray, optional
-        Every vertex once, as they are to lie in memory; see `reorder`.
+        Order of the vertices in memory, as a permutation; see `reorder`.
 
     Examples
     --------
@@ -99,7 +108,7 @@ class Graph(Running, Changing, Interchange):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
             raise GraphError(
-                f"There are {len(labels)} labels for {topology.num_vertices} vertices. "
+                f"Got {len(labels)} labels for {topology.num_vertices} vertices. "
                 "Expected one label per vertex."
             )
         self._topology = topology
@@ -128,41 +137,39 @@ class Graph(Running, Changing, Interchange):
     ) -> Graph:
         """Build a graph from the two ends of every edge.
 
-        Takes time and memory linear in the number of edges. The edges of the graph are sorted by
-        their ends, parallel ones in the order given; `to_edges` shows that order.
+        Takes time and memory linear in the number of edges. Edges are sorted by their ends, with
+        parallel edges in the order given; `to_edges` returns them in that order.
 
         Parameters
         ----------
         src, dst : array_like
-            The vertices that each edge leaves and enters, counted from 0; or their names, which
-            become labels.
+            The vertices that each edge leaves and enters, numbered from 0; or names, which become
+            labels.
         weight : array_like, optional
-            One integer, float32 or float64 per edge, kept in its dtype; becomes
-            `g.edge["weight"]`.
+            One integer, float32 or float64 per edge; stored as `g.edge["weight"]` in its dtype.
         num_vertices : int, optional
-            The number of vertices; one more than the largest id if left out.
+            The number of vertices; by default one more than the largest id.
         directed : bool
-            If False, an edge runs both ways, is given once, and (a, b) is the same as (b, a).
+            If False, each pair is an undirected edge, and (a, b) is the same as (b, a).
         duplicates : {"keep", "first", "sum", "min", "max"}
-            What becomes of parallel edges: all are kept, or they are merged into one that has the
-            first weight, the sum, the smallest or the largest (NaN ignored). "sum" counts the
-            edges where there are no weights.
+            How to treat parallel edges: keep all, or merge them into one with the first weight, the
+            sum, the minimum or the maximum (ignoring NaN). Without weights, "sum" counts the edges.
         self_loops : {"keep", "drop"}
-            What becomes of edges from a vertex to itself.
+            How to treat edges from a vertex to itself.
         keep : {"both", "out", "in"}
-            Which directions of a directed graph may be stored. Of "both", in-edges are stored when
-            a program first needs them. With "in" the edges are sorted by destination.
+            Which directions of a directed graph may be stored. With "both", in-edges are stored
+            once a program needs them. With "in", edges are sorted by destination.
         index_dtype : dtype, optional
             int32 or int64 for vertex ids; by default the narrower one that fits.
         device : str, optional
-            Where to build the graph, see `to`; by default where the arrays lie, so that CuPy's give
-            a graph on their GPU.
+            The device of the graph, see `to`; by default that of the arrays, so that CuPy arrays
+            give a graph on their GPU.
         labels : array_like or bool, optional
-            The label of every vertex: `src` and `dst` hold vertex numbers, or labels from this list
-            if not all are integers. Without it, ids that are no integers, and integers too far
-            apart to be vertex numbers (above 2**24 and more than 64 per edge), become labels in
-            the order in which they first appear, in `src` and then in `dst`. True makes labels of
-            all ids, False of none.
+            The label of every vertex: `src` and `dst` then contain vertex numbers, or labels from
+            this list unless all are integers. By default, non-integer ids, and integers too sparse
+            to be vertex numbers (above 2**24 and more than 64 per edge), become labels in order of
+            first appearance, in `src` and then in `dst`. True turns all ids into labels, False
+            none.
 
         Returns
         -------
@@ -171,7 +178,7 @@ class Graph(Running, Changing, Interchange):
         Raises
         ------
         GraphError
-            If the arrays cannot be the edges of a graph.
+            If the arrays do not describe the edges of a graph.
         ConfigError
             If an option has an unknown value.
         DeviceError
@@ -211,9 +218,10 @@ class Graph(Running, Changing, Interchange):
         vertex: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Graph:
-        """Build from what `number_ends` returns, edge columns in the order given, and options."""
+        """Build a graph from the result of `number_ends`, columns, and rules by name."""
         src, dst, num_vertices, labels = numbered
         place = device_of(src, dst) if device is None else open_device(device)
+        rules = BuildRules(device=place, **options)
         with place.current():
             src, dst, count = check_ends(src, dst, num_vertices, place)
             checked = {
@@ -222,22 +230,22 @@ class Graph(Running, Changing, Interchange):
                 else native(as_array(values), f"edge column {name!r}", place)
                 for name, values in columns.items()
             }
-            topology, checked = assemble(src, dst, checked, count, device=place, **options)
+            topology, checked = assemble(src, dst, checked, count, rules)
             g = cls(topology, edge=checked, labels=labels)
         for name, values in (vertex or {}).items():
             g.vertex[name] = values
         return g
 
     def to_edges(self, *, labels: bool = False) -> Edges:
-        """Return the edges in the order in which edge columns hold their values.
+        """Return the edges in the order of the edge columns.
 
-        They are sorted by source and destination (by destination and source with `keep="in"`),
-        parallel ones as they were given. An undirected edge comes once, its lower end first.
+        Edges are sorted by source and destination (by destination and source with `keep="in"`),
+        parallel edges in the order given. An undirected edge appears once, its lower end first.
 
         Parameters
         ----------
         labels : bool
-            Whether the ends are labels (in host memory) where the graph has labels.
+            Whether to return labels (in host memory) as ends if the graph has labels.
 
         Returns
         -------
@@ -257,10 +265,10 @@ class Graph(Running, Changing, Interchange):
             return Edges(src, dst, self._edge.storage("weight").copy() if self.weighted else None)
 
     def reverse(self) -> Graph:
-        """Return the graph with every edge turned round; edges keep their columns.
+        """Return the graph with every edge reversed; edges keep their columns.
 
-        With `keep="out"` the result has `keep="in"`, and the other way about: no arc is moved. The
-        reverse of an undirected graph is the graph itself, with columns of its own.
+        With `keep="out"` the result has `keep="in"` and vice versa, so that no arc is moved. The
+        reverse of an undirected graph is the same graph with independent columns.
 
         Examples
         --------
@@ -275,19 +283,19 @@ class Graph(Running, Changing, Interchange):
         return self._sibling(topology.reversed(), columns)
 
     def to_undirected(self, duplicates: Duplicates = "first") -> Graph:
-        """Return the graph with every edge running both ways.
+        """Return the graph with every edge made undirected.
 
         Parameters
         ----------
         duplicates : {"keep", "first", "sum", "min", "max"}
-            What becomes of edges between the same two vertices, in whichever direction. Merged
-            edges get the first weight (in the order of `to_edges`), the sum, the smallest or the
-            largest; all other columns have the first value. "keep" keeps every edge.
+            How to treat edges between the same two vertices, in either direction. Merged edges get
+            the first weight (in the order of `to_edges`), the sum, the minimum or the maximum; all
+            other columns get the first value. "keep" keeps every edge.
 
         Returns
         -------
         Graph
-            An undirected graph comes back as it is, with columns of its own.
+            An undirected graph is returned unchanged, with independent columns.
 
         Examples
         --------
@@ -304,42 +312,41 @@ class Graph(Running, Changing, Interchange):
                     *topology.endpoints(),
                     columns,
                     topology.num_vertices,
-                    directed=False,
-                    duplicates=duplicates,
-                    self_loops="keep",
-                    keep="both",
-                    index_dtype=topology.index_dtype,
-                    device=topology.device,
+                    BuildRules(
+                        directed=False,
+                        duplicates=duplicates,
+                        index_dtype=topology.index_dtype,
+                        device=topology.device,
+                    ),
                 )
         return self._sibling(topology, columns)
 
     def reorder(self, order: str | ArrayLike) -> Graph:
         """Return the same graph with its vertices in another order in memory.
 
-        Nothing else can be told from outside: numbers, columns, states, frontiers and results stay
-        in the user's order, and ids that programs see or store are the user's. Programs run over a
-        second copy of the arcs, and fields are put in order when a program begins and ends.
+        The order is invisible from outside: vertex numbers, columns, states, frontiers and results
+        stay in the user's order, including ids that programs read or store. Programs run over a
+        reordered copy of the arcs; fields are permuted at the start and end of a run.
 
         Parameters
         ----------
         order : {"community", "degree", "hub", "random", "rcm"} or array_like
-            Vertices of a community side by side (by modularity, at every scale), by falling degree,
-            those above the mean degree first, at random, or by reverse Cuthill-McKee (neighbours
-            close to each other); or every vertex number once, in the order wanted. On a GPU,
-            "rcm" is computed by the host.
+            "community" places vertices of a community together (by modularity, at every scale),
+            "degree" sorts by decreasing degree, "hub" puts vertices above the mean degree first,
+            "random" shuffles, and "rcm" (reverse Cuthill-McKee) places neighbours close together.
+            Or a permutation of the vertex numbers. On a GPU, "rcm" is computed on the host.
 
         Returns
         -------
         Graph
-            With columns of its own. Graphs made from it by `to`, `reverse` and `to_undirected` are
-            in the same order.
+            Has independent columns. `to`, `reverse` and `to_undirected` keep the order.
 
         Raises
         ------
         ConfigError
             If there is no such order.
         GraphError
-            If an array does not have every vertex once.
+            If an array is not a permutation of the vertices.
 
         Examples
         --------
@@ -359,27 +366,22 @@ class Graph(Running, Changing, Interchange):
             chosen = check_order(topology, order)
             held = topology.arranged(chosen)
         columns = {name: self._edge.storage(name) for name in self._edge}
-        result = Graph(
-            topology,
-            vertex=self._vertex_storage(),
-            edge=columns,
-            labels=self._labels,
-            order=chosen,
-        )
+        vertex = self._vertex_storage()
+        result = Graph(topology, vertex=vertex, edge=columns, labels=self._labels, order=chosen)
         result._arrangement = topology, held
         result._history = self._history.copied()
         return result
 
     def subgraph(self, vertices: Any) -> Graph:
-        """Return the graph of some vertices and of all edges between them.
+        """Return the subgraph of some vertices and all edges between them.
 
-        Vertices and edges keep their order, columns and labels; vertices are numbered anew. Where
-        there are no labels, a column remembers the old numbers.
+        Vertices and edges keep their order, columns and labels; vertices are renumbered. In a graph
+        without labels, store the old numbers in a column first if you need them.
 
         Parameters
         ----------
         vertices : array_like or Frontier
-            A mask with one truth value per vertex, or vertices by number or label, in any order.
+            A boolean mask over the vertices, or vertex numbers or labels in any order.
 
         Returns
         -------
@@ -388,7 +390,7 @@ class Graph(Running, Changing, Interchange):
         Raises
         ------
         GraphError
-            If there is no such vertex, or a mask has the wrong length.
+            If a vertex does not exist, or a mask has the wrong length.
 
         Examples
         --------
@@ -408,17 +410,17 @@ class Graph(Running, Changing, Interchange):
         return Graph(topology, vertex=vertex, edge=columns, labels=labels)
 
     def to(self, device: str | Device) -> Graph:
-        """Return the graph on a device, with columns of its own; itself if it is there already.
+        """Return the graph on a device, with independent columns; itself if already there.
 
-        Arrays of the result (degrees, columns, states, what algorithms return) are NumPy's on
-        `"cpu"` and CuPy's on `"cuda"`. The structure is copied once: while one graph on a device is
-        in use, moving the same graph there again shares it.
+        The arrays of the result (degrees, columns, states, results of algorithms) are NumPy arrays
+        on `"cpu"` and CuPy arrays on `"cuda"`. The structure is copied once: while a copy on a
+        device is in use, moving the same graph there again shares it.
 
         Parameters
         ----------
         device : str
-            `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, ..., or `"emulated"`: the code for a GPU
-            executed on the host, slowly, to find errors in it.
+            `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, ..., or `"emulated"`, which executes GPU
+            code slowly on the host, for debugging.
 
         Returns
         -------
@@ -427,11 +429,11 @@ class Graph(Running, Changing, Interchange):
         Raises
         ------
         DeviceError
-            If the device cannot be used here; says what is missing and how to install it.
+            If the device is not available; says what is missing and how to install it.
         DeviceMemoryError
             If the device has too little memory.
         ConfigError
-            For a name that no device has.
+            If the name of the device is unknown.
 
         Examples
         --------
@@ -456,13 +458,13 @@ class Graph(Running, Changing, Interchange):
         return there
 
     def vertex_of(self, labels: Any) -> Any:
-        """Return the vertex that has a label, or the vertices of several.
+        """Return the vertex with a given label, or the vertices of several labels.
 
         Parameters
         ----------
         labels
-            One label (a tuple is one), or a list or array of labels. In a graph without labels, or
-            with labels none of which is a number, integers are vertex numbers.
+            One label (a tuple is one label), or a list or array of labels. Integers are vertex
+            numbers if the graph has no labels, or no numeric ones.
 
         Returns
         -------
@@ -483,9 +485,9 @@ class Graph(Running, Changing, Interchange):
         return vertex_numbers(self._labels, self.num_vertices, labels)
 
     def label_of(self, vertices: Any) -> Any:
-        """Return the label of a vertex number, or the labels of several; None for -1.
+        """Return the label of a vertex, or the labels of several; None for -1.
 
-        In a graph without labels the numbers themselves are labels.
+        In a graph without labels, vertex numbers serve as labels.
 
         Examples
         --------
@@ -503,7 +505,7 @@ class Graph(Running, Changing, Interchange):
 
     @property
     def num_vertices(self) -> int:
-        """The number of vertices, isolated ones included."""
+        """The number of vertices, including isolated ones."""
         return self._topology.num_vertices
 
     @property
@@ -513,7 +515,7 @@ class Graph(Running, Changing, Interchange):
 
     @property
     def directed(self) -> bool:
-        """Whether an edge runs one way only."""
+        """Whether the edges are directed."""
         return self._topology.directed
 
     @property
@@ -528,7 +530,7 @@ class Graph(Running, Changing, Interchange):
 
     @property
     def topology(self) -> Topology:
-        """The structure without the columns, for code that walks the arrays itself."""
+        """The structure without the columns, for direct access to the arrays."""
         return self._topology
 
     @property
@@ -553,15 +555,15 @@ class Graph(Running, Changing, Interchange):
 
     @property
     def order(self) -> Array | None:
-        """The vertices as they lie in memory, see `reorder`; None if in their own order."""
+        """The order of the vertices in memory, see `reorder`; None if it was not changed."""
         return None if self._order is None else read_only(self._order)
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all arrays that the graph holds now.
+        """Bytes of all arrays that the graph currently holds.
 
-        Copies made for speed and the scratch memory of runs are included, states are not. Labels
-        that are objects count as references.
+        Includes cached copies and the scratch memory of runs, but not states. Labels that are
+        Python objects count as references.
         """
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
         held += 0 if self._labels is None else self._labels.nbytes
@@ -587,14 +589,9 @@ class Graph(Running, Changing, Interchange):
         return table_html("Graph", [row for row in rows if row[1]])
 
     def _sibling(self, topology: Topology, edge: Mapping[str, Array]) -> Graph:
-        """Return a graph of the same vertices."""
-        return Graph(
-            topology,
-            vertex=self._vertex_storage(),
-            edge=edge,
-            labels=self._labels,
-            order=self._order,
-        )
+        """Return a graph with the same vertices and another structure."""
+        vertex = self._vertex_storage()
+        return Graph(topology, vertex=vertex, edge=edge, labels=self._labels, order=self._order)
 
     def _vertex_storage(self) -> dict[str, Array]:
         return {name: self._vertex.storage(name) for name in self._vertex}

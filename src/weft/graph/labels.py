@@ -1,7 +1,7 @@
-"""Labels: the names of vertices, how ids become vertex numbers, and how names are found again.
+"""Labels: the names of vertices, and their translation to vertex numbers and back.
 
-Vertices are numbered from 0 inside weft. Ids that are no such numbers (names, keys of a database)
-are kept beside the structure as labels, in the order in which they first appear.
+Vertices are numbered from 0 inside weft. Other ids (names, database keys) are stored beside the
+structure as labels, in order of first appearance.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from weft.topology.adjacency import Array
 
 LabelsLike: TypeAlias = ArrayLike | bool | None
 
-# Ids above this that are further apart than this many per edge are keys, and not numbers.
+# Integer ids above the first limit and sparser than the second, per edge, are keys, not numbers.
 _DENSE_BELOW: Final = 1 << 24
 _SPARSEST: Final = 64
 
-_NATIVE: Final = "iuf"  # kinds of dtypes that labels are kept in; all others become objects
+_NATIVE: Final = "iuf"  # dtype kinds that labels are stored in; all others become objects
 _SUGGEST_BELOW: Final = 10_000
 _SHOWN: Final = 3
 
 
 class Labels:
-    """The names of the vertices: one hashable value for each, all different.
+    """The names of the vertices: one unique, hashable value for each.
 
     Parameters
     ----------
     values : ndarray
-        As `label_array` makes it.
+        Made by `label_array`.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class Labels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array; of objects, those of the references."""
+        """Bytes of the array; for objects, of the references."""
         return int(self.values.nbytes)
 
     @property
     def numeric(self) -> bool:
-        """Whether some label is a number, so that an integer has to be taken for a label."""
+        """Whether any label is a number, so that integers are treated as labels."""
         if self._numeric is None:
             kind = self.values.dtype.kind
             self._numeric = kind in "iuf" or (
@@ -71,26 +71,26 @@ class Labels:
         return self._numeric
 
     def find(self, wanted: Any) -> Array:
-        """Return the vertex of each label, -1 for those that no vertex has."""
+        """Return the vertex of each label; -1 for unknown labels."""
         if self.values.dtype.kind == "O":
             return self._looked_up(wanted.tolist() if isinstance(wanted, np.ndarray) else wanted)
-        asked = label_array(wanted)
-        if asked.dtype.kind == "O":
-            return self._looked_up(asked.tolist())
-        return self._searched(asked)
+        keys = label_array(wanted)
+        if keys.dtype.kind == "O":
+            return self._looked_up(keys.tolist())
+        return self._searched(keys)
 
     def take(self, vertices: Array) -> Labels:
         """Return the labels of some vertices."""
         return Labels(self.values[to_host(vertices)])
 
     def extended(self, more: Array) -> Labels:
-        """Return these labels and some more after them."""
+        """Return these labels followed by more."""
         if self.values.dtype == more.dtype and more.dtype.kind in _NATIVE:
             return Labels(np.concatenate((self.values, more)))
         return Labels(label_array(np.concatenate((_as_objects(self.values), _as_objects(more)))))
 
     def check(self, what: str = "labels") -> Labels:
-        """Return these labels; raises unless all are different, hashable and there."""
+        """Return these labels; raise unless all are present, hashable and unique."""
         values = self.values
         gap = _first_missing(values)
         if gap is not None:
@@ -103,8 +103,8 @@ class Labels:
                 repeated = len(self._by_value()) < values.size
             except TypeError as error:
                 raise GraphError(
-                    f"{what} cannot be told apart: {error}. Expected values that can be hashed, "
-                    "such as strings, integers or tuples of them."
+                    f"{what} cannot be compared: {error}. Expected hashable values, such as "
+                    "strings, integers or tuples of them."
                 ) from error
         else:
             ordered, _ = self._by_order()
@@ -112,13 +112,13 @@ class Labels:
         if repeated:
             second = _first_repeated(values.tolist())
             raise GraphError(
-                f"{what}[{second}] = {_shown(values[second])} was there before. "
-                "Expected a different label for each vertex."
+                f"{what}[{second}] = {_shown(values[second])} is a duplicate. "
+                "Expected a unique label for each vertex."
             )
         return self
 
     def missing_message(self, label: object) -> str:
-        """Return what is to be said about a label that no vertex has."""
+        """Return the error message for an unknown label."""
         shown = ", ".join(repr(x) for x in self.values[:_SHOWN].tolist())
         more = ", ..." if len(self) > _SHOWN else ""
         hint = ""
@@ -144,15 +144,15 @@ class Labels:
             return np.array([table.get(label, -1) for label in wanted], np.int64)
         except TypeError as error:
             raise GraphError(
-                f"A label cannot be looked up: {error}. Expected one label, or a list of labels "
-                "that can be hashed."
+                f"A label cannot be looked up: {error}. Expected a hashable label, or a list of "
+                "hashable labels."
             ) from error
 
     def _searched(self, wanted: Array) -> Array:
-        """Find numbers by binary search; a value that the dtype cannot hold is not there.
+        """Find numeric labels by binary search; a value that the dtype cannot hold is unknown.
 
-        Dtypes of different kinds meet here (an int64 key and uint64 labels), so that equality is
-        asked of the values themselves and not of what a conversion made of them.
+        Keys and labels may differ in dtype (int64 and uint64, say), so the original values are
+        compared as well, not only the converted ones.
         """
         ordered, order = self._by_order()
         if not ordered.size:
@@ -171,10 +171,10 @@ class Labels:
 
 
 def label_array(values: Any) -> Array:
-    """Return values as a one-dimensional array in which each is one label.
+    """Return values as a one-dimensional array with one label per element.
 
-    Integers and floats have a dtype of their own; everything else is kept as objects, since
-    NumPy would make strings of the numbers among strings, and a matrix of equally long tuples.
+    Integers and floats keep a numeric dtype; everything else is stored as objects, since NumPy
+    would turn numbers among strings into strings, and tuples of equal length into a matrix.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def label_array(values: Any) -> Array:
     if values.ndim != 1:
         raise GraphError(
             f"The labels have {values.ndim} dimensions. Expected a list or array with one label "
-            "per vertex; a label of several parts is a tuple."
+            "per vertex; for labels of several parts, use tuples."
         )
     if values.dtype.kind in _NATIVE:
         return values.astype(values.dtype.newbyteorder("="))
@@ -201,22 +201,22 @@ def label_array(values: Any) -> Array:
 def number_ends(
     src: Any, dst: Any, num_vertices: int | None, labels: LabelsLike
 ) -> tuple[Any, Any, int | None, Labels | None]:
-    """Return both ends as vertex numbers, the number of vertices if it is known, and the labels.
+    """Return both ends as vertex numbers, the number of vertices if known, and the labels.
 
     Parameters
     ----------
     src, dst : array_like
-        Vertex numbers, or any ids that can be hashed.
+        Vertex numbers, or any hashable ids.
     num_vertices : int, optional
-        What the user said.
-    labels : array_like, True or None
-        A label per vertex, which ends that are no integers are looked up in; True to make labels of
-        all ids; None to make labels of ids that cannot be vertex numbers.
+        The number of vertices, if given by the user.
+    labels : array_like, bool or None
+        A label per vertex, in which non-integer ends are looked up; True turns all ids into labels,
+        False none, and None only ids that cannot be vertex numbers.
 
     Raises
     ------
     GraphError
-        If an id is missing or has no label, or labels and number of vertices do not fit.
+        If an id is missing or unknown, or the number of labels differs from `num_vertices`.
     """
     if labels is None or isinstance(labels, bool | np.bool_):
         ends = end_array("src", src), end_array("dst", dst)
@@ -231,7 +231,7 @@ def number_ends(
     if num_vertices is not None and check_count("num_vertices", num_vertices) != count:
         raise GraphError(
             f"num_vertices={num_vertices} was given with {count} labels. Expected one label per "
-            "vertex; leave num_vertices out."
+            "vertex; omit num_vertices."
         )
     ends = end_array("src", src), end_array("dst", dst)
     if all(end.dtype.kind in "iu" or not end.size for end in ends):
@@ -240,11 +240,11 @@ def number_ends(
 
 
 def encode(values: Array) -> tuple[Array, Array]:
-    """Return a number for each value and the different values, in the order of their appearance.
+    """Return a code for each value, and the distinct values in order of appearance.
 
-    A missing value has the number -1.
+    A missing value has the code -1.
     """
-    pandas = sys.modules.get("pandas")  # it is the fastest where it is there, and slow to import
+    pandas = sys.modules.get("pandas")  # fastest, but slow to import: used only if already loaded
     if pandas is not None:
         try:
             codes, different = pandas.factorize(values)
@@ -261,7 +261,7 @@ def encode(values: Array) -> tuple[Array, Array]:
         return place[codes], different[different == different]
     table: dict[Any, int] = {}
     try:
-        # None and NaN, which differs from itself, are missing.
+        # None and NaN (which is not equal to itself) count as missing.
         found = (
             -1 if x is None or x != x else table.setdefault(x, len(table)) for x in values.tolist()
         )
@@ -274,8 +274,7 @@ def encode(values: Array) -> tuple[Array, Array]:
 def vertex_numbers(labels: Labels | None, num_vertices: int, wanted: Any) -> Any:
     """Return the vertex of one label (as an int) or of several (as an array).
 
-    A tuple is one label. Without labels, and in a graph none of whose labels is a number, integers
-    are vertex numbers.
+    A tuple is one label. Integers are vertex numbers if there are no labels, or no numeric ones.
 
     Raises
     ------
@@ -294,26 +293,26 @@ def vertex_numbers(labels: Labels | None, num_vertices: int, wanted: Any) -> Any
         if vertex < 0:
             raise GraphError(labels.missing_message(wanted))
         return vertex
-    asked = label_array(wanted)
-    if not labels.numeric and asked.dtype.kind in "iu":
-        return _checked_numbers(asked, num_vertices)
-    vertices = labels.find(asked)
+    keys = label_array(wanted)
+    if not labels.numeric and keys.dtype.kind in "iu":
+        return _checked_numbers(keys, num_vertices)
+    vertices = labels.find(keys)
     if (vertices < 0).any():
-        raise GraphError(labels.missing_message(asked[int(np.argmin(vertices))]))
+        raise GraphError(labels.missing_message(keys[int(np.argmin(vertices))]))
     return vertices
 
 
 def labels_at(labels: Labels | None, num_vertices: int, vertices: Any) -> Any:
-    """Return the label of a vertex number or of several; None for -1, which stands for no vertex.
+    """Return the label of one vertex or of several; None for -1, which means no vertex.
 
     Raises
     ------
     GraphError
-        If there is no such vertex.
+        If a vertex does not exist.
     """
     numbers = to_host(vertices)
     if numbers.size and numbers.dtype.kind not in "iu":
-        raise GraphError(f"{vertices!r} are not vertex numbers. Expected integers.")
+        raise GraphError(f"{vertices!r} is not a vertex number. Expected one or more integers.")
     if numbers.size and (int(numbers.min()) < -1 or int(numbers.max()) >= num_vertices):
         bad = int(numbers.min()) if int(numbers.min()) < -1 else int(numbers.max())
         raise GraphError(
@@ -333,7 +332,7 @@ def labels_at(labels: Labels | None, num_vertices: int, vertices: Any) -> Any:
 
 
 def numbered_from_zero(values: Array) -> bool:
-    """Whether labels are the integers 0, 1, ..., each once, in whatever order."""
+    """Whether labels are the integers 0 to n - 1, each once, in any order."""
     if values.dtype.kind not in "iu":
         return not values.size
     n = values.size
@@ -345,11 +344,11 @@ def numbered_from_zero(values: Array) -> bool:
 def _named(
     src: Array, dst: Array, num_vertices: int | None, *, keep_integers: bool
 ) -> tuple[Array, Array, int | None, Labels | None]:
-    """Return ends numbered by the order in which their ids appear, first in src, then in dst."""
+    """Number ids in order of appearance, first in src, then in dst; see `number_ends`."""
     src, dst = to_host(src), to_host(dst)
     if src.dtype.kind in "iu" and dst.dtype.kind in "iu":
         together = np.concatenate((src, dst))
-        if together.dtype.kind == "f":  # what int64 and uint64 have in common
+        if together.dtype.kind == "f":  # NumPy promotes int64 and uint64 to float64
             together = np.concatenate((_as_objects(src), _as_objects(dst)))
     elif src.dtype.kind == dst.dtype.kind and src.dtype.kind in _NATIVE:
         together = np.concatenate((src, dst))
@@ -374,16 +373,16 @@ def number_codes(
     keep_integers: bool = True,
     names: tuple[str, str] = ("src", "dst"),
 ) -> tuple[Array, Array, int | None, Labels | None]:
-    """Return what `number_ends` does, of ends that are positions in the `different` ids.
+    """Like `number_ends`, for ends that are positions in the `different` ids.
 
-    With `keep_integers`, integers that were objects are vertex numbers all the same where they
-    could have been.
+    With `keep_integers`, integers stored as objects are vertex numbers wherever plain integers
+    would be.
     """
     for name, codes in zip(names, (src, dst), strict=True):
         if codes.size and int(codes.min()) < 0:
             raise GraphError(
                 f"{name}[{int(codes.argmin())}] is missing. Expected an id at both ends of every "
-                "edge; drop the edges without one."
+                "edge; drop incomplete edges."
             )
     labels = Labels(label_array(different))
     values = labels.values
@@ -395,15 +394,15 @@ def number_codes(
             return src_ids, dst_ids, num_vertices, None
     if num_vertices is not None and check_count("num_vertices", num_vertices) != len(labels):
         raise GraphError(
-            f"num_vertices={num_vertices} was given, but the edges have {len(labels)} different "
-            "ids. Expected a label for every vertex; pass labels= with those of all vertices, "
-            "isolated ones included."
+            f"num_vertices={num_vertices} was given, but the edges have {len(labels)} distinct "
+            "ids. Expected a label for every vertex; pass labels= for all vertices, including "
+            "isolated ones."
         )
     return src, dst, len(labels), labels
 
 
 def _placed(known: Labels, name: str, end: Any) -> Array:
-    """Return the vertices of ends that are labels."""
+    """Return the vertex numbers of ends given as labels."""
     ids = label_array(end)
     vertices = known.find(ids)
     if (vertices < 0).any():
@@ -413,7 +412,7 @@ def _placed(known: Labels, name: str, end: Any) -> Array:
 
 
 def end_array(name: str, values: Any) -> Any:
-    """Return one end of all edges as an array in which an id is an element."""
+    """Return one end of all edges as an array with one id per element."""
     if isinstance(values, list | tuple):
         try:
             array = np.asarray(values)
@@ -427,13 +426,13 @@ def end_array(name: str, values: Any) -> Any:
 
 
 def _are_names(*ends: Any) -> bool:
-    """Whether ids are such that they cannot have been meant as numbers."""
+    """Whether the dtype of any end rules out vertex numbers."""
     kinds = [end.dtype.kind for end in ends if end.size and end.ndim == 1]
     return any(kind in "OUSTMm" for kind in kinds)
 
 
 def _are_sparse(*ends: Any) -> bool:
-    """Whether integers are too far apart to be vertex numbers."""
+    """Whether integers are too sparse to be vertex numbers."""
     if any(end.dtype.kind not in "iu" or end.ndim != 1 for end in ends):
         return False
     sizes = [end for end in ends if end.size]
@@ -444,11 +443,12 @@ def _are_sparse(*ends: Any) -> bool:
 
 
 def _checked_numbers(wanted: Any, num_vertices: int) -> Any:
-    """Return vertex numbers as they are, or say which of them does not exist."""
+    """Return vertex numbers unchanged; raise if one does not exist."""
     array = as_array(wanted)
     if array.dtype.kind not in "iu" and array.size:
         raise GraphError(
-            f"{wanted!r} is not a vertex. Expected integers, since the graph has no such labels."
+            f"{wanted!r} is not a vertex. Expected integers, since the graph has no labels of "
+            "this kind."
         )
     if array.size:
         low, high = int(array.min()), int(array.max())
@@ -469,7 +469,7 @@ def _is_integer(value: object) -> bool:
 
 
 def _objects(values: Iterable[Any]) -> Array:
-    """Return an array of objects, tuples among them as they are."""
+    """Return an object array, with tuples as single elements."""
     listed = list(values)
     array = np.empty(len(listed), object)
     for i, value in enumerate(listed):
@@ -478,7 +478,7 @@ def _objects(values: Iterable[Any]) -> Array:
 
 
 def _as_objects(values: Array) -> Array:
-    """Return an array as one of Python objects; times do not become numbers, as NumPy would."""
+    """Return an array of Python objects; unlike in NumPy, times do not become integers."""
     if values.dtype.kind in "Mm" and np.datetime_data(values.dtype)[0] in ("ns", "ps", "fs", "as"):
         rounded = values.astype(f"{values.dtype.kind}8[us]")
         return rounded.astype(object) if np.array_equal(rounded, values) else _objects(values)
@@ -486,7 +486,7 @@ def _as_objects(values: Array) -> Array:
 
 
 def _narrowed(values: Array) -> Array:
-    """Return objects that are all integers (or all floats) as numbers, others as they are."""
+    """Return objects as a numeric array if all are integers or all floats, else unchanged."""
     kinds = set(map(type, values.tolist()))
     try:
         if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
@@ -526,12 +526,12 @@ def _first_repeated(values: list[Any]) -> int:
 
 
 def _shown(label: Any) -> str:
-    """Return a label as it would be written in a program."""
+    """Return a label as Python source."""
     return repr(label.item() if isinstance(label, np.number) else label)
 
 
 def _unhashable(error: TypeError) -> GraphError:
     return GraphError(
-        f"The ids of the edges cannot be told apart: {error}. Expected values that can be hashed, "
-        "such as strings, integers or tuples of them."
+        f"The ids of the edges cannot be compared: {error}. Expected hashable values, such as "
+        "strings, integers or tuples of them."
     )

@@ -1,4 +1,4 @@
-"""The changing side of a graph: batches of edges added and removed, versions."""
+"""Graph methods that add and remove edges, and track versions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REMOVED: Final = ("src", "dst", "weight")
 
 
 class Changing:
-    """The methods of a graph that change its edges."""
+    """The mutation methods of a graph."""
 
     _topology: Topology
     _vertex: VertexColumns
@@ -43,7 +43,7 @@ class Changing:
 
     @property
     def version(self) -> int:
-        """How many changes led to the graph as it is; `update` adds one."""
+        """Number of changes made to the graph so far; `update` adds one."""
         return self._history.version.number
 
     def add_edges(
@@ -55,33 +55,33 @@ class Changing:
         columns: Mapping[str, ArrayLike] | None = None,
         num_vertices: int | None = None,
     ) -> Self:
-        """Return a graph with more edges; this one stays as it is.
+        """Return a graph with additional edges; this graph is unchanged.
 
-        Takes time linear in the vertices and edges, and sorts nothing but the new edges. Both
-        graphs share what did not change. An edge that is there already becomes a parallel one.
+        Takes time linear in the vertices and edges, and sorts only the new edges. Both graphs share
+        what did not change. Adding an existing edge creates a parallel one.
 
         Parameters
         ----------
         src, dst : array_like
-            The ends of the new edges, by number, or by label if the graph has labels. A label that
-            no vertex has makes a new vertex, which comes after the others.
+            The ends of the new edges, by number, or by label if the graph has labels. An unknown
+            label creates a new vertex after the existing ones.
         weight : array_like, optional
-            The weights of the new edges, or one for all: needed if the graph has weights.
+            The weights of the new edges, or one for all: required if the graph has weights.
         columns : mapping of str to array_like, optional
-            Values for every other edge column that the graph has, or one for all edges.
+            Values for every other edge column of the graph, per edge or one for all.
         num_vertices : int, optional
-            The number of vertices afterwards, to have more of them in a graph without labels.
+            The number of vertices afterwards, to add vertices to a graph without labels.
 
         Returns
         -------
         Graph
-            Edges are numbered anew in the order of `to_edges`, new ones after those that they are
-            parallel to. Vertex columns of new vertices hold 0, False or NaN.
+            Edges are renumbered in the order of `to_edges`; a new edge comes after those parallel
+            to it. Vertex columns of new vertices hold 0, False or NaN.
 
         Raises
         ------
         GraphError
-            If a vertex does not exist, or an edge column has no values for the new edges.
+            If a vertex does not exist, or values for an edge column are missing.
 
         Examples
         --------
@@ -112,7 +112,7 @@ class Changing:
         *,
         missing: Missing = "raise",
     ) -> Self:
-        """Return a graph without the edges between some pairs of vertices; this one stays.
+        """Return a graph without the edges between some pairs of vertices; this one is unchanged.
 
         Takes time linear in the vertices and edges. All vertices are kept.
 
@@ -120,21 +120,21 @@ class Changing:
         ----------
         src, dst : array_like
             The ends of the edges, by number, or by label if the graph has labels. All parallel
-            edges of a pair go; (a, b) and (b, a) are the same pair in an undirected graph.
+            edges of a pair are removed; in an undirected graph, (a, b) and (b, a) are the same.
         weight : array_like, optional
-            Only the edges of this weight go: one number per pair, or one for all.
+            Remove only edges of this weight: one number per pair, or one for all.
         missing : {"raise", "ignore"}
-            What to do about pairs that have no such edge.
+            Whether to raise an error for pairs without such an edge.
 
         Returns
         -------
         Graph
-            Edges are numbered anew in the order of `to_edges`.
+            Edges are renumbered in the order of `to_edges`.
 
         Raises
         ------
         GraphError
-            If there are no such edges; says how many and which.
+            If edges do not exist; the message says how many and which.
 
         Examples
         --------
@@ -151,11 +151,10 @@ class Changing:
     def update(
         self, add: Batch | None = None, remove: Batch | None = None, *, missing: Missing = "raise"
     ) -> None:
-        """Remove some edges, then add others, in this graph itself.
+        """Remove some edges, then add others, in place.
 
-        `version` goes up by one. States made before belong to the graph as it was: to use one is an
-        error from then on. Other graphs that were made from this one (copies on a device among
-        them) stay as they are.
+        Increases `version` by one. States made before belong to the old version, and using one
+        raises an error. Graphs derived from this one, such as copies on a device, are unchanged.
 
         Parameters
         ----------
@@ -164,12 +163,12 @@ class Changing:
         remove : tuple or mapping, optional
             The same for `remove_edges`.
         missing : {"raise", "ignore"}
-            What to do about edges to remove that are not there.
+            Whether to raise an error if an edge to remove does not exist.
 
         Raises
         ------
         GraphError
-            As `add_edges` and `remove_edges` do; the graph is then as it was.
+            As in `add_edges` and `remove_edges`; the graph is then unchanged.
 
         Examples
         --------
@@ -193,23 +192,23 @@ class Changing:
             self._arrangement = self._topology, held
 
     def added_since(self, earlier: Self | int) -> tuple[Array, Array]:
-        """Return the ends of all edges that were added since an earlier version.
+        """Return the ends of all edges added since an earlier version.
 
         Parameters
         ----------
         earlier : Graph or int
-            A graph that this one was made from by `add_edges` (and `to`), or the number that
-            `version` was before `update`.
+            A graph from which this one was derived by `add_edges` (and `to`), or the value of
+            `version` before `update`.
 
         Returns
         -------
         src, dst : ndarray
-            Vertex numbers, in the order in which the edges were added.
+            Vertex numbers, in the order of insertion.
 
         Raises
         ------
         GraphError
-            If edges were removed since, or if this graph was not made from that one.
+            If edges were removed since, or this graph is not derived from the earlier one.
 
         Examples
         --------
@@ -221,7 +220,7 @@ class Changing:
         return self._added_since(earlier)[:2]
 
     def _added_since(self, earlier: Self | int) -> tuple[Array, Array, int]:
-        """Return what `added_since` does, and the number of vertices then."""
+        """Like `added_since`; also return the number of vertices at that time."""
         changes = self._history.since(
             earlier._history.version if isinstance(earlier, Changing) else earlier
         )
@@ -243,7 +242,7 @@ class Changing:
     def _edited(
         self, add: Mapping[str, Any] | None, remove: Mapping[str, Any] | None, missing: str
     ) -> tuple[Self, EdgeChange]:
-        """Return the graph after a change, given by the arguments of the public methods."""
+        """Return the graph after a change, described by the arguments of the public methods."""
         if missing not in MISSING:
             raise ConfigError(unknown("missing", missing, MISSING))
         parts = Parts(
@@ -281,6 +280,6 @@ def _named(option: str, batch: Batch | None, names: tuple[str, ...]) -> dict[str
         got = f"the names {listed(given)}" if given is not None else f"{batch!r}"
         raise ConfigError(
             f"{option}= got {got}. Expected (src, dst), (src, dst, weight), or a dictionary with "
-            f"'src', 'dst' and perhaps {listed(names[2:])}."
+            f"'src', 'dst' and optionally {listed(names[2:])}."
         )
     return given

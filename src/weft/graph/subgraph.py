@@ -1,4 +1,4 @@
-"""Subgraphs: some vertices of a topology, and all edges between them."""
+"""Induced subgraphs: some vertices of a topology, and all edges between them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from weft.arrays.device import as_array, move
 from weft.engine.frontier import Frontier, make_frontier
 from weft.errors import GraphError
-from weft.graph.build import assemble
+from weft.graph.build import BuildRules, assemble
 from weft.graph.labels import Labels, vertex_numbers
 from weft.topology.adjacency import Array
 from weft.topology.topology import Topology
 
 
 def members_mask(topology: Topology, labels: Labels | None, vertices: Any) -> Array:
-    """Return a truth value for each vertex, on the topology's device.
+    """Return a boolean mask of the given vertices, on the topology's device.
 
     Raises
     ------
     GraphError
-        If there is no such vertex, or a mask has the wrong length.
+        If a vertex does not exist, or a mask has the wrong length.
     """
     n, device = topology.num_vertices, topology.device
     if isinstance(vertices, Frontier):
@@ -33,8 +33,7 @@ def members_mask(topology: Topology, labels: Labels | None, vertices: Any) -> Ar
     if array is not None:
         if array.shape != (n,):
             raise GraphError(
-                f"The mask has the shape {array.shape}. Expected ({n},): one truth value per "
-                "vertex."
+                f"The mask has shape {array.shape}. Expected ({n},): one boolean per vertex."
             )
         return move(array, device)
     wanted = list(vertices) if isinstance(vertices, tuple | set | frozenset | range) else vertices
@@ -48,14 +47,14 @@ def members_mask(topology: Topology, labels: Labels | None, vertices: Any) -> Ar
 def induced(
     topology: Topology, columns: Mapping[str, Array], mask: Array
 ) -> tuple[Topology, dict[str, Array], Array]:
-    """Return the part of a topology between the vertices of a mask.
+    """Return the subgraph induced by a mask of vertices.
 
     Returns
     -------
     topology : Topology
-        With the vertices of the mask, numbered in their order.
+        The vertices of the mask, renumbered in order.
     columns : dict
-        The edge columns of the edges that are left.
+        The edge columns of the remaining edges.
     kept : ndarray of int
         The old number of each vertex.
     """
@@ -70,18 +69,18 @@ def induced(
             number[dst[inside]],
             {name: values[inside] for name, values in columns.items()},
             int(kept.size),
-            directed=topology.directed,
-            duplicates="keep",
-            self_loops="keep",
-            keep=topology.keep,
-            index_dtype=topology.index_dtype,
-            device=topology.device,
+            BuildRules(
+                topology.directed,
+                keep=topology.keep,
+                index_dtype=topology.index_dtype,
+                device=topology.device,
+            ),
         )
         return part, moved, kept
 
 
 def _is_mask(vertices: Any) -> bool:
-    """Whether all values are truth values, and there is one."""
+    """Whether all values are booleans, and there is at least one."""
     if hasattr(vertices, "dtype"):
         return bool(vertices.dtype == np.bool_)
     return len(vertices) > 0 and all(isinstance(value, bool | np.bool_) for value in vertices)

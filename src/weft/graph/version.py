@@ -1,4 +1,4 @@
-"""Versions of a graph: which one a state belongs to, and what was added since an earlier one."""
+"""Versions of a graph: which one a state belongs to, and the edges added since."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _MOST_CHANGES: Final = 1000
 
 
 class Version:
-    """One version of one graph; ends when that graph is changed in place.
+    """One version of a graph; superseded when the graph is changed in place.
 
     Attributes
     ----------
     number : int
-        How many changes led to it.
+        Number of changes before it.
     num_vertices : int
-        How many vertices the graph has in it.
+        Number of vertices in this version.
     current : bool
-        Whether the graph is still that.
+        Whether the graph is still at this version.
     """
 
     __slots__ = ("__weakref__", "current", "num_vertices", "number")
@@ -34,12 +34,12 @@ class Version:
         self.current = True
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Version:
-        return self  # the copy of a state belongs to the same version
+        return self  # a copied state belongs to the same version
 
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """An earlier version, and how the next one differs from it."""
+    """An earlier version, and the change that led to the next one."""
 
     version: Version
     src: Array
@@ -48,15 +48,15 @@ class Past:
 
 
 class History:
-    """The version that a graph is, and those before it from which results can be carried over.
+    """The current version of a graph, and earlier ones from which results can be updated.
 
-    Changes are forgotten when there are more than a thousand, or more edges in them than in the
-    graph: a fresh result is cheaper then.
+    Old changes are dropped beyond a thousand, or once they contain more edges than the graph: a
+    fresh computation is cheaper then.
 
     Parameters
     ----------
     version : Version
-        That of the graph.
+        The current version.
     past : tuple of Past
         Oldest first.
     """
@@ -73,12 +73,13 @@ class History:
         Parameters
         ----------
         num_vertices : int
-            How many there are now.
+            Number of vertices after the change.
         added : tuple of ndarray
-            The ends of the edges that were added.
+            The ends of the added edges.
         num_removed : int
+            Number of removed edges.
         num_edges : int
-            How many there are now.
+            Number of edges after the change.
         """
         past = (*self.past, Past(self.version, *added, num_removed))
         total = sum(int(change.src.size) for change in past)
@@ -88,7 +89,7 @@ class History:
         return History(Version(num_vertices, self.version.number + 1), past)
 
     def copied(self) -> History:
-        """Return the history of an equal graph, which changes by itself from now on."""
+        """Return the history of a copy of the graph, which changes independently from now on."""
         now, none = self.version, np.empty(0, np.int32)
         return History(
             Version(now.num_vertices, now.number), (*self.past, Past(now, none, none, 0))
@@ -98,18 +99,18 @@ class History:
         return self.copied()
 
     def since(self, earlier: Version | int) -> tuple[Past, ...]:
-        """Return the changes that followed an earlier version, oldest first.
+        """Return the changes since an earlier version, oldest first.
 
         Raises
         ------
         GraphError
-            If the version is not known, or edges were removed since.
+            If the version is unknown, or edges were removed since.
         """
         now = self.version
         if not isinstance(earlier, Version) and integer_of(earlier) is None:
             raise GraphError(
-                f"{shortened(earlier)} is not a version. Expected an earlier graph, or the number "
-                "that g.version was then."
+                f"{shortened(earlier)} is not a version. Expected an earlier graph, or an earlier "
+                "value of g.version."
             )
         if earlier is now or earlier == now.number:
             return ()
@@ -123,16 +124,16 @@ class History:
             number = None if isinstance(earlier, Version) else integer_of(earlier)
             what = "the other graph" if number is None else f"version {shortened(number)}"
             raise GraphError(
-                f"What happened since {what} is not known: this graph (version {now.number}) was "
-                "not made from it by add_edges, remove_edges, update and to, or too much changed "
-                "since then. Expected a graph that this one was made from, or the number that "
-                "g.version was then; without that, compute afresh: leave warm_start out."
+                f"The changes since {what} are not known: this graph (version {now.number}) was "
+                "not derived from it by add_edges, remove_edges, update and to, or too much has "
+                "changed since. Expected a graph that this one was derived from, or an earlier "
+                "value of g.version; otherwise omit warm_start to start from scratch."
             )
         changes = self.past[first:]
         removed = sum(change.num_removed for change in changes)
         if removed:
             raise GraphError(
-                f"{removed} edge(s) were removed since then. Earlier results can be carried on "
-                "where edges were added alone; compute afresh: leave warm_start out."
+                f"{removed} edge(s) were removed since then. Earlier results can be updated only "
+                "if edges were added; omit warm_start to start from scratch."
             )
         return changes

@@ -1,6 +1,6 @@
-"""doctor: what weft finds on a machine, and what to install for the rest.
+"""doctor: report what weft finds on a machine, and what to install for the rest.
 
-Every probe is on its own: one that fails becomes a line of the report, never an exception.
+Probes are independent: one that fails becomes a line of the report, never an exception.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Finding:
     Attributes
     ----------
     name
-        What was looked for.
+        What was checked.
     status
-        "ok", "missing", or "note" for something that is optional or cannot be had here.
+        "ok", "missing", or "note" for something optional or not available on this machine.
     detail
         What was found, or what is wrong.
     remedy
-        The command, or the step, that helps; empty if there is nothing to do.
+        The command or step that fixes it; empty if there is nothing to do.
     needed
-        Whether weft cannot run on the CPU without it.
+        Whether weft needs it to run on the CPU.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Return what was found, in the order in which it is printed; never raises."""
+    """Run all probes and return their findings in print order; never raises."""
     findings: list[Finding] = []
     for name, needed, probe in _PROBES:
         try:
@@ -67,12 +67,12 @@ def examine() -> list[Finding]:
 
 
 def works(findings: Iterable[Finding]) -> bool:
-    """Whether weft runs on the CPU, by the findings."""
+    """Whether weft runs on the CPU, according to the findings."""
     return not any(finding.needed and finding.status == MISSING for finding in findings)
 
 
 def report(findings: Iterable[Finding]) -> str:
-    """Return the findings for reading, and what follows from them."""
+    """Return the findings as text, with a summary."""
     found = list(findings)
     lines = [str(finding) for finding in found]
     gpu = any(f.name.startswith("GPU ") and f.status == OK for f in found)
@@ -85,7 +85,7 @@ def report(findings: Iterable[Finding]) -> str:
 def _python() -> list[Finding]:
     version = platform.python_version()
     where = f"{version} ({sys.executable}), {platform.system()} {platform.machine()}"
-    if sys.version_info < (3, 11):  # noqa: UP036 - told, not assumed
+    if sys.version_info < (3, 11):  # noqa: UP036
         return [Finding("Python", MISSING, where, "install Python 3.11 or newer", needed=True)]
     return [Finding("Python", OK, where, needed=True)]
 
@@ -120,7 +120,7 @@ def _cache() -> list[Finding]:
 
 
 def _trial() -> list[Finding]:
-    """Compile and run a search, the shortest proof that the CPU works."""
+    """Compile and run a small search to prove that the CPU works."""
     from weft.algorithms.bfs import bfs
     from weft.generators import path
 

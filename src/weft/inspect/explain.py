@@ -1,4 +1,4 @@
-"""explain: what becomes of a program, from the IR to the source that is compiled."""
+"""explain: show how a program is compiled, from its IR to the generated source."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.config import Config, check_config
 from weft.engine.change_driven import hidden_state
+from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import cross
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 MODES = {
     "once": "written in place by the first message, which settles the vertex",
-    "online": "updated in place; changes are noticed one by one",
-    "deferred": "messages are gathered in a second buffer and compared after the sweep",
+    "online": "updated in place; every change is detected as it happens",
+    "deferred": "messages are combined in a second buffer and compared after the sweep",
     "effects": "no messages: edge state and live fields only",
     "vertex": "one function call per vertex of the frontier",
 }
@@ -33,12 +34,12 @@ MODES = {
 
 @dataclass(frozen=True)
 class SweepSummary:
-    """How one sweep of a program is carried out.
+    """How one sweep of a program is executed.
 
     Attributes
     ----------
     functions
-        The functions that go over the edges or vertices together.
+        The functions that share one pass over the edges or vertices.
     kind
         ``"edge"`` or ``"vertex"``.
     mode
@@ -50,9 +51,9 @@ class SweepSummary:
     notes
         Further decisions, such as an early exit.
     role
-        ``"refill"`` if the sweep belongs to ``refill=``. In a run that is driven by changes,
-        ``"wide"`` if it takes the place of the others while many vertices change, ``"renew"`` if it
-        also gathers anew what they keep. Else empty.
+        ``"refill"`` if the sweep belongs to ``refill=``. In a change-driven run, ``"wide"`` if it
+        replaces the others while many vertices change, ``"renew"`` if it also re-gathers the values
+        that they keep. Otherwise empty.
     """
 
     functions: tuple[str, ...]
@@ -80,33 +81,32 @@ class SweepSummary:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `weft.explain` found; printed, it tells all of it.
+    """The result of `weft.explain`; prints as a full report.
 
     Attributes
     ----------
     ir
-        The IR as it was traced.
+        The IR as traced.
     passes
-        The rewrites that fired, then the decisions that were made.
+        The passes that changed the program, then the decisions made.
     rewritten
-        The IR after the rewrites, with constants lifted into arguments.
+        The IR after the passes, with constants lifted into arguments.
     sweeps
-        How each sweep is carried out.
+        How each sweep is executed.
     source
         The generated Numba module; on a GPU the generated CUDA C++, without the headers of weft
         that it includes.
     device
         Where the graph lives.
     phases
-        On a GPU: the phases of the program's machine, each with the direction whose kernel holds
-        it ("push", "pull" or "both"). None on a CPU.
+        On a GPU: the phases of the program, each with the direction whose kernel contains it
+        ("push", "pull" or "both"). None on a CPU.
     kernels
-        On a GPU: what each kernel takes, how it is launched and what limits its grid. None on a
-        CPU.
+        On a GPU: resources, launch shape and occupancy limit of each kernel. None on a CPU.
     launches
-        On a GPU: how many launches a run takes. None on a CPU.
+        On a GPU: the number of kernel launches per run. None on a CPU.
     shape
-        On a GPU: the statistics of the graph that defaults are chosen by. None on a CPU.
+        On a GPU: the graph statistics that determine the defaults. None on a CPU.
     """
 
     ir: str
@@ -155,10 +155,10 @@ def explain(
     direction: str | None = None,
     config: Config | None = None,
 ) -> Explanation:
-    """Show what a program becomes: its IR, the passes that fired, the generated source.
+    """Show how a program is compiled: its IR, the passes applied, the generated source.
 
-    Takes what ``g.iterate`` takes and decides as it would, but runs nothing. On a CPU it compiles
-    nothing either; for a GPU it compiles the kernels, to tell what they take.
+    Accepts the arguments of ``g.iterate`` and makes the same decisions, but runs nothing. For a GPU
+    it compiles the kernels, to report the resources they use; on a CPU it compiles nothing.
 
     Parameters
     ----------
@@ -167,10 +167,10 @@ def explain(
     g
         The graph.
     state
-        The state that the functions would run on: it gives the dtypes and shapes of the fields.
-        Without one, every field that they name is taken to be a float64 scalar.
+        The state that the functions would run on, for the dtypes and shapes of the fields. Without
+        one, every field that the functions name is assumed to be a float64 scalar.
     frontier
-        The first frontier; some decisions depend on it.
+        The first frontier, which some decisions depend on.
     mode
         ``"iterate"``, or ``"run"`` for a single superstep.
 
@@ -183,24 +183,19 @@ def explain(
     >>> g = weft.generators.path(4)
     >>> state = g.state(level=weft.full(-1, weft.int32))
     >>> state.level[0] = 0
-    >>> told = weft.explain(discover, g, state, [0])
-    >>> told.passes
+    >>> report = weft.explain(discover, g, state, [0])
+    >>> report.passes
     ('dead_fields', 'write_once', 'early_exit')
-    >>> print(told.sweeps[0])
+    >>> print(report.sweeps[0])
     discover: edge sweep, mode once
       written in place by the first message, which settles the vertex
       a pull stops at the first message
       push: yes
       pull: yes
-    >>> "def kernel(" in told.source
+    >>> "def kernel(" in report.source
     True
     """
-    if not isinstance(g, Graph):
-        raise TraceError(f"weft.explain needs a graph after the functions, but got {g!r}.")
-    if state is not None and not isinstance(state, State):
-        raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
-    if mode not in ("iterate", "run"):
-        raise ConfigError(unknown("mode", mode, ("iterate", "run")))
+    _check_arguments(g, state, mode)
 
     def trace(candidate: State) -> Program:
         return trace_program(
@@ -212,53 +207,74 @@ def explain(
         state = _guess_state(g, trace)
     program = trace(state)
     traced = show(program)
-    checked = g._prepared(program, config, direction).config
-    # Old values are not to be kept from now on.
+    # A copy, since preparing a run makes a state keep its old values.
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
-    # As in a run, only a configuration that is given can ask for this.
+    # As in a run, only an explicit configuration can make a program change-driven.
     wanted = check_config(config).change_driven if mode == "iterate" else False
     delta = g._delta(program, wanted, 0.0, frontier, max_iter)
     if delta is not None:
         program, copy = delta.program, hidden_state(delta, copy, g.topology)
     prepared = g._prepared(program, config, direction)
-    with g.topology.device.current():
-        request = prepared.request(g._columns(), copy, edge_state, g.frontier(frontier))
-        if request.topology.numbering is not None:
-            request, _ = cross(request, prepared.backend, {})
-        form = prepared.backend.prove(request, prepared.form(request))
-        compiled, on_device = form[0], prepared.backend.describe(request, form)
-    # Programs of one form share what was compiled: it is told with the names of this one.
-    made = compiled.program
-    own = zip(made.all_steps(), program.all_steps(), strict=True)
-    named = {id(step): replace(step, name=traced_step.name) for step, traced_step in own}
-    renamed = replace(
-        made,
-        steps=tuple(named[id(step)] for step in made.steps),
-        refill=tuple(named[id(step)] for step in made.refill),
-        wide=tuple(named[id(step)] for step in made.wide),
-        renew=tuple(named[id(step)] for step in made.renew),
-    )
+    inputs = Inputs(copy, edge_state, g.frontier(frontier))
+    compiled, on_device = _compiled(prepared, g, inputs)
     return Explanation(
         traced,
         ("delta_rewriting",) * (delta is not None) + tuple(compiled.fired),
-        show(renamed),
-        tuple(
-            _summary(
-                replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
-                g.topology.keep, wanted_direction(checked), _role(sweep, made),
-                _unordered(program, checked, compiled.fired),
-            )
-            for sweep in compiled.sweeps
-        ),
+        *_described(compiled, program, prepared.config, g.topology.keep),
         compiled.rendered.source,
         str(g.topology.device),
         **on_device,
-    )  # fmt: skip
+    )
+
+
+def _check_arguments(g: Any, state: Any, mode: str) -> None:
+    if not isinstance(g, Graph):
+        raise TraceError(f"weft.explain needs a graph after the functions, but got {g!r}.")
+    if state is not None and not isinstance(state, State):
+        raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
+    if mode not in ("iterate", "run"):
+        raise ConfigError(unknown("mode", mode, ("iterate", "run")))
+
+
+def _compiled(prepared: Prepared, g: Graph, inputs: Inputs) -> tuple[Any, dict[str, Any]]:
+    """Return the compiled program and what the backend reports about its kernels."""
+    backend = prepared.backend
+    with g.topology.device.current():
+        request = prepared.request(g._columns(), inputs)
+        if request.topology.numbering is not None:
+            request, _ = cross(request, backend, {})
+        form = backend.prove(request, prepared.form(request))
+        return form[0], backend.describe(request, form)
+
+
+def _described(
+    compiled: Any, program: Program, config: Config, keep: str
+) -> tuple[str, tuple[SweepSummary, ...]]:
+    """Return the rewritten IR and a summary of each sweep, with the user's function names.
+
+    Programs of the same form share compiled code, which carries the names of the first one.
+    """
+    made = compiled.program
+    pairs = zip(made.all_steps(), program.all_steps(), strict=True)
+    named = {id(step): replace(step, name=traced.name) for step, traced in pairs}
+    steps = {role: tuple(named[id(step)] for step in getattr(made, role)) for role in ROLES}
+    unordered = _unordered(program, config, compiled.fired)
+    summaries = [
+        _summary(
+            replace(sweep, steps=[named[id(step)] for step in sweep.steps]),
+            keep,
+            wanted_direction(config),
+            _role(sweep, made),
+            unordered,
+        )
+        for sweep in compiled.sweeps
+    ]
+    return show(replace(made, **steps)), tuple(summaries)
 
 
 def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:
-    """Return a state with the fields that functions name, all of them float64."""
+    """Return a state with a float64 field for every name that the functions use."""
     fields: dict[str, Any] = {}
     while True:
         state = g.state(**fields)
@@ -272,19 +288,19 @@ def _guess_state(g: Graph, trace: Callable[[State], Program]) -> State:
 
 
 def _role(sweep: Sweep, program: Program) -> str:
-    """Return which steps of a program a sweep belongs to."""
+    """Return the role of a sweep's steps, or an empty string for the main loop."""
     role = next(role for role in ROLES if sweep.steps[0] in getattr(program, role))
     return "" if role == "steps" else role
 
 
 def _unordered(program: Program, config: Config, fired: list[str]) -> str:
-    """Return why the priority of a step is not used, or nothing."""
+    """Return why the priority of a step is not used, or an empty string."""
     if "ordering" in fired:
         return ""
     if not config.ordering:
-        return "ordering=False was asked for"
+        return "ordering=False was given"
     if config.deterministic and program.observed:
-        return "the order would show where max_iter or until ends a deterministic run"
+        return "a deterministic run that max_iter or until may end must not depend on the order"
     if program.trail:
         return "trail=True keeps every frontier"
     return "it applies to a single step of iterate that is pushed and updated in place"
@@ -299,20 +315,22 @@ def _summary(sweep: Sweep, keep: str, wanted: str, role: str, unordered: str) ->
         elif keep not in ("both", stored):
             refused[direction] = f"the graph does not keep its {stored}-edges"
         elif wanted not in ("auto", direction):
-            refused[direction] = f"direction={wanted!r} was asked for"
+            refused[direction] = f"direction={wanted!r} was given"
     notes = []
     if sweep.early_exit:
         notes.append("a pull stops at the first message")
     if sweep.rises:
         from weft.plan.sweeps import claim_field
 
-        notes.append(f"a pull tests {claim_field(sweep.steps[0])} in place of the frontier")
+        notes.append(f"a pull tests {claim_field(sweep.steps[0])} instead of the frontier")
     if sweep.relaxes:
-        notes.append("messages may be built from values of the same superstep (monotone)")
+        notes.append("messages may use values from the same superstep (monotone)")
     if unordered and any(step.priority is not None for step in sweep.steps):
         notes.append(f"the priority is not used: {unordered}")
     if sweep.snapshots:
-        notes.append(f"others see {', '.join(sorted(sweep.snapshots))} as when the fold began")
+        notes.append(
+            f"neighbours see {', '.join(sorted(sweep.snapshots))} as at the start of the fold"
+        )
     for step in sweep.steps:
         notes += [f"computed once per vertex: {name}" for name, _ in step.hoisted]
     return SweepSummary(

@@ -1,30 +1,31 @@
-"""estimate_memory: the bytes that an algorithm needs on a graph's device, before it runs.
+"""estimate_memory: estimate the memory that an algorithm needs on a graph's device.
 
-The formulas are here, but for the arrays of schedules, which these tell themselves. With n
+This module holds all formulas except those of schedules, which report their own workspace. With n
 vertices, m arcs, e edges and ids of i bytes (4 below 2³¹ vertices):
 
-- a direction of the arcs: 8 (n + 1) + i m; undirected graphs have one that serves as both;
-- degrees: i n; a column in the order of one direction: its bytes per value × m, unless that is
-  the order of edge ids;
-- a simple copy of a graph that is not simple: a direction for at most 2 e arcs; the oriented one
-  for triangles: a direction for half of the arcs;
-- state: the bytes of all fields × n, and of what an algorithm computes with them by itself;
-- workspace of a frontier on a CPU: two queues (2 i n), two reverse queues for pulling (2 i n),
-  stamps (4 n), two bitmaps (n / 4); on a GPU: two queues, stamps, three bitmaps, and the last
-  frontier as a list ((9 + 2 i) n while it is made);
-- second buffers: on a CPU the bytes of what is gathered × n, and the list of the vertices that got
-  something (i n); on a GPU also packed pairs, values computed ahead, locks and stamps;
-- the buckets of ordered processing: two more queues (2 i n) and flags (n);
-- a trail of frontiers: i n on a CPU; on a GPU 32 n, since it is kept, cut, sorted and laid out;
-- labels of neighbours: i m on a CPU; on a GPU room for those of both directions;
-- another order of the vertices: a direction, the map and its inverse, the fields once more, and
+- one direction of the arcs: 8 (n + 1) + i m; an undirected graph stores only one;
+- degrees: i n; a column in slot order: its bytes per value × m, unless slots are in the order of
+  edge ids;
+- the simple copy of a graph that is not simple: one direction of at most 2 e arcs; the oriented
+  graph for triangles: one direction of half the arcs;
+- state: the bytes of all fields × n, and of the arrays that an algorithm computes outside programs;
+- frontier workspace on a CPU: two queues (2 i n), two reverse queues for pulling (2 i n), stamps
+  (4 n), two bitmaps (n / 4); on a GPU: two queues, stamps, three bitmaps, and the last frontier as
+  a list ((9 + 2 i) n while it is built);
+- second buffers: on a CPU the bytes of the gathered values × n, and a list of the vertices that
+  received any (i n); on a GPU also packed pairs, precomputed values, locks and stamps;
+- buckets of ordered processing: two more queues (2 i n) and flags (n);
+- a trail of frontiers: i n on a CPU; 32 n on a GPU, which stores, splits, sorts and copies it;
+- labels of neighbours: i m on a CPU; on a GPU space for both directions;
+- reordered vertices: one direction, the map and its inverse, a second copy of the fields, and
   weights with two maps of the arcs;
-- control blocks, records of supersteps and what threads hold for themselves: 1 MB;
-- while a direction is made: two arrays of 8 bytes per arc for a sort of keys alone; three ids and
-  two numbers for one that carries values along. Copies and degrees are made before the run, the
-  other direction and columns in its order when all else is there.
+- control blocks, superstep records and per-thread storage: 1 MB;
+- building a direction: two arrays of 8 bytes per arc for a sort of keys only; three ids and two
+  numbers for a sort that carries values. Copies and degrees are built before the run; the other
+  direction and columns in its order are built while everything else is in memory.
 
-`tests/gpu_host/test_memory.py` and `tests/cuda/test_memory.py` compare with what runs take.
+`tests/gpu_host/test_memory.py` and `tests/cuda/test_memory.py` compare the estimates with actual
+runs.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ from weft.graph import Graph
 from weft.topology.topology import Direction, Topology
 
 CONTROL_BYTES = 1_000_000
-SORTED_BYTES = 2 * 8  # per arc, of a sort of keys alone
-COPIED_BYTES = 28  # per arc of a copy that is sorted, mirrored and sorted again
-REORDERED_BYTES = 56  # per arc of a column that is brought into another order of vertices
-PART_BYTES = 32  # per vertex, where rows are counted and laid out
+SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
+COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
+REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
+PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ class Part:
     group
         "graph", "state", "workspace" or "building".
     name
-        What it is.
+        Description for the table.
     nbytes
-        How large it is.
+        Size in bytes.
     held
-        Whether it is in memory already.
+        Whether it is already in memory.
     early
-        Whether it is gone before state and workspace come.
+        Whether it is freed before state and workspace are allocated.
     """
 
     group: str
@@ -78,16 +79,16 @@ class Part:
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """What a run of an algorithm needs; printed, it shows every part.
+    """The memory that a run of an algorithm needs; prints as a table.
 
     Attributes
     ----------
     algorithm, device
-        What was asked for.
+        The subject of the estimate.
     parts
-        The items that add up to it.
+        The individual items.
     free_bytes
-        What is free on a GPU; None where the graph is in host memory.
+        Free memory of the GPU; None for a graph in host memory.
     """
 
     algorithm: str
@@ -97,12 +98,12 @@ class MemoryEstimate:
 
     @property
     def total_bytes(self) -> int:
-        """All bytes when most are in use."""
+        """Peak memory in bytes, including what is already in memory."""
         return sum(part.nbytes for part in self.parts if part.held) + self.needed_bytes
 
     @property
     def needed_bytes(self) -> int:
-        """The bytes that are not in memory yet."""
+        """Bytes that are not in memory yet."""
         new = [part for part in self.parts if not part.held]
         kept = sum(part.nbytes for part in new if part.group == "graph")
         early = sum(part.nbytes for part in new if part.early)
@@ -110,7 +111,7 @@ class MemoryEstimate:
 
     @property
     def fits(self) -> bool | None:
-        """Whether what is needed is free; None where that is not known."""
+        """Whether enough memory is free; None if that is not known."""
         return None if self.free_bytes is None else self.needed_bytes <= self.free_bytes
 
     def __str__(self) -> str:
@@ -128,28 +129,28 @@ class MemoryEstimate:
 
 
 def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
-    """Return how much memory an algorithm needs on the device of a graph.
+    """Estimate the memory that an algorithm needs on the device of a graph.
 
-    An upper estimate for a run without a `Config`: directions that it may look at are counted even
-    if it does not come to it.
+    The estimate is an upper bound for a run without a `Config`: it includes every direction that
+    the run may use.
 
     Parameters
     ----------
     g
-        The graph, where it is to run (`g.to("cuda")` needs the memory of the graph itself).
+        The graph, already on the device (`g.to("cuda")` itself needs memory for the graph).
     algorithm
-        A function of weft or its name: "bfs", "sssp", "pagerank", "connected_components", ...
+        A weft algorithm or its name: "bfs", "sssp", "pagerank", "connected_components", ...
 
     Returns
     -------
     MemoryEstimate
-        ``total_bytes``, ``needed_bytes`` (what is not there yet), ``free_bytes``, ``fits``, and the
-        ``parts``; it prints as a table.
+        Has ``total_bytes``, ``needed_bytes`` (not in memory yet), ``free_bytes``, ``fits``, and the
+        individual ``parts``; prints as a table.
 
     Raises
     ------
     ConfigError
-        If the algorithm is not one of them.
+        If the algorithm is unknown.
 
     Examples
     --------
@@ -174,12 +175,12 @@ def estimate_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEsti
 
 
 def check_memory(g: Graph, algorithm: str | Callable[..., Any]) -> MemoryEstimate:
-    """Return the estimate, or raise if the device has not that much free.
+    """Return the estimate, or raise if the device has too little free memory.
 
     Raises
     ------
     DeviceMemoryError
-        Says what is needed, what is free and what needs less.
+        States what is needed and what is free, and lists options that need less.
     """
     estimate = estimate_memory(g, algorithm)
     if estimate.fits is False:
@@ -193,13 +194,13 @@ def _direction_bytes(n: int, arcs: int, index: int) -> int:
 
 
 def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
-    """Return the arrays of the graph that a run uses, and what is needed while they are made."""
+    """Return the graph arrays that a run uses, and the memory needed to build them."""
     topology = g.topology
     n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
     primary, directions = topology.primary_direction, _directions(g, needs)
     parts = [Part("graph", _NAMES[primary], _direction_bytes(n, m, i), held=True)]
     early = building = 0
-    other = needs.oriented  # the run is not on this graph, but on one made from it
+    other = needs.oriented  # the run uses a graph derived from this one
     if needs.simple and not _is_simple(g):
         other, m = True, 2 * g.num_edges
         parts.append(Part("graph", "simple copy, at most", _direction_bytes(n, m, i)))
@@ -213,9 +214,9 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         held = topology._secondary is not None and not other
         parts.append(Part("graph", _NAMES[second], _direction_bytes(n, m, i), held))
         building = 0 if held else SORTED_BYTES * m + PART_BYTES * n
-    # A GPU looks at the degrees of every graph, to choose its schedules.
-    asked = BOTH if backend_of(topology.device).looks_at_degrees else needs.degrees
-    for side in asked if topology.directed else asked[:1]:
+    # A GPU reads the degrees of every graph, to choose schedules.
+    sides = BOTH if backend_of(topology.device).looks_at_degrees else needs.degrees
+    for side in sides if topology.directed else sides[:1]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
         early = max(early, 0 if held else PART_BYTES * n)
@@ -232,7 +233,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
 
 
 def _directions(g: Graph, needs: Needs) -> tuple[Direction, ...]:
-    """Return the directions that a run may look at: distances are pushed if they are ordered."""
+    """Return the directions that a run may use; ordered processing of distances only pushes."""
     topology = g.topology
     packed = _distance_bytes(g) + topology.index_dtype.itemsize <= 8
     if needs.ordered and packed and topology.primary_direction == "out":
@@ -241,7 +242,7 @@ def _directions(g: Graph, needs: Needs) -> tuple[Direction, ...]:
 
 
 def _distance_bytes(g: Graph) -> int:
-    """Return the bytes of a distance, 8 where paths may be long or weights are not in order."""
+    """Return the bytes of a distance: 8 if a path may overflow 4, or weights may be negative."""
     low, high = (1, 1)
     if g.weighted and g.num_edges:
         weight = g.edge.storage("weight").dtype
@@ -252,7 +253,7 @@ def _distance_bytes(g: Graph) -> int:
 
 
 def _weight_parts(g: Graph, directions: tuple[Direction, ...]) -> list[Part]:
-    """Return the weights by edge, and again in the order of each direction that differs."""
+    """Return the weights by edge id, and their copies in slot order where that differs."""
     topology, weight = g.topology, g.edge.storage("weight")
     parts = [Part("graph", "weights", int(weight.nbytes), held=True)]
     for direction in directions if topology.directed else directions[:1]:
@@ -272,7 +273,7 @@ def _is_simple(g: Graph) -> bool:
 
 
 def _order_parts(g: Graph, needs: Needs) -> list[Part]:
-    """Return what another order of the vertices takes; an algorithm's own copies have none."""
+    """Return what reordered vertices need; graphs derived by an algorithm are not reordered."""
     if g._order is None or needs.oriented:
         return []
     topology = g.topology
@@ -292,7 +293,7 @@ def _order_parts(g: Graph, needs: Needs) -> list[Part]:
 
 
 def _run_parts(g: Graph, needs: Needs) -> list[Part]:
-    """Return what the run itself holds."""
+    """Return the memory that the run itself allocates."""
     topology = g.topology
     n, i = topology.num_vertices, topology.index_dtype.itemsize
     wide = _distance_bytes(g) if needs.weighted else 8
@@ -334,7 +335,10 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
 
 
 def _schedule_bytes(topology: Topology, ordered: bool) -> int:
-    """Return what the default schedules of the most uneven graph take; equal names are shared."""
+    """Return the workspace of the default schedules, assuming the most skewed degrees.
+
+    Arrays of the same name are shared.
+    """
     from weft.backends.cuda.host.defaults import Shape, default_schedule
     from weft.schedules import schedule
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from weft.errors import ConfigError, GraphError, WeftError, nearest
 from weft.graph import Graph
-from weft.graph.build import MOST_VERTICES, Duplicates, SelfLoops, assemble, check_count
+from weft.graph.build import MOST_VERTICES, BuildRules, Duplicates, SelfLoops, assemble, check_count
 from weft.io.compression import COMPRESSIONS, Source, replacing
 from weft.topology.adjacency import Array
 from weft.topology.topology import Keep
@@ -320,11 +320,7 @@ def build(source: Source, listing: Listing, options: Options) -> Graph:
         dst,
         columns,
         count,
-        directed=directed,
-        duplicates=options.duplicates,
-        self_loops=options.self_loops,
-        keep=options.keep,
-        index_dtype=None,
+        BuildRules(directed, options.duplicates, options.self_loops, options.keep),
     )
     return Graph(topology, edge=columns, labels=listing.labels)
 

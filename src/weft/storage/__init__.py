@@ -1,1 +1,1 @@
-"""Files that weft keeps between processes."""
+"""Caches: files kept between processes, and caches in memory."""

@@ -1,11 +1,12 @@
-"""Where weft keeps compiled code and computed arrays between processes.
+"""The cache directory, where weft keeps compiled code and computed arrays between processes.
 
-``WEFT_CACHE_DIR``, else ``weft`` in ``XDG_CACHE_HOME`` or ``~/.cache``. Each kind of content has a
-folder of its own there.
+It is ``WEFT_CACHE_DIR`` if set, or else ``weft`` in ``XDG_CACHE_HOME`` or ``~/.cache``. Each kind
+of content has its own subdirectory.
 
-Cached code is executed, so a directory that another user could write is refused: it must belong to
-the user, and nobody else may write to it or replace it. Write access of a group is accepted only
-for a private group: the user's primary group, named like the user and without other members.
+Cached code is executed, so a directory that another user could write to is rejected: it must belong
+to the user, and no other user may be able to write to it or replace it. Group write access is
+accepted only for a private group: the user's primary group, with the user's name and no other
+members.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from pathlib import Path, PurePath
 from typing import Final
 
 PARTS: Final = ("cpu", "cubin", "graphs", "simt")
-"""The folders of the cache directory."""
+"""Subdirectories of the cache directory."""
 REMEDY: Final = "Set WEFT_CACHE_DIR to a directory that belongs to you and only you can write."
 
 
 def wanted_dir() -> Path:
-    """Return the directory that the environment asks for; it need not exist."""
+    """Return the directory that the environment specifies; it need not exist."""
     chosen = os.environ.get("WEFT_CACHE_DIR")
     if not chosen:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -36,10 +37,10 @@ def wanted_dir() -> Path:
 
 
 def cache_dir(part: str = "") -> Path:
-    """Return the directory for one kind of content, created if needed; without a name, the root.
+    """Return the directory for one kind of content, created if needed; by default the root.
 
-    If it cannot be written, or another user could write to it, return a private directory among the
-    temporary files and warn once.
+    If it is not writable, or another user could write to it, return a private temporary directory
+    and warn once.
     """
     wanted = wanted_dir()
     for directory in _steps(wanted, part):
@@ -50,7 +51,7 @@ def cache_dir(part: str = "") -> Path:
 
 
 def used_dir(part: str = "") -> Path:
-    """Return the directory that `cache_dir` would return, without creating or warning."""
+    """Return the directory that `cache_dir` would return, without creating it or warning."""
     wanted = wanted_dir()
     if any(refusal(directory) for directory in _steps(wanted, part)):
         return private_temporary() / part
@@ -58,9 +59,9 @@ def used_dir(part: str = "") -> Path:
 
 
 def refusal(directory: Path) -> str:
-    """Return why a directory cannot be the cache or one of its folders, or an empty string.
+    """Return why a directory cannot be used for the cache, or an empty string.
 
-    Nothing is created: a directory that does not exist is judged by the one it would be created in.
+    Creates nothing: a directory that does not exist is judged by its nearest existing parent.
     """
     existing = directory
     while not os.path.lexists(existing) and existing != existing.parent:
@@ -76,7 +77,7 @@ def refusal(directory: Path) -> str:
 
 
 def refusals() -> list[tuple[str, Path, str]]:
-    """Return which folders `cache_dir` replaces: the part, the directory and the reason.
+    """Return the directories that `cache_dir` replaces: part, directory and reason.
 
     The part is empty, and the list has one entry, if the cache directory itself is refused.
     """
@@ -107,7 +108,7 @@ def owner_problem(found: os.stat_result) -> str:
 
 
 def private_temporary() -> Path:
-    """Return a temporary directory that nobody else can write: its contents are executed."""
+    """Return a temporary directory that only the user can write to: its contents are executed."""
     user = os.geteuid() if hasattr(os, "geteuid") else "user"
     path = Path(tempfile.gettempdir()) / f"weft-{user}"
     with contextlib.suppress(FileExistsError):
@@ -119,9 +120,9 @@ def private_temporary() -> Path:
 
 
 def tunings_path(*, writing: bool = False) -> Path | None:
-    """Return the file that holds what `weft.tune` found; None if ``WEFT_TUNINGS=off`` wants none.
+    """Return the file of stored tunings; None with ``WEFT_TUNINGS=off``.
 
-    ``WEFT_TUNINGS`` may also be the path of another file. Reading creates no directory.
+    ``WEFT_TUNINGS`` may also name another file. Reading creates no directory.
     """
     chosen = os.environ.get("WEFT_TUNINGS", "")
     if chosen.lower() == "off":
@@ -132,7 +133,7 @@ def tunings_path(*, writing: bool = False) -> Path | None:
 
 
 def _steps(wanted: Path, part: str) -> list[Path]:
-    """Return the cache directory and each folder on the way to one of its parts."""
+    """Return the cache directory and every directory on the path to one of its parts."""
     names = PurePath(part).parts
     return [wanted.joinpath(*names[:count]) for count in range(len(names) + 1)]
 
@@ -140,8 +141,7 @@ def _steps(wanted: Path, part: str) -> list[Path]:
 def _problem(directory: Path) -> str:
     """Return why a directory cannot be used; create it if it does not exist.
 
-    A directory is judged once per process. One that was replaced meanwhile, or whose mode was
-    changed, is another one.
+    A directory is checked once per process, and again if it was replaced or its mode changed.
     """
     try:
         found = os.stat(_made(directory))
@@ -183,7 +183,7 @@ def _instead(refused: Path, problem: str) -> Path:
 
 @functools.cache
 def _own_temporary(parent: str, process: int) -> Path:
-    """Return a temporary directory of this process, which removes it when it ends."""
+    """Return a temporary directory that is removed when this process exits."""
     path = Path(tempfile.mkdtemp(prefix="weft-", dir=parent))
 
     def remove() -> None:
@@ -195,10 +195,10 @@ def _own_temporary(parent: str, process: int) -> Path:
 
 
 def _parent_problem(directory: Path) -> str:
-    """Return how another user could put another directory in the place of one.
+    """Return how another user could replace a directory, or an empty string.
 
-    Links may be those of the user and of root. Parents that all users can write need the sticky
-    bit; groups that can write to a parent are trusted.
+    Symbolic links must belong to the user or to root. Parents that all users can write to need the
+    sticky bit; groups that can write to a parent are trusted.
     """
     if os.name != "posix":
         return ""
@@ -226,7 +226,7 @@ def _user(uid: int) -> str:
 
 @functools.cache
 def _is_private(gid: int, uid: int) -> bool:
-    """Whether a group is the private group of a user, with the same name and no other member."""
+    """Whether a group is the private group of a user: same name, and no other members."""
     import grp
     import pwd
 

@@ -1,8 +1,8 @@
-"""Machine code of Numba functions in weft's cache directory, sealed.
+"""A cache of Numba machine code with checksums.
 
-Numba's own cache unpickles and runs whatever lies in its files: a damaged one raises nearly any
-exception in every process, or crashes it. Here each file has a checksum (`weft.storage.sealed`),
-and all of them lie in the cache directory of weft, which other users cannot write.
+Numba's own cache unpickles and runs whatever its files contain: a damaged one raises arbitrary
+exceptions in every process, or crashes it. Here each file has a checksum (`weft.storage.sealed`)
+and lies in weft's cache directory, which other users cannot write to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLDER = os.path.join("cpu", "__pycache__")
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
-    """Compile a function as `numba.njit` does; with `cache`, keep its machine code here."""
+    """Compile a function like `numba.njit`; with `cache`, keep its machine code in weft's cache."""
 
     def compiled(function: Any) -> Any:
         dispatcher = numba.njit(**options)(function)
@@ -45,19 +45,19 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
 
 
 class Place(InTreeCacheLocator):
-    """Where the machine code of a function lies, and what its source is known by."""
+    """Location of a function's cached machine code, and the key of its source."""
 
     def __init__(self, py_func: Any) -> None:
         super().__init__(py_func, py_func.__code__.co_filename)
         self._cache_path = str(cache_dir(FOLDER))
 
     def get_disambiguator(self) -> str:
-        """Return what tells functions of the same name apart."""
+        """Return a suffix that distinguishes functions of the same name."""
         return f"{self._lineno}-{hashlib.sha256(self._py_file.encode()).hexdigest()[:8]}"
 
 
 class PlacedImpl(CompileResultCacheImpl):
-    """Numba's description of what is cached, at that place."""
+    """Numba's cache implementation, with files in weft's cache directory."""
 
     def __init__(self, py_func: Any) -> None:
         self._lineno = py_func.__code__.co_firstlineno
@@ -68,7 +68,7 @@ class PlacedImpl(CompileResultCacheImpl):
 
 
 class SealedFiles(IndexDataCacheFile):
-    """The files of a function's machine code: an index and one file per signature."""
+    """Cache files of one function, with checksums: an index and one file per signature."""
 
     def _load_index(self) -> dict[Any, str]:
         content = read_sealed(Path(self._index_path))
@@ -84,7 +84,7 @@ class SealedFiles(IndexDataCacheFile):
     def _load_data(self, name: str) -> Any:
         content = read_sealed(Path(self._data_path(name)))
         if content is None:
-            raise FileNotFoundError(name)  # which Numba takes for a file that was removed
+            raise FileNotFoundError(name)  # Numba treats it as a cache miss
         return pickle.loads(content)
 
     def _save_data(self, name: str, data: Any) -> None:
@@ -92,7 +92,7 @@ class SealedFiles(IndexDataCacheFile):
 
 
 class RepairingCache(FunctionCache):
-    """Numba's cache of one function, for which damaged or unwritable files are no cache."""
+    """Numba's cache of one function; damaged or unwritable files count as cache misses."""
 
     _impl_class = PlacedImpl
 
@@ -103,16 +103,16 @@ class RepairingCache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code for a signature, or None."""
+        """Return the cached machine code for a signature, or None."""
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # Machine code of another version raises nearly anything.
+        except Exception:  # Code from another version may raise anything.
             with contextlib.suppress(OSError):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the machine code for a signature; a full disk is only a warning."""
+        """Store the machine code for a signature; a full disk causes only a warning."""
         try:
             super().save_overload(sig, data)
         except OSError as error:

@@ -1,12 +1,12 @@
-"""What was computed from the arcs of a graph, kept on disk between processes: orders and formats.
+"""The graph cache: arrays computed from the arcs of a graph (orders, formats), kept on disk.
 
-An entry is a folder of NumPy arrays and a description, named by a hash of what it was made from and
-of what it is. Arrays are mapped into memory again, not copied. The least recently used entries go
-when there is more than ``WEFT_CACHE_LIMIT`` (bytes, also with K, M, G or T; 8G if not set; 0 keeps
-nothing).
+An entry is a directory of NumPy arrays and a description, named by a hash of its content and its
+source. Arrays are memory-mapped, not copied. When the cache exceeds ``WEFT_CACHE_LIMIT`` (bytes, or
+with a suffix K, M, G or T; 8G by default; 0 disables the cache), the least recently used entries
+are evicted.
 
-Kernels use these arrays as indices without checking them, so each file has a checksum, which is
-compared before an array is used. An entry that differs in any bit is removed and rebuilt.
+Kernels use these arrays as unchecked indices, so every file has a checksum that is verified before
+use. An entry with any damage is removed and rebuilt.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from weft.storage.sealed import read_own, remove
 
 FOLDER: Final = "graphs"
 DEFAULT_LIMIT: Final = 8 << 30
-FORMAT: Final = 3  # of an entry: another number where the meaning of the arrays changes
-DAMAGED: Final = "damaged"  # what an entry is whose description cannot be read
+FORMAT: Final = 3  # version of the entries; changes whenever the meaning of the arrays does
+DAMAGED: Final = "damaged"  # shown for an entry whose description cannot be read
 _DESCRIPTION: Final = "entry.json"
 _CHUNK: Final = 1 << 16
 _DEVICE_CHUNK: Final = 1 << 24
@@ -51,18 +51,18 @@ Array = Any
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that is kept.
+    """One entry of the cache.
 
     Attributes
     ----------
     what
-        For people: what it is, and of which graph.
+        A description for display.
     nbytes
-        What it takes on disk.
+        Size on disk.
     used
-        When it was used last, in seconds since 1970.
+        Time of last use, in seconds since 1970.
     path
-        Its folder.
+        Its directory.
     """
 
     what: str
@@ -72,9 +72,9 @@ class Entry:
 
 
 def content_hash(*arrays: Array) -> str:
-    """Return 128 bits that depend on every element of some arrays of integers and its position.
+    """Return a 128-bit hash of integer arrays that covers every element and its position.
 
-    The same for arrays of NumPy and CuPy, and for every integer dtype that holds the values.
+    NumPy and CuPy arrays of any integer dtype have the same hash if their values are equal.
 
     Examples
     --------
@@ -105,18 +105,18 @@ def stored(
     make: Callable[[], Mapping[str, Array]],
     check: Callable[[dict[str, Array]], Any] = lambda arrays: None,
 ) -> dict[str, Array]:
-    """Return arrays in host memory, from disk if they are there, else made and put there.
+    """Return cached arrays in host memory; compute and store them if they are missing.
 
     Parameters
     ----------
     what
-        What they are, with all parameters: part of the name of the entry.
+        What the arrays are, with all parameters; part of the entry's key.
     content
-        The hash of what they are made from.
+        Hash of the data that they are computed from.
     make
-        Makes them.
+        Computes them.
     check
-        Raises any exception if arrays from disk cannot be used; they are then made again.
+        Raises any exception if arrays from disk are unusable; they are then computed again.
     """
     limit = limit_bytes()
     if limit == 0:
@@ -133,12 +133,12 @@ def stored(
             _write(folder, what, content, made)
             _evict(limit, keep=folder)
     except OSError as error:
-        warnings.warn(f"{what} was not kept: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{what} was not cached: {error}", RuntimeWarning, stacklevel=2)
     return made
 
 
 def limit_bytes() -> int:
-    """Return how many bytes may be kept.
+    """Return the size limit of the cache in bytes.
 
     Raises
     ------
@@ -151,14 +151,14 @@ def limit_bytes() -> int:
     found = re.fullmatch(r"(\d+)\s*([KMGT]?)B?", text, flags=re.IGNORECASE)
     if found is None:
         raise ConfigError(
-            f"WEFT_CACHE_LIMIT={text!r} is not a size. Expected bytes, such as 500M or 8G; 0 keeps "
-            "nothing."
+            f"WEFT_CACHE_LIMIT={text!r} is not a size. Expected bytes, such as 500M or 8G; 0 "
+            "disables the cache."
         )
     return int(found[1]) * _UNITS[found[2].upper()]
 
 
 def entries() -> list[Entry]:
-    """Return what is kept, the most recently used first; nothing is made to look for it."""
+    """Return all entries, the most recently used first; creates nothing."""
     found = []
     for path in _folders():
         try:
@@ -171,12 +171,12 @@ def entries() -> list[Entry]:
 
 
 def clear() -> int:
-    """Remove everything that is kept; returns how many bytes that were."""
-    gone = 0
+    """Remove all entries; return the number of bytes freed."""
+    freed = 0
     for path in _folders():
-        gone += _size(path)
+        freed += _size(path)
         remove(path)
-    return gone
+    return freed
 
 
 def _folders() -> list[Path]:
@@ -195,13 +195,13 @@ def _size(path: Path) -> int:
 
 
 class _DamagedError(Exception):
-    """An entry is not what was written."""
+    """An entry differs from what was written."""
 
 
 def _opened(
     folder: Path, what: str, content: str, check: Callable[[dict[str, Array]], Any]
 ) -> dict[str, Array] | None:
-    """Return the arrays of an entry, mapped into memory; None if it is missing or damaged.
+    """Return the memory-mapped arrays of an entry; None if it is missing or damaged.
 
     A damaged entry is removed.
     """
@@ -224,7 +224,7 @@ def _opened(
 
 
 def _description(folder: Path) -> dict[str, Any]:
-    """Return what an entry says about itself: a line of JSON, and its checksum on the next."""
+    """Return the description of an entry: a line of JSON, followed by its checksum."""
     line, _, crc = (read_own(folder / _DESCRIPTION) or b"").partition(b"\n")
     if not line or crc != _line_sum(line):
         raise _DamagedError
@@ -243,10 +243,10 @@ def _line_sum(line: bytes) -> bytes:
 
 
 def _mapped(path: Path, size: int, crc: int) -> Array:
-    """Return an array that is read when it is used; what is written to it stays in memory.
+    """Return an array mapped copy-on-write from a file, after verifying its checksum.
 
-    CRC-32 finds every single damaged stretch of up to 32 bits and all but one in 2**32 others. It
-    takes a twentieth of the time that the hash of the arcs took by which the entry was found.
+    CRC-32 detects every burst of up to 32 damaged bits and all but one in 2**32 other errors. It
+    takes a twentieth of the time of the arc hash that located the entry.
     """
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode) or owner_problem(found) or found.st_size != size:
@@ -259,13 +259,13 @@ def _mapped(path: Path, size: int, crc: int) -> Array:
     except ValueError:
         with open(path, "rb") as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
-        if array.size:  # only an array without elements cannot be mapped
+        if array.size:  # only an empty array cannot be mapped
             raise
         return array
 
 
 class _Summing:
-    """A file that is written, and the checksum of what was written."""
+    """A writable file that keeps a checksum of what was written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -284,7 +284,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _write(folder: Path, what: str, content: str, arrays: Mapping[str, Array]) -> None:
-    """Write an entry beside its place and move it there, so that readers see all of it."""
+    """Write an entry to a temporary directory and rename it, so that readers see it whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
@@ -298,14 +298,14 @@ def _write(folder: Path, what: str, content: str, arrays: Mapping[str, Array]) -
         line = json.dumps(described).encode()
         with open(fresh / _DESCRIPTION, "wb", opener=_private) as file:
             file.write(line + b"\n" + _line_sum(line))
-        with contextlib.suppress(OSError):  # another process was faster
+        with contextlib.suppress(OSError):  # another process wrote it first
             os.rename(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _evict(limit: int, keep: Path) -> None:
-    """Remove the least recently used entries until the rest is within the limit."""
+    """Remove the least recently used entries until the cache is within the limit."""
     held = entries()
     total = sum(entry.nbytes for entry in held)
     for entry in reversed(held):

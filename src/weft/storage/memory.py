@@ -1,4 +1,4 @@
-"""Caches in memory: bounded, and listed in one place, so that they can be emptied together."""
+"""In-memory caches: bounded, and registered in one place so that they can be cleared together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Cache(dict[Key, Value], Generic[Key, Value]):
     Parameters
     ----------
     name
-        What it holds, for `cache_sizes`.
+        Name shown by `cache_sizes`.
     most
-        The most entries that it holds.
+        Maximum number of entries.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Cache(dict[Key, Value], Generic[Key, Value]):
 
 
 def cache_sizes() -> dict[str, int]:
-    """Return the number of entries of every cache in memory, by what it holds."""
+    """Return the number of entries of every in-memory cache, by name."""
     sizes: dict[str, int] = {}
     for cache in list(_caches):
         sizes[cache.name] = sizes.get(cache.name, 0) + len(cache)
@@ -57,10 +57,10 @@ def cache_sizes() -> dict[str, int]:
 
 
 def clear_caches() -> None:
-    """Empty the caches that weft holds in memory: traces, compiled programs, prepared runs.
+    """Clear weft's in-memory caches: traces, compiled programs, prepared runs.
 
-    Nothing is lost but time: the next call of a program traces it again and finds its compiled code
-    on disk. Scratch memory that graphs keep between runs goes with the graphs.
+    Only time is lost: the next call of a program traces it again and loads its compiled code from
+    disk. Scratch memory that a graph keeps between runs is freed with the graph.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Files of compiled code in the cache, each with a checksum at its end.
+"""Cached files of compiled code, each with a checksum at its end.
 
-Damaged machine code crashes the process or computes something else, so none is executed that is not
-what was written. The checksum also covers the file's name: two files that changed places are
-refused as well. It does not protect against other users; `weft.storage.cache_dir` does, and files
-that belong to others or that others can write are refused here.
+Damaged machine code crashes the process or gives wrong results, so the checksum is verified before
+code is executed. It also covers the file's name, so that swapped files are rejected. It does not
+protect against other users; `weft.storage.cache_dir` does, and files that other users own or can
+write to are rejected here.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from weft.storage.cache_dir import owner_problem
 
 MAGIC: Final = b"weft-sum"
 _SUM_BYTES: Final = 16
-# A named pipe must not block; Windows must not translate line ends.
+# A named pipe must not block; Windows must not translate line endings.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_own(path: Path) -> bytes | None:
-    """Return the content of a regular file that only the user can write, or None."""
+    """Return the content of a regular file that only the user can write to, or None."""
     try:
         with os.fdopen(os.open(path, _FLAGS), "rb") as file:
             found = os.fstat(file.fileno())
@@ -38,7 +38,7 @@ def read_own(path: Path) -> bytes | None:
 
 
 def read_sealed(path: Path) -> bytes | None:
-    """Return what `write_sealed` wrote, or None if the file is missing, damaged or not the user's.
+    """Return the data of a sealed file; None if it is missing, damaged or not the user's.
 
     Examples
     --------
@@ -57,20 +57,20 @@ def read_sealed(path: Path) -> bytes | None:
 
 
 def write_sealed(path: Path, data: bytes) -> None:
-    """Write a file with its checksum, for the user alone; readers never see a part of it."""
+    """Atomically write a private file with its checksum."""
     write_whole(path, data + seal(path.name, data))
 
 
 def seal(name: str, data: bytes) -> bytes:
-    """Return what follows the data of a sealed file with this name."""
-    # The files are small, and 32 bits would be too few for something that is executed.
+    """Return the bytes that follow the data in a sealed file of this name."""
+    # A 32-bit checksum would be too weak for executable code; the files are small.
     digest = hashlib.sha256(name.encode() + b"\0")
     digest.update(data)
     return digest.digest()[:_SUM_BYTES] + MAGIC
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file for the user alone, beside its place first: readers see all of it or nothing."""
+    """Atomically write a private file: readers see all of it or nothing."""
     handle, temporary = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -87,7 +87,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a directory with all that it holds, if that is possible."""
+    """Remove a file, a link or a directory tree, if possible."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

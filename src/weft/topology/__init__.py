@@ -1,1 +1,1 @@
-"""The structure of a graph: adjacency in both directions, degrees, orders, edits."""
+"""The structure of a graph: adjacency, degrees, vertex orders, edits."""

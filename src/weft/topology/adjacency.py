@@ -1,6 +1,6 @@
-"""Arcs row by row, in linear time: sorting, transposing, counting, mirroring.
+"""Adjacency in CSR form, with linear-time sorting, transposing, counting and mirroring.
 
-Arrays of CuPy are handed on to `device_adjacency`; results lie where the arguments do.
+CuPy arrays are passed on to `adjacency_gpu`; results are on the device of the arguments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weft.topology import adjacency_gpu as device_adjacency
 
 Array: TypeAlias = NDArray[Any]
 
-# From here on a linear counting sort pays for the import of scipy.sparse (0.1 s).
+# From this size, a linear counting sort is worth importing scipy.sparse (0.1 s).
 _COUNTING_SORT_ARCS: Final = 1 << 18
 _INT32_LIMIT: Final = 1 << 31
 _BLOCK: Final = 1 << 20
@@ -53,42 +53,42 @@ class Adjacency:
         return self.spread(np.arange(self.offsets.size - 1, dtype=self.targets.dtype))
 
     def spread(self, values: Array) -> Array:
-        """Return for each slot the value of the row that owns it."""
+        """Return the value of the owning row for each slot."""
         if is_device_array(values):
             return values[self.rows()]
         return np.repeat(values, np.diff(self.offsets))
 
 
-def index_dtype_for(num_vertices: int, asked: DTypeLike | None = None) -> np.dtype[Any]:
+def index_dtype_for(num_vertices: int, requested: DTypeLike | None = None) -> np.dtype[Any]:
     """Return the dtype of vertex ids: int32 below 2**31 vertices, else int64.
 
     Parameters
     ----------
     num_vertices : int
-        How many ids there are.
-    asked : dtype, optional
-        int32 or int64 to insist on one of them.
+        Number of vertices.
+    requested : dtype, optional
+        int32 or int64, to override the default.
 
     Raises
     ------
     GraphError
-        If `asked` is another dtype, or too narrow.
+        If `requested` is another dtype, or too narrow.
     """
-    if asked is None:
+    if requested is None:
         return np.dtype(np.int32 if num_vertices < _INT32_LIMIT else np.int64)
     try:
-        dtype = np.dtype(asked)
+        dtype = np.dtype(requested)
     except TypeError:
         dtype = np.dtype(object)
     if dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         raise GraphError(
-            f"index_dtype={asked!r} cannot hold vertex ids. Expected int32 or int64; "
-            "leave it out to have the narrower one that fits."
+            f"index_dtype={requested!r} cannot hold vertex ids. Expected int32 or int64; "
+            "omit it to use the narrower one that fits."
         )
     if dtype.itemsize == 4 and num_vertices >= _INT32_LIMIT:
         raise GraphError(
             f"index_dtype=int32 is too narrow for {num_vertices} vertices. "
-            "Expected fewer than 2**31; use int64 or leave it out."
+            "Expected fewer than 2**31; use int64 or omit it."
         )
     return dtype
 
@@ -96,7 +96,7 @@ def index_dtype_for(num_vertices: int, asked: DTypeLike | None = None) -> np.dty
 def sort_arcs(
     row: Array, column: Array, num_vertices: int, payload: Array | None = None
 ) -> tuple[Array, Array, Array | None]:
-    """Sort arcs by (row, column), equal ones in input order, in linear time.
+    """Sort arcs by (row, column) in linear time, keeping equal arcs in input order.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def sort_arcs(
     num_vertices : int
         The number of rows.
     payload : ndarray, optional
-        One number per arc that travels with it.
+        One number per arc, to be permuted with it.
 
     Returns
     -------
     offsets : ndarray of int64
-        Where each row begins; one more than there are rows.
+        Start of each row, and the end of the last one.
     column, payload : ndarray
-        The columns and the payload in sorted order. Never the arrays that were passed in.
+        The columns and the payload in sorted order, always as new arrays.
     """
     if is_device_array(row):
         return device_adjacency.sort_arcs(row, column, num_vertices, payload)
@@ -127,12 +127,12 @@ def sort_arcs(
         carried = None if payload is None else payload[order]
         return _offsets(count_keys(row, num_vertices)), column[order], carried
 
-    # Radix sort, least significant key first: grouping by column and then by row, each stable.
+    # LSD radix sort: two stable groupings, by column and then by row.
     from scipy.sparse import coo_array
 
     data = np.zeros(row.size, np.int8) if payload is None else payload
     arcs = coo_array((data, (column, row)), shape=(num_vertices, num_vertices))
-    arcs.has_canonical_format = True  # else parallel arcs would be summed
+    arcs.has_canonical_format = True  # otherwise SciPy would sum parallel arcs
     by_row = arcs.tocsr().tocsc()
     carried = None if payload is None else by_row.data
     columns = by_row.indices.astype(column.dtype, copy=False)
@@ -140,10 +140,10 @@ def sort_arcs(
 
 
 def transpose(adjacency: Adjacency, payload: Array | None) -> tuple[Adjacency, Array | None]:
-    """Turn rows into targets: the adjacency of the other direction, in linear time.
+    """Return the adjacency of the other direction, in linear time.
 
-    Slots of the result are ordered by (old target, old row, old slot). `payload` (one number per
-    slot) is carried along.
+    Slots of the result are ordered by (old target, old row, old slot); `payload` (one number per
+    slot) is permuted with them.
     """
     n = adjacency.offsets.size - 1
     targets = adjacency.targets
@@ -168,12 +168,12 @@ def transpose(adjacency: Adjacency, payload: Array | None) -> tuple[Adjacency, A
 
 
 def fitting_dtype(count: int) -> np.dtype[Any]:
-    """Return the narrower of int32 and int64 that numbers `count` things."""
+    """Return the narrower of int32 and int64 that can index `count` items."""
     return np.dtype(np.int32 if count < _INT32_LIMIT else np.int64)
 
 
 def _in_order(row: Array, column: Array) -> bool:
-    """Tell whether arcs are sorted by (row, column); stops at the first block that is not."""
+    """Whether arcs are sorted by (row, column); stops at the first unsorted block."""
     for begin in range(0, row.size - 1, _BLOCK):
         here, there = slice(begin, begin + _BLOCK), slice(begin + 1, begin + _BLOCK + 1)
         r1 = row[there]
@@ -184,7 +184,7 @@ def _in_order(row: Array, column: Array) -> bool:
 
 
 def count_keys(keys: Array, num_keys: int) -> Array:
-    """Return how often each key occurs, without an int64 copy of all keys at once."""
+    """Count the occurrences of each key, without an int64 copy of all keys."""
     if is_device_array(keys):
         return device_adjacency.count_keys(keys, num_keys)
     block = max(_BLOCK, num_keys)
@@ -197,17 +197,17 @@ def count_keys(keys: Array, num_keys: int) -> Array:
 
 
 def _offsets(counts: Array) -> Array:
-    """Return where each row begins, given the row lengths."""
+    """Return the row offsets, given the row lengths."""
     offsets = np.zeros(counts.size + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
 
 
 def mirror(upper: Adjacency) -> Adjacency:
-    """Add the opposite arc of every edge but the self-loops.
+    """Add the opposite arc of every edge except self-loops.
 
-    `upper` has each edge in the row of its lower end. A full row is what its vertex gets as the
-    higher end, and after that what it has as the lower end, so both parts are copied in order.
+    `upper` has each edge in the row of its lower end. A full row consists of the arcs to lower
+    vertices followed by those to higher ones, so both parts are copied in order.
     """
     if is_device_array(upper.targets):
         return Adjacency(*device_adjacency.mirror(upper.offsets, upper.targets))
@@ -223,7 +223,7 @@ def mirror(upper: Adjacency) -> Adjacency:
 
 
 def spread_over_mirrored(mirrored: Adjacency, values: Array) -> Array:
-    """Return one value per edge (in the order of `mirror`'s input) for both arcs of every edge."""
+    """Return the value of its edge for each arc; `values` are in the order of `mirror`'s input."""
     if is_device_array(values):
         return device_adjacency.spread_over_mirrored(mirrored.offsets, mirrored.targets, values)
     rows = mirrored.rows()
@@ -231,7 +231,7 @@ def spread_over_mirrored(mirrored: Adjacency, values: Array) -> Array:
     strict = _strictly_upper(mirrored, rows)
     slots = np.empty(mirrored.targets.size, values.dtype)
     slots[~is_lower] = values
-    # Lower arcs lie in the order of the transposed upper ones.
+    # Lower arcs are in the order of the transposed upper ones.
     is_strict = mirrored.targets > rows
     del rows
     _, carried = transpose(strict, slots[is_strict])
@@ -241,7 +241,7 @@ def spread_over_mirrored(mirrored: Adjacency, values: Array) -> Array:
 
 
 def _strictly_upper(adjacency: Adjacency, rows: Array) -> Adjacency:
-    """Return the arcs whose target is above their row; `adjacency` itself if all are."""
+    """Return the arcs with target > row; `adjacency` itself if all are such arcs."""
     above = adjacency.targets > rows
     if above.all():
         return adjacency
@@ -250,7 +250,7 @@ def _strictly_upper(adjacency: Adjacency, rows: Array) -> Adjacency:
 
 
 def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
-    """Return a pair (row, target) that `left` holds more often than (target, row); else None.
+    """Return a pair (row, target) that `left` contains more often than (target, row), or None.
 
     `right` is `left` transposed.
     """
@@ -262,5 +262,5 @@ def first_unpaired(left: Adjacency, right: Adjacency) -> tuple[int, int] | None:
     slot = int(xp.argmax(differs))
     pair = (int(rows[slot]), int(left.targets[slot]))
     other = (int(other_rows[slot]), int(right.targets[slot]))
-    # Both lists are sorted, so the smaller pair is the one that the other list lacks.
+    # Both lists are sorted, so the smaller pair is missing in the other list.
     return pair if pair < other else other[::-1]

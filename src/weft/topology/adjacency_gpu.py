@@ -1,9 +1,9 @@
-"""What `adjacency` does, for arrays on a GPU: sorts of combined keys in place of counting sorts.
+"""The operations of `adjacency` for arrays on a GPU: sorts of packed keys, not counting sorts.
 
-An arc (row, column) becomes one 64-bit key, `row << bits | column`, so that one radix sort puts all
-arcs in order and a search finds where each row begins. Functions take and return plain arrays, use
-the module that these belong to, and of it only what NumPy and CuPy share. At most five arrays of
-8 bytes per arc exist at a time, the workspace of the sort included.
+An arc (row, column) becomes one 64-bit key, `row << bits | column`, so that one radix sort orders
+all arcs and a binary search finds the start of each row. Functions use the array module of their
+arguments, restricted to what NumPy and CuPy share. At most five arrays of 8 bytes per arc exist at
+a time, including the workspace of the sort.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from weft.arrays.reduce import all_true
 
 Array = Any
 
-# Beyond this many vertices two ids do not fit into one signed key.
+# With more vertices, two ids do not fit into one signed 64-bit key.
 _PACKED_VERTICES = 1 << 31
-# Keys that are counted at once: some releases of CuPy number them by 32 bits there.
+# Keys counted per call: some releases of CuPy use 32-bit indices there.
 _COUNTED_KEYS = 1 << 30
 
 
 def sort_arcs(
     row: Array, column: Array, num_vertices: int, payload: Array | None = None
 ) -> tuple[Array, Array, Array | None]:
-    """Sort arcs by (row, column), equal ones in input order; see `adjacency.sort_arcs`."""
+    """Sort arcs by (row, column), keeping equal arcs in input order; see `adjacency.sort_arcs`."""
     xp = module_of(row)
     if num_vertices > _PACKED_VERTICES:
         order = xp.argsort(column, kind="stable")
@@ -48,7 +48,7 @@ def sort_arcs(
 def transpose(
     offsets: Array, targets: Array, payload: Array | None
 ) -> tuple[Array, Array, Array | None]:
-    """Turn rows into targets; returns offsets, targets and payload of the other direction."""
+    """Return the offsets, targets and payload of the other direction; see `adjacency.transpose`."""
     xp, n = module_of(targets), int(offsets.size) - 1
     rows = row_of_slots(offsets, targets.size, targets.dtype)
     if payload is None and n <= _PACKED_VERTICES:
@@ -62,7 +62,7 @@ def transpose(
 
 
 def mirror(offsets: Array, targets: Array) -> tuple[Array, Array]:
-    """Add the opposite arc of every edge but the self-loops; see `adjacency.mirror`."""
+    """Add the opposite arc of every edge except self-loops; see `adjacency.mirror`."""
     xp, n = module_of(targets), int(offsets.size) - 1
     edges = int(targets.size)
     rows = row_of_slots(offsets, edges, targets.dtype)
@@ -82,12 +82,12 @@ def mirror(offsets: Array, targets: Array) -> tuple[Array, Array]:
 
 
 def spread_over_mirrored(offsets: Array, targets: Array, values: Array) -> Array:
-    """Return one value per edge for both of its arcs; see `adjacency.spread_over_mirrored`."""
+    """Return the value of its edge for each arc; see `adjacency.spread_over_mirrored`."""
     xp = module_of(targets)
     rows = row_of_slots(offsets, targets.size, targets.dtype)
     slots = xp.empty(targets.size, values.dtype)
     slots[xp.flatnonzero(targets >= rows)] = values
-    # Lower arcs lie in the order of the transposed upper ones.
+    # Lower arcs are in the order of the transposed upper ones.
     strict = xp.flatnonzero(targets > rows)
     order = strict[xp.argsort(targets[strict], kind="stable")]
     del strict
@@ -96,7 +96,7 @@ def spread_over_mirrored(offsets: Array, targets: Array, values: Array) -> Array
 
 
 def row_of_slots(offsets: Array, count: int, dtype: Any) -> Array:
-    """Return the row that owns each of `count` slots: jumps where a row begins, summed up."""
+    """Return the row of each of `count` slots, as a prefix sum of jumps at row starts."""
     xp = module_of(offsets)
     filled = xp.flatnonzero(offsets[1:] > offsets[:-1])
     jumps = filled.astype(dtype)
@@ -107,14 +107,14 @@ def row_of_slots(offsets: Array, count: int, dtype: Any) -> Array:
 
 
 def count_keys(keys: Array, num_keys: int) -> Array:
-    """Return how often each key occurs, as int64.
+    """Count the occurrences of each key, as int64.
 
-    By atomic additions: CuPy's `bincount` holds as many counts of all keys as blocks run at once,
-    which is hundreds of times the result.
+    Uses atomic additions: CuPy's `bincount` allocates one histogram per resident block, hundreds of
+    times the size of the result.
     """
     xp = module_of(keys)
     counts = xp.zeros(num_keys, np.int64)
-    unsigned = counts.view(np.uint64)  # CuPy does not add at places of int64
+    unsigned = counts.view(np.uint64)  # CuPy's add.at does not support int64
     for begin in range(0, keys.size, _COUNTED_KEYS):
         xp.add.at(unsigned, keys[begin : begin + _COUNTED_KEYS], 1)
     return counts
@@ -123,7 +123,7 @@ def count_keys(keys: Array, num_keys: int) -> Array:
 def sums_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
     """Return the sum of the values of each key, as float64.
 
-    CuPy's `bincount` looks at the keys first, by a reduction that takes seconds to compile.
+    CuPy's `bincount` first checks the keys with a reduction that takes seconds to compile.
     """
     xp = module_of(keys)
     if xp is np:
@@ -136,7 +136,7 @@ def sums_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
 
 
 def greatest_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
-    """Return the greatest of the values of each key, as uint64; 0 for a key without any."""
+    """Return the largest value of each key, as uint64; 0 for a key without values."""
     xp = module_of(keys)
     most = xp.zeros(num_keys, np.uint64)
     for begin in range(0, keys.size, _COUNTED_KEYS):
@@ -146,7 +146,7 @@ def greatest_of_keys(keys: Array, values: Array, num_keys: int) -> Array:
 
 
 def offsets_of(counts: Array) -> Array:
-    """Return where each row begins, given the row lengths."""
+    """Return the row offsets, given the row lengths."""
     xp = module_of(counts)
     offsets = xp.zeros(counts.size + 1, np.int64)
     offsets[1:] = xp.cumsum(counts, dtype=np.int64)
@@ -154,9 +154,9 @@ def offsets_of(counts: Array) -> Array:
 
 
 def reduce_runs(values: Array, starts: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    """Combine the values of each run that begins at `starts`, neighbours first, pair by pair.
+    """Reduce each run that begins at `starts` by combining neighbours pairwise.
 
-    Takes as many rounds as the longest run can be halved; the order never varies.
+    Takes log2 of the longest run rounds; the order of combination is fixed.
     """
     xp = module_of(values)
     offsets = xp.zeros(starts.size + 1, np.int64)
@@ -184,7 +184,7 @@ def _pack(row: Array, column: Array, num_vertices: int) -> Array:
 
 
 def _low(keys: Array, num_vertices: int, dtype: Any) -> Array:
-    """Return the columns of keys, which are used up."""
+    """Return the columns of packed keys; overwrites the keys."""
     keys &= (1 << _bits(num_vertices)) - 1
     return keys.astype(dtype)
 

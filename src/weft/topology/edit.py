@@ -1,4 +1,4 @@
-"""Edges put into a topology and taken out, their columns kept beside them."""
+"""Insert and remove edges of a topology, together with their columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ Columns: TypeAlias = Mapping[str, Array]
 class EdgeChange:
     """The edges by which two versions of a graph differ, as vertex numbers.
 
-    `added` is in the order in which they were given, `removed` in that of the edge ids; an edge
-    among them for each of parallel ones.
+    `added` is in input order, `removed` in edge-id order; parallel edges are listed one by one.
     """
 
     added: tuple[Array, Array]
@@ -33,18 +32,18 @@ Carrier: TypeAlias = Callable[[Topology, Topology, EdgeChange], None]
 carriers: list[Carrier] = []
 """Called as ``carrier(before, after, change)`` when a graph changes in place.
 
-What was made of a topology and kept (formats, above all) belongs to it alone and would be made anew
-for the next one. A carrier that can change such a thing in place takes it from `before`, which may
-still be in use elsewhere and must be able to do without, and keeps it for `after`.
+Data derived from a topology (mainly formats) is cached for that topology only, and would be rebuilt
+for the next one. A carrier that can update such data in place takes it from `before` and caches it
+for `after`; `before` may still be in use elsewhere and must work without it.
 """
 
 
 def insert_edges(
     topology: Topology, columns: Columns, src: Array, dst: Array, values: Columns, count: int
 ) -> tuple[Topology, dict[str, Array]]:
-    """Return a topology with more edges and `count` vertices, and its edge columns.
+    """Return a topology with additional edges and `count` vertices, and its edge columns.
 
-    Among parallel edges the new ones come last, in the order given.
+    Among parallel edges, new ones come last, in input order.
     """
     larger = topology.with_edges(src, dst, count)
     if not columns or not src.size:
@@ -66,18 +65,18 @@ def remove_edges(
     topology : Topology
     columns : mapping of str to ndarray
     src, dst : ndarray of int
-        The pairs: all their parallel edges go.
+        The pairs, whose parallel edges are all removed.
     weight : ndarray, optional
-        Of each pair only the edges that have this weight go; NaN is equal to NaN.
+        Remove only the edges of each pair with this weight; NaN matches NaN.
 
     Returns
     -------
     topology : Topology
     columns : dict
     removed : tuple of ndarray
-        The ends of the edges that are gone.
+        The ends of the removed edges.
     found : ndarray of bool
-        Whether there was such an edge, by pair.
+        Whether such an edge existed, for each pair.
     """
     xp = topology.xp
     arcs = topology.adjacency(topology.primary_direction)
@@ -94,7 +93,7 @@ def remove_edges(
     found[order[pair]] = True
     if not edges.size:
         return topology, dict(columns), (src[:0], dst[:0]), found
-    # A pair may have been named twice: then its edges came twice.
+    # If a pair was given twice, its edges appear twice.
     by_edge = xp.argsort(edges, kind="stable")
     edges, pair = edges[by_edge], pair[by_edge]
     once = xp.ones(edges.size, np.bool_)
@@ -107,10 +106,10 @@ def remove_edges(
 
 
 def _edge_ids(topology: Topology, arcs: Adjacency, rows: Array, slots: Array) -> Array:
-    """Return the edge ids of slots of the primary direction, given the rows of these.
+    """Return the edge ids of slots in the primary direction, given their rows.
 
-    An undirected edge is numbered by its arc to the higher end, so that the arcs to lower ends in
-    the rows up to this one do not count.
+    An undirected edge is numbered by its arc to the higher end, so arcs to lower ends, in all rows
+    up to this one, are subtracted.
     """
     if topology.directed:
         return slots

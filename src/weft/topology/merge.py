@@ -1,8 +1,7 @@
-"""Sorted rows with arcs put in and taken out, in time linear in the vertices and arcs.
+"""Insert arcs into sorted rows and remove them, in time linear in the vertices and arcs.
 
-Nothing is sorted but the batch: a binary search in its row finds where each arc of the batch
-belongs, and one copy makes the new array. Functions take arrays of NumPy or of CuPy, use what both
-modules share, and never write to what they are given.
+Only the batch is sorted: a binary search in its row finds the position of each new arc, and one
+copy builds the new array. Functions accept NumPy and CuPy arrays and never modify their arguments.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from weft.topology.adjacency import Adjacency, Array, count_keys, sort_arcs
 
 Side: TypeAlias = Literal["left", "right"]
 
-# From here on a compiled search pays for the import of Numba.
+# From this size, a compiled search is worth importing Numba.
 _COMPILED_SEARCH_PAIRS: Final = 1 << 15
-_MOST_STRETCHES: Final = 1 << 13  # of an array in host memory that are copied one by one
+_MOST_STRETCHES: Final = 1 << 13  # unchanged stretches to copy one by one, on the host
 
 
 def insert_arcs(adjacency: Adjacency, rows: Array, targets: Array) -> Adjacency:
-    """Return an adjacency with some arcs more, given in any order.
+    """Return an adjacency with additional arcs, given in any order.
 
     Examples
     --------
@@ -40,16 +39,16 @@ def insert_arcs(adjacency: Adjacency, rows: Array, targets: Array) -> Adjacency:
 
 
 def remove_arcs(adjacency: Adjacency, rows: Array, targets: Array) -> Adjacency:
-    """Return an adjacency without some arcs, given in any order; all of them are there.
+    """Return an adjacency without some arcs, given in any order; all of them must exist.
 
-    A pair that is given twice stands for two parallel arcs.
+    A pair given twice stands for two parallel arcs.
     """
     if not rows.size:
         return adjacency
     xp = module_of(rows)
     rows, targets, _ = sorted_pairs(rows, targets, adjacency)
     first = slots_of(adjacency, rows, targets, "left")
-    # Equal pairs found the same slot; they take that one, the next, and so on.
+    # Equal pairs found the same slot; they remove it, the next one, and so on.
     begins = xp.ones(first.size, np.bool_)
     begins[1:] = first[1:] != first[:-1]
     place = xp.arange(first.size, dtype=np.int64)
@@ -59,7 +58,7 @@ def remove_arcs(adjacency: Adjacency, rows: Array, targets: Array) -> Adjacency:
 
 
 def grown(adjacency: Adjacency, num_vertices: int, dtype: Any) -> Adjacency:
-    """Return an adjacency with empty rows after the last one, its targets of some dtype."""
+    """Return an adjacency with empty rows appended, and targets of another dtype."""
     offsets = adjacency.offsets
     xp, more = module_of(offsets), num_vertices + 1 - int(offsets.size)
     if more:
@@ -68,9 +67,9 @@ def grown(adjacency: Adjacency, num_vertices: int, dtype: Any) -> Adjacency:
 
 
 def sorted_pairs(rows: Array, targets: Array, adjacency: Adjacency) -> tuple[Array, Array, Array]:
-    """Return pairs in the order of an adjacency's slots, in its dtype, and where each was before.
+    """Return pairs in slot order and in the dtype of an adjacency, with their input positions.
 
-    Equal pairs stay in their order. Takes time linear in the vertices and pairs.
+    The sort is stable, and takes time linear in the vertices and pairs.
     """
     dtype = adjacency.targets.dtype
     order = module_of(rows).arange(rows.size, dtype=np.int64)
@@ -81,15 +80,15 @@ def sorted_pairs(rows: Array, targets: Array, adjacency: Adjacency) -> tuple[Arr
 
 
 def slots_of(adjacency: Adjacency, rows: Array, wanted: Array, side: Side) -> Array:
-    """Return for each pair the first slot of its row whose target is not below it, or is above.
+    """Return for each pair the first slot of its row with target >= wanted, or > wanted.
 
     Parameters
     ----------
     adjacency : Adjacency
     rows, wanted : ndarray of int
-        The pairs, sorted; rows exist.
+        The sorted pairs; rows must exist.
     side : {"left", "right"}
-        "left" finds the first slot of the pair itself, "right" the slot after the last one.
+        "left" finds the first slot of the pair, "right" the slot after its last one.
     """
     xp, targets = module_of(rows), adjacency.targets
     if rows.size >= _COMPILED_SEARCH_PAIRS and not is_device_array(rows):
@@ -109,7 +108,7 @@ def slots_of(adjacency: Adjacency, rows: Array, wanted: Array, side: Side) -> Ar
 
 
 def insert_values(values: Array, at: Array, new: Array) -> Array:
-    """Return an array with new entries in front of the positions `at`, which ascend.
+    """Return an array with new entries inserted before the ascending positions `at`.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def insert_values(values: Array, at: Array, new: Array) -> Array:
     merged = xp.empty((len(values) + len(new), *values.shape[1:]), values.dtype)
     is_old = xp.ones(len(merged), np.bool_)
     is_old[place] = False
-    # CuPy assigns to positions, not to the true entries of a mask.
+    # CuPy cannot assign an array through a boolean mask.
     merged[xp.flatnonzero(is_old) if is_device_array(values) else is_old] = values
     merged[place] = new
     return merged
@@ -135,9 +134,9 @@ def remove_values(values: Array, at: Array) -> Array:
 
 
 def replace_values(values: Array, gone: Array, at: Array, new: Array) -> Array:
-    """Return an array without the entries `gone`, and new ones in front of the positions `at`.
+    """Return an array with the entries `gone` removed and new ones inserted before `at`.
 
-    Both ascend; `at` are positions among the entries that are left.
+    Both are ascending positions; `at` refers to the remaining entries.
 
     Examples
     --------
@@ -146,8 +145,8 @@ def replace_values(values: Array, gone: Array, at: Array, new: Array) -> Array:
     """
     if is_device_array(values) or gone.size + at.size > _MOST_STRETCHES:
         return insert_values(remove_values(values, gone), at, new)
-    # Stretches between a few changes are copied whole, which is faster than by a mask.
-    places = gone - np.arange(gone.size)  # of what is gone, among the entries that are left
+    # With few changes, copying the stretches between them is faster than using a mask.
+    places = gone - np.arange(gone.size)  # positions of removals among the remaining entries
     cuts = np.unique(np.concatenate((places, at)))
     skipped, taken = (np.searchsorted(a, cuts, side="right").tolist() for a in (places, at))
     parts, begin, done = [], 0, 0
@@ -158,7 +157,7 @@ def replace_values(values: Array, gone: Array, at: Array, new: Array) -> Array:
 
 
 def spread_ranges(first: Array, last: Array) -> tuple[Array, Array]:
-    """Return all positions from `first` up to `last` of each range, and the range of each."""
+    """Return all positions of the ranges [first, last), and the range of each position."""
     xp = module_of(first)
     offsets = device_adjacency.offsets_of(last - first)
     count = int(offsets[-1])
@@ -167,5 +166,5 @@ def spread_ranges(first: Array, last: Array) -> tuple[Array, Array]:
 
 
 def _before(rows: Array, offsets: Array) -> Array:
-    """Return how many of the sorted rows lie before each entry of the offsets."""
+    """Return the number of the given rows before each row offset."""
     return device_adjacency.offsets_of(count_keys(rows, int(offsets.size) - 1))

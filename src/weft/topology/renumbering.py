@@ -1,8 +1,8 @@
-"""Numberings: the vertices and arcs of a topology that is held in another order than the user's.
+"""Numberings: translate between the user's vertices and those of a reordered topology.
 
-Inside such a topology a vertex is a *place*; the vertex that the user knows stands at `order` of
-that place. Arcs are numbered by places too. What crosses the border (fields, frontiers, ids that a
-program sees) is translated; see ``docs/design/reordering.md``.
+A reordered topology numbers its vertices by *place* in memory; `order[place]` is the user's vertex.
+Its arcs are numbered by places too. Fields, frontiers and the ids that a program reads are
+translated; see ``docs/design/reordering.md``.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from weft.topology.adjacency import Adjacency, Array, fitting_dtype, sort_arcs, 
 
 
 class Numbering:
-    """The numbers that a user knows the vertices, arcs and edges of a topology by.
+    """The user's numbering of the vertices, arcs and edges of a reordered topology.
 
     Parameters
     ----------
     order : ndarray of int
         The user's vertex at each place.
     rows : Adjacency
-        The arcs in the user's numbering, by canonical arc.
+        The canonical arcs in the user's numbering.
     directed : bool
-        Whether each arc is an edge of its own.
+        Whether every arc is an edge of its own.
 
     Attributes
     ----------
@@ -46,21 +46,21 @@ class Numbering:
         self._lock = threading.RLock()
 
     def moved(self, device: Device) -> Numbering:
-        """Return the same numbers on another device."""
+        """Return the same numbering on another device."""
         rows = Adjacency(move(self._rows.offsets, device), move(self._rows.targets, device))
         return Numbering(move(self.order, device), rows, self._directed)
 
     def arranged(self) -> Adjacency:
-        """Return the arcs by places; parallel ones keep their order."""
+        """Return the arcs in the new order; parallel arcs keep their order."""
         rows, columns = self._ends()
         offsets, targets, _ = sort_arcs(rows, columns, self.order.size)
         return Adjacency(offsets, targets)
 
     @property
     def place_on_host(self) -> np.ndarray[Any, Any]:
-        """The place of each of the user's vertices in host memory; made when first asked for.
+        """The place of each of the user's vertices, as a host array cached on first use.
 
-        A few vertices are looked up there in less time than a GPU is asked for them.
+        For a few vertices, a look-up on the host is faster than a GPU kernel.
         """
         with self._lock:
             if self._host is None:
@@ -69,7 +69,7 @@ class Numbering:
 
     @property
     def arcs(self) -> Array:
-        """The user's canonical arc at each canonical arc here; made when first asked for."""
+        """The user's canonical arc for each canonical arc here; cached on first use."""
         with self._lock:
             if self._arcs is None:
                 count = self._rows.targets.size
@@ -79,7 +79,7 @@ class Numbering:
             return self._arcs
 
     def edges(self, num_edges: int) -> Array:
-        """Return the user's edge id at each canonical arc here."""
+        """Return the user's edge id for each canonical arc here."""
         if self._directed:
             return self.arcs
         ids = module_of(self.order).arange(num_edges, dtype=fitting_dtype(num_edges))
@@ -87,7 +87,7 @@ class Numbering:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the maps, without the user's arcs, which belong to another topology."""
+        """Bytes of the maps, excluding the user's arcs, which belong to another topology."""
         held = self.order.nbytes + self.place.nbytes
         return int(held + (0 if self._arcs is None else self._arcs.nbytes))
 

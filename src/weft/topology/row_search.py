@@ -1,4 +1,4 @@
-"""Compiled: the slots of many sorted pairs in sorted rows."""
+"""A compiled search for many sorted pairs in sorted rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Array = np.ndarray[Any, Any]
 
 @njit(nogil=True, cache=True)
 def search_rows(offsets: Array, targets: Array, rows: Array, wanted: Array, right: bool) -> Array:
-    """Return what `merging.slots_of` does, of pairs that are sorted.
+    """Compiled version of `merge.slots_of`.
 
-    The search in a row goes on where the pair before ended, in steps that double.
+    The search in a row continues where the previous pair ended, in steps that double.
     """
     slots = np.empty(rows.size, np.int64)
     for pair in range(rows.size):

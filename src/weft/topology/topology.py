@@ -1,17 +1,17 @@
-"""Vertices and arcs as arrays: adjacency in both directions, arc order, edge ids, degrees.
+"""Topology: adjacency in both directions, arc order, edge ids, degrees.
 
-An *arc* is a stored connection `u -> v`. A directed edge is one arc. An undirected edge is two arcs
-of opposite direction, a self-loop always one. Three numberings meet here:
+An *arc* is a stored connection `u -> v`. A directed edge is one arc. An undirected edge is two
+opposite arcs; a self-loop is always one. There are three numberings:
 
 - a *slot* is a position in the adjacency of one direction; the slots of a row are sorted by target;
-- the *canonical arc* is the slot of the primary direction (out, or in where only that is kept);
-- the *edge id* is the position in the list of edges that the user sees.
+- the *canonical arc* is the slot in the primary direction (out, or in if only that is kept);
+- the *edge id* is the position in the user's list of edges.
 
-A topology may hold its vertices in another order than the user's (`arranged`). It numbers vertices,
-slots and canonical arcs by places then; edge ids stay the user's.
+A topology may be reordered (`arranged`). Vertices, slots and canonical arcs are then numbered by
+their place in memory; edge ids stay the user's.
 
-Everything that can be derived (the second direction, the maps between the numberings, degrees) is
-made when first asked for, on the device that holds the arcs, and then kept.
+All derived data (the second direction, maps between the numberings, degrees) is computed on first
+use, on the device that holds the arcs, and cached.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Keep: TypeAlias = Literal["both", "out", "in"]
 DIRECTIONS: Final = ("out", "in")
 KEEPS: Final = ("both", "out", "in")
 
-# What is made from the primary direction when it is needed, beside the degrees.
+# Attributes derived from the primary direction on demand, apart from the degrees.
 _DERIVED: Final = ("_secondary", "_secondary_arcs", "_reverse", "_edges", "_secondary_edges")
 
 __all__ = ["DIRECTIONS", "KEEPS", "Adjacency", "Direction", "Keep", "Topology"]
@@ -58,31 +58,31 @@ __all__ = ["DIRECTIONS", "KEEPS", "Adjacency", "Direction", "Keep", "Topology"]
 class Topology:
     """The structure of a graph, without any data on it.
 
-    Build one with `Topology.from_arcs`, or with `Topology.from_sorted` from arcs that are sorted.
+    Build one with `Topology.from_arcs`, or with `Topology.from_sorted` from sorted arcs.
 
     Parameters
     ----------
     primary : Adjacency
-        The direction that numbers the canonical arcs; of an undirected graph, all arcs.
+        The direction that numbers the canonical arcs; all arcs of an undirected graph.
     directed : bool
-        Whether an arc stands for an edge of its own.
+        Whether every arc is an edge of its own.
     keep : {"both", "out", "in"}
-        Which directions may be stored. Undirected graphs store one that serves as both.
+        Which directions may be stored. Undirected graphs use one for both.
     num_edges : int
         The number of edges (undirected ones counted once).
     device : Device, optional
         Where it runs; by default the device that holds the arrays.
     check : callable, optional
-        Raises if the arrays of `primary` are unsound. Called once, before anything reads them: a
-        mapped file opens at once, and no compiled code follows a wrong offset or target.
+        Raises if the arrays of `primary` are invalid. Called once, before their first use: opening
+        a mapped file is immediate, and compiled code never follows a wrong offset or target.
 
     Attributes
     ----------
     device : Device
     xp : module
-        That of all arrays: NumPy or CuPy.
+        The module of all arrays: NumPy or CuPy.
     numbering : Numbering or None
-        How the user numbers vertices and edges, where that is not as they are numbered here.
+        The user's numbering of vertices and edges, if the topology is reordered.
     """
 
     def __init__(
@@ -111,11 +111,11 @@ class Topology:
         self._secondary_arcs: Array | None = None
         self._reverse: Array | None = None
         self._edges: Array | None = None
-        self._secondary_edges: Array | None = None  # where edges are numbered elsewhere
+        self._secondary_edges: Array | None = None  # of a reordered topology
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
         self._lock = threading.RLock()
-        # The same structure elsewhere, for as long as somebody holds it.
+        # Copies on other devices, for as long as they are in use.
         self._copies: weakref.WeakValueDictionary[Device, Topology] = weakref.WeakValueDictionary()
 
     @classmethod
@@ -129,7 +129,7 @@ class Topology:
         keep: Keep = "both",
         index_dtype: DTypeLike | None = None,
     ) -> tuple[Topology, Array]:
-        """Build from the ends of each edge; checks nothing (see `Graph.from_edges`).
+        """Build from the ends of each edge, without checks (see `Graph.from_edges`).
 
         Returns
         -------
@@ -177,13 +177,13 @@ class Topology:
 
     @property
     def xp(self) -> Any:
-        """The module of all arrays here: NumPy or CuPy."""
+        """The module of all arrays: NumPy or CuPy."""
         return self.device.xp
 
     def to(self, device: Device) -> Topology:
-        """Return the same structure on a device that can be used; this one if it is there.
+        """Return the same structure on an available device; itself if already there.
 
-        The one that was returned before is returned again for as long as somebody holds it.
+        Returns an earlier copy for as long as that is in use.
         """
         if device == self.device:
             return self
@@ -196,7 +196,7 @@ class Topology:
             return there
 
     def _moved(self, device: Device) -> Topology:
-        """Return a copy elsewhere; between host memories the arrays are shared, not copied."""
+        """Return a copy on another device; host devices share their arrays."""
         share = device.on_host and self.device.on_host
         primary = self._primary
         if not share:
@@ -220,15 +220,15 @@ class Topology:
     # -- order ----------------------------------------------------------------------------------
 
     def arranged(self, order: Array) -> Topology:
-        """Return the structure with the vertices held in another order, on the same device.
+        """Return a reordered copy of the structure, on the same device.
 
-        Vertices, arcs and slots of the result are numbered by places; `edges` still gives the ids
-        of this topology's edges, and `numbering` tells which vertex is where.
+        Vertices, arcs and slots of the result are numbered by place; `edges` still gives the edge
+        ids of this topology, and `numbering` maps places to vertices.
 
         Parameters
         ----------
         order : ndarray of int
-            Every vertex once; not checked.
+            A permutation of the vertices; not checked.
         """
         with self.device.current():
             numbering = Numbering(order, self._primary, self.directed)
@@ -246,7 +246,7 @@ class Topology:
 
     @functools.cached_property
     def _primary(self) -> Adjacency:
-        """The primary direction; the first access checks arrays that are not trusted yet."""
+        """The primary direction; the first access checks untrusted arrays."""
         with self._lock:
             if self._check is not None:
                 self._check()
@@ -260,11 +260,11 @@ class Topology:
 
     @property
     def in_(self) -> Adjacency:
-        """The arcs by destination; of an undirected graph, the same object as `out`."""
+        """The arcs by destination; in an undirected graph, the same object as `out`."""
         return self.adjacency("in")
 
     def adjacency(self, direction: Direction) -> Adjacency:
-        """Return the adjacency of a direction by name, building it if it is not there yet."""
+        """Return the adjacency of a direction, built on first use."""
         self.check_stored(direction)
         if not self.directed or direction == self.primary_direction:
             return self._primary
@@ -274,7 +274,7 @@ class Topology:
             return self._secondary
 
     def owners(self, direction: Direction) -> Array:
-        """Return the row that owns each slot of a direction; made once and kept."""
+        """Return the row that owns each slot of a direction; cached."""
         arcs = self.adjacency(direction)
         key = direction if self.directed else "out"
         with self._lock, self.device.current():
@@ -285,7 +285,7 @@ class Topology:
     def endpoints(self) -> tuple[Array, Array]:
         """Return the source and the destination of each canonical arc.
 
-        They may be stored arrays: they must not be written to.
+        They may be stored arrays, so do not write to them.
         """
         rows = self._owners.get(self.primary_direction)
         if rows is None:
@@ -295,7 +295,7 @@ class Topology:
         return (rows, targets) if self.primary_direction == "out" else (targets, rows)
 
     def edge_endpoints(self) -> tuple[Array, Array]:
-        """Return the ends of each edge by edge id; of an undirected one, the lower end first."""
+        """Return the ends of each edge in edge-id order; the lower end first if undirected."""
         src, dst = self.endpoints()
         if self.directed:
             return src, dst
@@ -306,10 +306,10 @@ class Topology:
     # -- numberings -----------------------------------------------------------------------------
 
     def arcs(self, direction: Direction) -> Array | None:
-        """Return the canonical arc of each slot of a direction; None where they are the same.
+        """Return the canonical arc of each slot of a direction; None if they are identical.
 
-        The in-slot (row v, target u) of an undirected graph stands for the arc u -> v, so there
-        this is the map from each arc to its opposite.
+        In an undirected graph, the in-slot (row v, target u) is the arc u -> v, so the result maps
+        each arc to its opposite.
         """
         self.check_stored(direction)
         if direction == self.primary_direction:
@@ -324,7 +324,7 @@ class Topology:
             return self._secondary_arcs
 
     def edges(self, direction: Direction) -> Array | None:
-        """Return the edge id of each slot of a direction; None where they are the same."""
+        """Return the edge id of each slot of a direction; None if they are identical."""
         if self.numbering is not None:
             return self._users_edges(direction, self.numbering)
         if self.directed:
@@ -348,10 +348,9 @@ class Topology:
             return self._secondary_edges
 
     def slot_values(self, values: Array, direction: Direction) -> Array:
-        """Return one value per edge in the slot order of a direction.
+        """Return values given by edge id in the slot order of a direction.
 
-        Needs neither `arcs` nor `edges` to be stored. Gives `values` itself where the orders are
-        the same.
+        Does not need `arcs` or `edges`. Returns `values` itself if the orders are identical.
         """
         self.check_stored(direction)
         if self.numbering is not None:
@@ -376,12 +375,12 @@ class Topology:
     def reverse_arcs(self) -> Array:
         """Return the opposite arc of each canonical arc.
 
-        Parallel arcs are paired one to one in order; a self-loop is its own opposite.
+        Parallel arcs are paired in order; a self-loop is its own opposite.
 
         Raises
         ------
         GraphError
-            If some arc has no opposite.
+            If an arc has no opposite.
         """
         with self._lock, self.device.current():
             if self._reverse is None:
@@ -389,9 +388,9 @@ class Topology:
                 if unpaired is not None:
                     u, v = self.user_vertices(unpaired)
                     raise GraphError(
-                        f"The arc {u} -> {v} has no opposite: there are fewer arcs {v} -> {u}. "
-                        "Expected every arc to have one; make the graph undirected "
-                        "(directed=False, or g.to_undirected())."
+                        f"The arc {u} -> {v} has no opposite arc {v} -> {u}. Expected one for "
+                        "every arc; make the graph undirected (directed=False, or "
+                        "g.to_undirected())."
                     )
                 if self._secondary_arcs is None:
                     _, self._reverse = self._transposed_arcs()
@@ -400,13 +399,13 @@ class Topology:
             return self._reverse
 
     def user_vertices(self, places: Sequence[int]) -> list[int]:
-        """Return what the user calls some vertices."""
+        """Return the user's numbers of some vertices."""
         if self.numbering is None:
             return list(places)
         return [int(self.numbering.order[place]) for place in places]
 
     def unpaired_arc(self) -> tuple[int, int] | None:
-        """Return source and destination of an arc without an opposite, or None if all have one."""
+        """Return the source and destination of an arc without an opposite, or None."""
         if not self.directed:
             return None
         turned = self._secondary
@@ -419,29 +418,28 @@ class Topology:
     # -- changes --------------------------------------------------------------------------------
 
     def with_edges(self, src: Array, dst: Array, num_vertices: int) -> Topology:
-        """Return a topology with more edges, and perhaps more vertices; this one without any.
+        """Return a topology with additional edges and vertices; itself if there are none.
 
-        The arcs are merged into the directions that are stored; all else is derived anew when it is
-        needed.
+        The arcs are merged into the stored directions; all other data is derived again on demand.
         """
         if not src.size and num_vertices == self.num_vertices:
             return self
         return self._edited(insert_arcs, src, dst, self.num_edges + src.size, num_vertices)
 
     def without_edges(self, src: Array, dst: Array) -> Topology:
-        """Return a topology without some edges, all of which are there; parallel ones count."""
+        """Return a topology without some edges, listed one by one; all of them must exist."""
         if not src.size:
             return self
         return self._edited(remove_arcs, src, dst, self.num_edges - src.size, self.num_vertices)
 
     def primary_ends(self, src: Array, dst: Array) -> tuple[Array, Array]:
-        """Return row and target of edges in the primary direction; undirected: lower end first."""
+        """Return rows and targets in the primary direction; if undirected, rows are lower ends."""
         if not self.directed:
             return self.xp.minimum(src, dst), self.xp.maximum(src, dst)
         return (dst, src) if self.primary_direction == "in" else (src, dst)
 
     def resized(self, num_vertices: int, dtype: DTypeLike) -> Adjacency:
-        """Return the primary direction with some number of rows, its targets of some dtype."""
+        """Return the primary direction extended to some number of rows, in another dtype."""
         return grown(self._primary, num_vertices, dtype)
 
     def _edited(
@@ -491,7 +489,7 @@ class Topology:
             return count_true(self.out_degree == 0)
 
     def _degree(self, direction: Direction) -> Array:
-        """Return the degrees; counts the targets rather than build a direction for them."""
+        """Return the degrees; counts targets rather than building the other direction."""
         key = direction if self.directed else "out"
         with self._lock, self.device.current():
             if key not in self._degrees:
@@ -508,7 +506,7 @@ class Topology:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all arrays held now."""
+        """Bytes of all arrays currently held."""
         held: list[Any] = [self._unread, self._secondary, self._secondary_arcs]
         held += [self._edges, self._secondary_edges, self.numbering]
         if self._reverse is not self._secondary_arcs:
@@ -517,9 +515,9 @@ class Topology:
         return sum(part.nbytes for part in held if part is not None)
 
     def reversed(self) -> Topology:
-        """Return the topology with every arc turned round; shares the arrays of this one.
+        """Return the topology with every arc reversed; shares the arrays of this one.
 
-        What keeps one direction keeps the other one afterwards, and the same arc order.
+        A topology that keeps only one direction then keeps the other one, in the same arc order.
         """
         if not self.directed:
             return self
@@ -544,18 +542,17 @@ class Topology:
         return turned, moved
 
     def check_stored(self, direction: Direction) -> None:
-        """Raise unless `direction` is one that this topology may have."""
+        """Raise unless this topology may store a direction."""
         if direction not in DIRECTIONS:
             raise ConfigError(unknown("direction", direction, DIRECTIONS))
         if self.keep not in ("both", direction):
             raise GraphError(
                 f"The {direction}-arcs are not stored: the graph was built with "
-                f"keep={self.keep!r}. Expected keep='both' or keep={direction!r}; "
-                "build the graph again with one of them."
+                f"keep={self.keep!r}. Rebuild it with keep='both' or keep={direction!r}."
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        self.adjacency(self.primary_direction)  # checked here: the copy does not know the file
+        self.adjacency(self.primary_direction)  # runs the check, which the copy could not
         return {k: value for k, value in self.__dict__.items() if k not in ("_lock", "_copies")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""Conversion between graphs and other libraries: SciPy, NetworkX, tables, tensors."""
+"""Conversion from and to other libraries: SciPy, NetworkX, pandas, Arrow, DLPack."""

@@ -1,4 +1,4 @@
-"""Tensors of other libraries as arrays, by DLPack."""
+"""Read tensors of other libraries through DLPack."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 from weft.arrays.device import is_device_array, open_device
 from weft.errors import GraphError
 
-_ON_GPU: Final = (2, 13)  # how DLPack numbers memory of CUDA, and memory that it manages
+_ON_GPU: Final = (2, 13)  # DLPack device types of CUDA memory and CUDA managed memory
 
 
 def tensor_ends(edge_index: Any) -> tuple[Any, Any]:
-    """Return the sources and the targets of a tensor of shape (2, m).
+    """Return the sources and targets in a tensor of shape (2, m).
 
     Raises
     ------
     GraphError
-        If it is no tensor, or has another shape.
+        If it is not a tensor, or has another shape.
     """
     ends = read_tensor(edge_index, "edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2:
-        turn = " Turn it round: edge_index.T." if ends.ndim == 2 and ends.shape[1] == 2 else ""
+        turn = " Transpose it: edge_index.T." if ends.ndim == 2 and ends.shape[1] == 2 else ""
         raise GraphError(
-            f"edge_index has the shape {tuple(ends.shape)}. Expected (2, m): the sources in "
+            f"edge_index has shape {tuple(ends.shape)}. Expected (2, m): the sources in "
             f"row 0, the targets in row 1.{turn}"
         )
     return ends[0], ends[1]
 
 
 def read_tensor(value: Any, what: str) -> Any:
-    """Return a tensor as an array of NumPy or CuPy, without a copy."""
+    """Return a tensor as a NumPy or CuPy array, without copying it."""
     if hasattr(value, "detach"):
         value = value.detach()
     if isinstance(value, np.ndarray) or is_device_array(value):
@@ -39,7 +39,7 @@ def read_tensor(value: Any, what: str) -> Any:
     if not hasattr(value, "__dlpack__"):
         raise GraphError(
             f"{what} is a {type(value).__name__} without __dlpack__. Expected a tensor or an "
-            "array; use Graph.from_edges for lists."
+            "array; for lists, use Graph.from_edges."
         )
     kind, index = value.__dlpack_device__()
     try:
@@ -50,6 +50,6 @@ def read_tensor(value: Any, what: str) -> Any:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise GraphError(
-            f"{what} cannot be read by DLPack: {error}. Expected a dense tensor of integers or "
-            "floats that NumPy or CuPy has, too; convert it with .to(...) first."
+            f"{what} cannot be read through DLPack: {error}. Expected a dense tensor of a dtype "
+            "that NumPy or CuPy supports; convert it with .to(...) first."
         ) from error

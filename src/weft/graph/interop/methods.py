@@ -1,12 +1,12 @@
-"""Between graphs and other libraries: SciPy, NetworkX, pandas, Arrow, and tensors by DLPack.
+"""Graph methods that convert from and to SciPy, NetworkX, pandas, Arrow and DLPack tensors.
 
-The libraries are imported when they are first needed; only SciPy is always there.
+Libraries are imported when first needed; all but SciPy are optional.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -37,7 +37,7 @@ from weft.topology.topology import Keep, Topology
 
 
 class BuildOptions(TypedDict, total=False):
-    """The options that all builders share, see `Graph.from_edges`."""
+    """Options shared by all builders; see `Graph.from_edges`."""
 
     duplicates: Duplicates
     self_loops: SelfLoops
@@ -46,8 +46,19 @@ class BuildOptions(TypedDict, total=False):
     device: str | Device | None
 
 
+class TableLayout(NamedTuple):
+    """Which columns of the edge and vertex tables to use; see `Graph.from_pandas`."""
+
+    source: Any
+    target: Any
+    weight: Any
+    vertex: Any
+    vertex_columns: Iterable[str] | None
+    edge_columns: Iterable[str] | None
+
+
 class Interchange:
-    """The methods of a graph that take it from other libraries and hand it to them."""
+    """The conversion methods of a graph."""
 
     _topology: Topology
     _vertex: VertexColumns
@@ -81,13 +92,13 @@ class Interchange:
         Parameters
         ----------
         matrix : scipy.sparse matrix or array
-            Stored entries are edges, zeros among them too.
+            Every stored entry is an edge, including explicit zeros.
         directed : bool
-            If False, the matrix must be symmetric; its upper triangle is taken.
+            If False, the matrix must be symmetric; only its upper triangle is used.
         weighted : bool
-            Whether the entries become weights. Those of a matrix of bool never do.
+            Whether the entries become weights. Boolean entries never do.
         duplicates : {"keep", "first", "sum", "min", "max"}
-            What becomes of entries stored more than once; they are summed as SciPy does.
+            How to treat entries stored more than once; by default they are summed, as in SciPy.
         self_loops, keep, index_dtype, device
             As in `from_edges`.
         labels : array_like, optional
@@ -100,7 +111,7 @@ class Interchange:
         Raises
         ------
         GraphError
-            If the matrix is not sparse, square and, for `directed=False`, symmetric.
+            Unless the matrix is sparse, square and, with `directed=False`, symmetric.
 
         Examples
         --------
@@ -133,12 +144,12 @@ class Interchange:
         """Return the adjacency matrix: entry (i, j) is the weight of the edge i -> j, or 1.0.
 
         An undirected graph gives a symmetric matrix. Parallel edges stay separate entries, which
-        SciPy takes as their sum; `sum_duplicates()` of the result merges them.
+        SciPy treats as their sum; `sum_duplicates()` on the result merges them.
 
         Returns
         -------
         scipy.sparse.csr_array
-            In host memory, wherever the graph is.
+            Always in host memory.
 
         Examples
         --------
@@ -162,19 +173,19 @@ class Interchange:
         edge_columns: Iterable[str] | None = None,
         **options: Unpack[BuildOptions],
     ) -> Self:
-        """Build a graph from one of NetworkX; isolated nodes, self-loops, parallel edges included.
+        """Build a graph from a NetworkX graph, with isolated nodes, self-loops and parallel edges.
 
-        Nodes that are the integers from 0 on are vertex numbers; all others become labels.
+        Nodes 0, 1, 2, ... become vertex numbers; any other nodes become labels.
 
         Parameters
         ----------
         network : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         weight : str, optional
-            The edge attribute that becomes the weight, if an edge has it; edges without it have
-            the weight 1. None for no weights.
+            The edge attribute to use as weight, if any edge has it; edges without it get weight 1.
+            None ignores weights.
         vertex_columns, edge_columns : list of str, optional
-            The attributes that become columns. By default all that are numbers, with NaN where an
-            item lacks one; what no column can hold (text) is left out.
+            The attributes that become columns. By default all numeric ones, with NaN for missing
+            values; others, such as text, are skipped.
         **options
             `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
 
@@ -185,7 +196,7 @@ class Interchange:
         Raises
         ------
         GraphError
-            If it is no graph of NetworkX, or an attribute that was asked for is not a number.
+            If it is not a NetworkX graph, or a selected attribute is not numeric.
 
         Examples
         --------
@@ -203,13 +214,13 @@ class Interchange:
         )
 
     def to_networkx(self, *, multigraph: bool | None = None) -> Any:
-        """Return the graph as one of NetworkX, nodes named by the labels, columns as attributes.
+        """Return the graph as a NetworkX graph, with labels as nodes and columns as attributes.
 
         Parameters
         ----------
         multigraph : bool, optional
-            Whether it is a multigraph; by default if there are parallel edges. With False the last
-            of several parallel edges is left.
+            Whether to return a multigraph; by default only if there are parallel edges. With False,
+            only the last of several parallel edges is kept.
 
         Returns
         -------
@@ -242,8 +253,8 @@ class Interchange:
     ) -> Self:
         """Build a graph from a data frame with one row per edge.
 
-        Integers from 0 on are vertex numbers, unless they are too far apart (see `from_edges`). Any
-        other ids (text, keys, dates, tuples) become labels, in the order in which they appear.
+        Non-negative integers are vertex numbers, unless they are too sparse (see `from_edges`).
+        Any other ids (text, keys, dates, tuples) become labels, in order of appearance.
 
         Parameters
         ----------
@@ -252,17 +263,17 @@ class Interchange:
         source, target : str
             The columns with the ends of the edges.
         weight : str, optional
-            The column with the weights; `"weight"` may be missing. None for no weights.
+            The column with the weights; the default may be missing. None ignores weights.
         vertices : pandas.DataFrame, optional
-            One row per vertex, isolated ones included; its order is that of the vertices.
+            One row per vertex, including isolated ones; determines the vertex order.
         vertex : str, optional
-            The column of `vertices` with the ids; by default its first.
+            The column of `vertices` with the ids; by default the first.
         vertex_columns, edge_columns : list of str, optional
-            The columns that are kept; by default all others that hold numbers.
+            The columns to keep; by default all other numeric ones.
         directed : bool
-            If False, an edge runs both ways and is given once.
+            If False, each row is an undirected edge.
         labels : bool, optional
-            True makes labels of all ids, False of none.
+            True turns all ids into labels, False none.
         **options
             `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
 
@@ -289,10 +300,8 @@ class Interchange:
         """
         table = PandasTable(edges, "edges")
         known = None if vertices is None else PandasTable(vertices, "vertices")
-        return cls._from_tables(
-            table, known, source, target, weight, vertex, vertex_columns, edge_columns,
-            directed, labels, options,
-        )  # fmt: skip
+        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._from_tables(table, known, layout, directed, labels, options)
 
     @classmethod
     def from_arrow(
@@ -312,7 +321,7 @@ class Interchange:
     ) -> Self:
         """Build a graph from a table of edges with the Arrow PyCapsule interface.
 
-        Tables of PyArrow, Polars, DuckDB, pandas and others have it (`__arrow_c_stream__`).
+        PyArrow, Polars, DuckDB, pandas and others provide it (`__arrow_c_stream__`).
 
         Parameters
         ----------
@@ -330,7 +339,7 @@ class Interchange:
         Raises
         ------
         GraphError
-            If it is no such table, or a column or an id is missing.
+            If it is not such a table, or a column or an id is missing.
 
         Examples
         --------
@@ -342,31 +351,25 @@ class Interchange:
         """
         table = ArrowTable(edges, "edges")
         known = None if vertices is None else ArrowTable(vertices, "vertices")
-        return cls._from_tables(
-            table, known, source, target, weight, vertex, vertex_columns, edge_columns,
-            directed, labels, options,
-        )  # fmt: skip
+        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._from_tables(table, known, layout, directed, labels, options)
 
     @classmethod
     def _from_tables(
         cls,
         edges: TableLike,
         vertices: TableLike | None,
-        source: Any,
-        target: Any,
-        weight: Any,
-        vertex: Any,
-        vertex_columns: Iterable[str] | None,
-        edge_columns: Iterable[str] | None,
+        layout: TableLayout,
         directed: bool,
         labels: bool | None,
         options: BuildOptions,
     ) -> Self:
-        """Build from tables of any library."""
+        """Build a graph from tables of any library."""
+        source, target, weight, vertex, vertex_columns, edge_columns = layout
         held: dict[str, Array] = {}
         if vertices is not None:
             if vertex is None and not vertices.names:
-                raise GraphError("vertices has no columns. Expected one with the ids at least.")
+                raise GraphError("vertices has no columns. Expected at least one with the ids.")
             vertex = vertices.names[0] if vertex is None else vertex
             check_there(vertices.names, vertex, "vertices")
             held = read_columns(
@@ -385,15 +388,15 @@ class Interchange:
         )
 
     def to_pandas(self, source: str = "source", target: str = "target") -> Any:
-        """Return a data frame with one row per edge: both ends (labels, if any) and all columns.
+        """Return a data frame with one row per edge: both ends (as labels, if any) and all columns.
 
-        A vector column x becomes the columns x[0], x[1], ...; `from_pandas` joins them again.
-        `frame()` has the vertices.
+        A vector column x becomes the columns x[0], x[1], ...; `from_pandas` joins them again. For
+        the vertices, see `frame`.
 
         Parameters
         ----------
         source, target : str
-            What the columns with the ends are called.
+            Names of the columns with the ends.
 
         Returns
         -------
@@ -402,7 +405,7 @@ class Interchange:
         Raises
         ------
         GraphError
-            If an edge column is called so as well.
+            If an edge column has one of these names.
 
         Examples
         --------
@@ -427,13 +430,12 @@ class Interchange:
         Parameters
         ----------
         result : array, named tuple, mapping or State, optional
-            What an algorithm returned: arrays with one row per vertex. Those of a named tuple, a
-            mapping or a state have their names, an array is called `"value"`. Without it, and
-            without `fields`, the vertex columns.
+            The result of an algorithm: arrays with one row per vertex. A plain array gets the
+            column name `"value"`. Without `result` and `fields`, the vertex columns are used.
         name : str, optional
-            What the first column is called, if not `"label"` or `"vertex"`.
+            Name of the first column; by default `"label"` or `"vertex"`.
         **fields
-            Arrays by name.
+            Further arrays by name.
 
         Returns
         -------
@@ -476,8 +478,8 @@ class Interchange:
     ) -> Self:
         """Build a graph from a tensor of shape (2, m): row 0 has the sources, row 1 the targets.
 
-        Takes tensors of PyTorch, JAX, TensorFlow, CuPy, NumPy and all others that have
-        `__dlpack__`. Those on a GPU give a graph on that GPU, and do not pass through the host.
+        Accepts tensors of PyTorch, JAX, TensorFlow, CuPy, NumPy and any library that provides
+        `__dlpack__`. A tensor on a GPU gives a graph on that GPU, without a detour via the host.
 
         Parameters
         ----------
@@ -527,11 +529,11 @@ class Interchange:
         labels: ArrayLike | None = None,
         **options: Unpack[BuildOptions],
     ) -> Self:
-        """Build a graph from `edge_index` and `edge_weight` as PyTorch Geometric names them.
+        """Build a graph from `edge_index` and `edge_weight` in the style of PyTorch Geometric.
 
-        As `from_dlpack`; a tensor that needs a gradient is detached. An undirected graph of PyTorch
-        Geometric holds every edge both ways: it is a directed one here, and `to_undirected` makes
-        one edge of each pair.
+        Works like `from_dlpack`; tensors that require a gradient are detached. PyTorch Geometric
+        stores an undirected edge in both directions, which gives a directed graph here;
+        `to_undirected` merges each pair into one edge.
 
         Examples
         --------
@@ -552,7 +554,7 @@ class Interchange:
 
 
 def _built(options: BuildOptions) -> dict[str, Any]:
-    """Return the options with their defaults; says which one is not known."""
+    """Return the options with their defaults; raise if one is unknown."""
     known = {
         "duplicates": "keep",
         "self_loops": "keep",
@@ -571,7 +573,7 @@ def _weights(edges: TableLike, name: Any) -> Array:
     values = edges.numbers(name)
     if values is None:
         raise GraphError(
-            f"The column {name!r} does not hold numbers. Expected integers, float32 or float64 as "
+            f"The column {name!r} is not numeric. Expected integers, float32 or float64 as "
             "weights; convert it, or pass weight=None."
         )
     return values

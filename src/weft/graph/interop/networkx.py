@@ -1,4 +1,4 @@
-"""Graphs of NetworkX: nodes as vertices, attributes as columns, and back."""
+"""Conversion from and to NetworkX: nodes are vertices, attributes are columns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def read_network(
     vertex: Iterable[str] | None,
     edge: Iterable[str] | None,
 ) -> tuple[tuple[Array, Array, int, Labels | None], dict[str, Array], dict[str, Array]]:
-    """Return the edges of a network as `number_ends` does, its vertex and its edge columns."""
-    optional("networkx", "networkx", "Graphs of NetworkX")
+    """Return the numbered edges (as `number_ends` does), vertex columns and edge columns."""
+    optional("networkx", "networkx", "NetworkX graphs")
     for method in ("is_directed", "nodes", "edges", "number_of_nodes"):
         if not hasattr(network, method):
             raise GraphError(
-                f"A {type(network).__name__} is not a graph of NetworkX. Expected a networkx.Graph "
-                "or DiGraph, or a multigraph."
+                f"A {type(network).__name__} is not a NetworkX graph. Expected a networkx.Graph, "
+                "DiGraph, MultiGraph or MultiDiGraph."
             )
     nodes = list(network.nodes)
     place = {node: number for number, node in enumerate(nodes)}
@@ -51,8 +51,8 @@ def read_network(
 
 
 def write_network(g: Any, multigraph: bool | None) -> Any:
-    """Return a graph of NetworkX with the vertices, edges and columns of a graph of weft."""
-    networkx = optional("networkx", "networkx", "Graphs of NetworkX")
+    """Return a graph as a NetworkX graph, with columns as attributes."""
+    networkx = optional("networkx", "networkx", "NetworkX graphs")
     src, dst, _ = g.to_edges(labels=True)
     if multigraph is None:
         ends = g.to_edges()
@@ -75,10 +75,9 @@ def _columns(
     kind: type[Columns],
     option: str,
 ) -> dict[str, Array]:
-    """Return the attributes that are numbers as columns, `weight` under that name.
+    """Return numeric attributes as columns; the weight attribute becomes the column "weight".
 
-    An item without a weight has the weight 1, as in NetworkX; other attributes that it lacks are
-    NaN.
+    A missing weight is 1, as in NetworkX; any other missing attribute is NaN.
     """
     columns: dict[str, Array] = {}
     if weight is not None and any(weight in item for item in items):
@@ -89,18 +88,18 @@ def _columns(
                 "integers or floats; pass weight=None, or the name of another attribute."
             )
         columns["weight"] = values
-    asked = wanted is not None
+    explicit = wanted is not None
     given = [wanted] if isinstance(wanted, str) else wanted
     names = dict.fromkeys(given if given is not None else (k for item in items for k in item))
     for name in names:
-        if name == weight or (not asked and (name == "weight" or not kind.can_name(name))):
+        if name == weight or (not explicit and (name == "weight" or not kind.can_name(name))):
             continue
         values = _attribute(items, name)
-        if asked:
+        if explicit:
             kind.check_name(name)
             if values is None:
                 raise GraphError(
-                    f"{option}: the attribute {name!r} is not a number everywhere. Expected bool, "
+                    f"{option}: the attribute {name!r} is not numeric everywhere. Expected bool, "
                     "integers or floats; convert it first, or leave it out."
                 )
         if values is not None:
@@ -109,10 +108,10 @@ def _columns(
 
 
 def _attribute(items: Sequence[dict[str, Any]], name: str) -> Array | None:
-    there = [item[name] for item in items if name in item]
-    if len(there) == len(items):
-        return _numbers(there)
-    values = _numbers(there) if there else None
+    present = [item[name] for item in items if name in item]
+    if len(present) == len(items):
+        return _numbers(present)
+    values = _numbers(present) if present else None
     if values is None or values.ndim != 1:
         return None
     column = np.full(len(items), np.nan)
@@ -121,7 +120,7 @@ def _attribute(items: Sequence[dict[str, Any]], name: str) -> Array | None:
 
 
 def _numbers(values: list[Any]) -> Array | None:
-    """Return values as an array that a column can hold, or None."""
+    """Return values as an array that a column can hold, or None if impossible."""
     if not values:
         return np.zeros(0)
     try:

@@ -1,4 +1,4 @@
-"""Between sparse matrices of SciPy and graphs: entry (i, j) is the edge i -> j."""
+"""Conversion from and to SciPy sparse matrices: entry (i, j) is the edge i -> j."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import numpy as np
 
 from weft.arrays.device import to_host
 from weft.errors import GraphError
-from weft.graph.build import Duplicates, assemble
+from weft.graph.build import BuildRules, Duplicates, assemble
 from weft.topology.adjacency import Array
 from weft.topology.topology import Topology
 
 
 def matrix_entries(matrix: Any) -> tuple[Array, Array, Array, int]:
-    """Return row, column and value of every stored entry of a sparse matrix, and its order.
+    """Return the row, column and value of every stored entry, and the number of rows.
 
     Raises
     ------
     GraphError
-        If it is not a square sparse matrix or array of SciPy.
+        Unless it is a square SciPy sparse matrix or array.
     """
     from scipy.sparse import issparse
 
     if not issparse(matrix):
         raise GraphError(
-            f"A {type(matrix).__name__} is not a sparse matrix. Expected one of scipy.sparse; "
-            "wrap a dense one: scipy.sparse.csr_array(matrix)."
+            f"A {type(matrix).__name__} is not a sparse matrix. Expected one from scipy.sparse; "
+            "convert a dense one with scipy.sparse.csr_array(matrix)."
         )
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(
-            f"The matrix has the shape {matrix.shape}. Expected a square one: row i and column i "
-            "are both vertex i. For a bipartite graph number the columns after the rows."
+            f"The matrix has shape {matrix.shape}. Expected a square one: row i and column i "
+            "are both vertex i. For a bipartite graph, number the columns after the rows."
         )
     entries = matrix.tocoo()
     return entries.row, entries.col, entries.data, int(matrix.shape[0])
@@ -45,19 +45,15 @@ def upper_triangle(
     Raises
     ------
     GraphError
-        If an entry lacks its counterpart or differs from it; the message names one.
+        If the matrix is not symmetric; the message names an entry.
     """
-    wrong = "The matrix is not symmetric, but directed=False expects it: "
+    wrong = "The matrix is not symmetric, which directed=False requires: "
     topology, columns = assemble(
         row,
         column,
         {} if weight is None else {"weight": weight},
         num_vertices,
-        directed=True,
-        duplicates=duplicates,
-        self_loops="keep",
-        keep="both",
-        index_dtype=None,
+        BuildRules(directed=True, duplicates=duplicates),
     )
     unpaired = topology.unpaired_arc()
     if unpaired is not None:
@@ -72,7 +68,7 @@ def upper_triangle(
         return src[upper], dst[upper], None
     values = columns["weight"]
     mirrored = values[topology.reverse_arcs()]
-    # A NaN differs from itself, and two of them are equal here.
+    # NaN is not equal to itself, but two NaNs count as equal here.
     differs = (values != mirrored) & ((values == values) | (mirrored == mirrored))
     if differs.any():
         arc = int(np.argmax(differs))
@@ -85,7 +81,7 @@ def upper_triangle(
 
 
 def adjacency_matrix(topology: Topology, weight: Array | None) -> Any:
-    """Return a `csr_array` in host memory: the arcs with the weights of their edges, or 1.0."""
+    """Return the adjacency as a `csr_array` in host memory, with edge weights or 1.0."""
     from scipy.sparse import csc_array, csr_array
 
     direction = topology.primary_direction
@@ -102,6 +98,6 @@ def adjacency_matrix(topology: Topology, weight: Array | None) -> Any:
 
 
 def _host_copy(array: Array) -> Array:
-    """Return a NumPy array that shares nothing with the graph."""
+    """Return a NumPy array that shares no memory with the graph."""
     host = to_host(array)
     return host.copy() if host is array else host

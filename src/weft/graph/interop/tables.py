@@ -1,4 +1,4 @@
-"""Tables of pandas and Arrow: their ids as vertex numbers, their numbers as columns."""
+"""Read pandas and Arrow tables: ids become vertex numbers or labels, numbers become columns."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from weft.graph.labels import (
 )
 from weft.topology.adjacency import Array
 
-# Numbered parts of a vector or a matrix, as `spread` names them: x[0], x[1]; m[0,0], m[0,1], ...
+# Names of the parts of a vector or matrix, as made by `spread`: x[0], x[1]; m[0,0], m[0,1], ...
 _PART: Final = re.compile(r"(\w+)\[(\d+)(?:,(\d+))?\]")
 
 
 class Codes(NamedTuple):
-    """The ids of both ends as positions (-1 where one is missing) in the different ids."""
+    """Dictionary-encoded ids of both ends: positions (-1 if missing) in the distinct ids."""
 
     src: Array
     dst: Array
@@ -37,20 +37,20 @@ class Codes(NamedTuple):
 
 
 class TableLike(Protocol):
-    """What is needed of a table, whichever library it comes from."""
+    """Interface of a table of any library."""
 
     @property
     def names(self) -> list[Any]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
 
     def numbers(self, name: Any) -> Array | None:
-        """Return a column of numbers or truth values, missing ones as NaN; None if it is none."""
+        """Return a numeric or boolean column, with NaN for missing values; None for other types."""
 
     def ids(self, name: Any) -> Array:
-        """Return a column as labels, missing ones as None or NaN."""
+        """Return a column as labels; raise if one is missing."""
 
     def ends(self, source: Any, target: Any) -> Codes | tuple[Array, Array]:
-        """Return the ids of two columns: integers as they are, others as codes."""
+        """Return the ids in two columns: integers unchanged, all others as codes."""
 
 
 class PandasTable:
@@ -60,19 +60,19 @@ class PandasTable:
         self._pandas = optional("pandas", "pandas", "Data frames")
         if not isinstance(frame, self._pandas.DataFrame):
             raise GraphError(
-                f"{what} is a {type(frame).__name__}. Expected a pandas.DataFrame; use "
-                "Graph.from_arrow for tables of other libraries."
+                f"{what} is a {type(frame).__name__}. Expected a pandas.DataFrame; for tables of "
+                "other libraries, use Graph.from_arrow."
             )
         self._frame = frame
         _check_unique(self.names, what)
 
     @property
     def names(self) -> list[Any]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
         return list(self._frame.columns)
 
     def numbers(self, name: Any) -> Array | None:
-        """Return a column of numbers or truth values, missing ones as NaN; None if it is none."""
+        """Return a numeric or boolean column, with NaN for missing values; None for other types."""
         series = self._frame[name]
         kind = getattr(series.dtype, "numpy_dtype", series.dtype)
         if not isinstance(kind, np.dtype) or not _is_number(kind):
@@ -84,17 +84,17 @@ class PandasTable:
         return np.asarray(series.to_numpy(kind))
 
     def ids(self, name: Any) -> Array:
-        """Return a column as labels, missing ones as None or NaN."""
+        """Return a column as labels; raise if one is missing."""
         series = self._frame[name]
         gaps = np.flatnonzero(np.asarray(series.isna(), np.bool_))
         if gaps.size:
             raise GraphError(
-                f"Row {gaps[0]} of the column {name!r} has no id. Expected one for each vertex."
+                f"Row {gaps[0]} of column {name!r} has no id. Expected one for each vertex."
             )
         return label_array(_numpy_of(series))
 
     def ends(self, source: Any, target: Any) -> Codes | tuple[Array, Array]:
-        """Return the ids of two columns: integers as they are, others as codes."""
+        """Return the ids in two columns: integers unchanged, all others as codes."""
         both = [self._frame[source], self._frame[target]]
         if all(isinstance(s.dtype, np.dtype) and s.dtype.kind in "iu" for s in both):
             return both[0].to_numpy(), both[1].to_numpy()
@@ -105,8 +105,8 @@ class PandasTable:
             codes, different = self._pandas.factorize(self._pandas.concat(both, ignore_index=True))
         except TypeError as error:
             raise GraphError(
-                f"The ids in {source!r} and {target!r} cannot be told apart: {error}. Expected "
-                "values that can be hashed, such as strings, integers or tuples of them."
+                f"The ids in {source!r} and {target!r} cannot be compared: {error}. Expected "
+                "hashable values, such as strings, integers or tuples of them."
             ) from error
         half = len(both[0])
         return Codes(codes[:half], codes[half:], _numpy_of(different))
@@ -120,24 +120,24 @@ class ArrowTable:
         if not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
             raise GraphError(
                 f"{what} is a {type(value).__name__} without the Arrow PyCapsule interface. "
-                "Expected an object with __arrow_c_stream__, such as a table of PyArrow or Polars."
+                "Expected an object with __arrow_c_stream__, such as a PyArrow or Polars table."
             )
         try:
             self._table = arrow.table(value)
         except (TypeError, ValueError) as error:
             raise GraphError(
-                f"{what} is no table: {error}. Expected an object whose __arrow_c_stream__ gives "
-                "columns with names."
+                f"{what} is not a table: {error}. Expected an object whose __arrow_c_stream__ "
+                "yields named columns."
             ) from error
         _check_unique(self.names, what)
 
     @property
     def names(self) -> list[Any]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
         return list(self._table.column_names)
 
     def numbers(self, name: Any) -> Array | None:
-        """Return a column of numbers or truth values, missing ones as NaN; None if it is none."""
+        """Return a numeric or boolean column, with NaN for missing values; None for other types."""
         column, types = self._table[name], self._arrow.types
         kind = column.type
         if not (types.is_integer(kind) or types.is_boolean(kind) or types.is_floating(kind)):
@@ -151,17 +151,17 @@ class ArrowTable:
         return np.asarray(column.to_numpy())
 
     def ids(self, name: Any) -> Array:
-        """Return a column as labels, missing ones as None or NaN."""
+        """Return a column as labels; raise if one is missing."""
         column = _decoded(self._arrow, self._table[name])
         if column.null_count:
             gap = column.is_null().index(True).as_py()
             raise GraphError(
-                f"Row {gap} of the column {name!r} has no id. Expected one for each vertex."
+                f"Row {gap} of column {name!r} has no id. Expected one for each vertex."
             )
         return label_array(_numpy_of_arrow(self._arrow, column))
 
     def ends(self, source: Any, target: Any) -> Codes | tuple[Array, Array]:
-        """Return the ids of two columns: integers as they are, others as codes."""
+        """Return the ids in two columns: integers unchanged, all others as codes."""
         both = [_decoded(self._arrow, self._table[name]) for name in (source, target)]
         if all(self._arrow.types.is_integer(c.type) and not c.null_count for c in both):
             return both[0].to_numpy(), both[1].to_numpy()
@@ -173,7 +173,7 @@ class ArrowTable:
 
 
 def arrow_codes(arrow: Any, src: Any, dst: Any) -> Codes:
-    """Encode two Arrow columns of one type by one dictionary; the columns side by side."""
+    """Encode two Arrow columns of the same type with one dictionary, in parallel."""
     with ThreadPoolExecutor(2) as pool:
         encoded = list(pool.map(lambda column: column.dictionary_encode(), (src, dst)))
     chunks = [chunk for column in encoded for chunk in column.chunks]
@@ -196,7 +196,7 @@ def numbered_edges(
 ) -> tuple[tuple[Any, Any, int | None, Labels | None], Array | None]:
     """Return the edges of a table as `number_ends` does, and the row of each vertex in `vertices`.
 
-    The rows are None where they are in the order of the vertices.
+    The rows are None if they are already in vertex order.
     """
     for name in (source, target):
         check_there(edges.names, name, "edges")
@@ -214,10 +214,10 @@ def numbered_edges(
 def _placed_edges(
     ends: Codes | tuple[Array, Array], names: tuple[Any, Any], ids: Array, labels: bool | None
 ) -> tuple[tuple[Array, Array, int, Labels | None], Array | None]:
-    """Return edges between the vertices that have the given ids."""
+    """Return the edges between vertices with the given ids."""
     known = Labels(ids).check("vertices")
     if isinstance(ends, Codes):
-        number_codes(*ends, names=(str(names[0]), str(names[1])))  # says which id is missing
+        number_codes(*ends, names=(str(names[0]), str(names[1])))  # raises if an id is missing
         different = label_array(ends.different)
         place = known.find(different)
         codes = [ends.src, ends.dst]
@@ -229,7 +229,7 @@ def _placed_edges(
             row = int(vertex.argmin())
             wrong = ends[at][row] if different is None else different[codes[at][row]]
             raise GraphError(
-                f"{name}[{row}] is in no row of vertices: {known.missing_message(wrong)}"
+                f"{name}[{row}] is not listed in vertices: {known.missing_message(wrong)}"
             )
     if not labels and numbered_from_zero(ids):
         ids = ids.astype(np.int64, copy=False)
@@ -246,8 +246,8 @@ def read_columns(
 ) -> dict[str, Array]:
     """Return the columns of a table that become columns of the graph.
 
-    Those that were asked for must be numbers. If nobody asked, all that are numbers are taken and
-    have a name that a column can have. Numbered parts (`x[0]`, `x[1]`) come back together.
+    Columns selected by name must be numeric. By default, all numeric columns with a valid name are
+    selected, and numbered parts (`x[0]`, `x[1]`) are joined.
     """
     names = table.names
     if wanted is not None:
@@ -257,7 +257,7 @@ def read_columns(
             values = table.numbers(name)
             if values is None:
                 raise GraphError(
-                    f"{option}: the column {name!r} does not hold numbers. Expected bool, "
+                    f"{option}: the column {name!r} is not numeric. Expected bool, "
                     "integers, float32 or float64; convert it first, or leave it out."
                 )
             kind.check_name(name)
@@ -273,17 +273,17 @@ def read_columns(
 
 
 def check_there(names: list[Any], name: Any, what: str) -> None:
-    """Raise unless a table has a column."""
+    """Raise unless a table has a column of that name."""
     if name not in names:
         hint = nearest(name, [x for x in names if isinstance(x, str)]) if name else ""
         raise GraphError(
-            f"{what} has no column {name!r}. There are {listed(names) or 'none'}; name the one "
-            f"that is meant.{hint if isinstance(name, str) else ''}"
+            f"{what} has no column {name!r}. Its columns are {listed(names) or 'none'}."
+            f"{hint if isinstance(name, str) else ''}"
         )
 
 
 def spread(columns: Mapping[str, Any]) -> dict[str, Array]:
-    """Return columns in host memory, each a number per row: a vector x as x[0], x[1], ...
+    """Return columns in host memory, split into scalars: a vector x becomes x[0], x[1], ...
 
     Examples
     --------
@@ -300,7 +300,7 @@ def spread(columns: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def gathered(parts: Mapping[str, Array]) -> dict[str, Array]:
-    """Return columns whose numbered parts are vectors and square matrices again."""
+    """Join numbered parts into vectors and square matrices; the inverse of `spread`."""
     whole: dict[str, Array] = {}
     places: dict[str, dict[tuple[int, ...], Array]] = {}
     for name, values in parts.items():
@@ -328,19 +328,19 @@ def fields_of(result: Any) -> dict[str, Any]:
     if hasattr(result, "_asdict"):
         result = result._asdict()
     if isinstance(result, Mapping):
-        # What is no array says something about the whole: iterations, an error, ...
+        # Scalars describe the result as a whole: iterations, an error, ...
         return {str(k): v for k, v in result.items() if np.ndim(_plain(v)) > 0}
     return {"value": result}
 
 
 def per_vertex(name: str, values: Any, n: int) -> Array:
-    """Return values in host memory; raises unless there is one row per vertex."""
+    """Return values in host memory; raise unless there is one row per vertex."""
     array = to_host(values)
     if array.ndim == 0 or array.shape[0] != n:
         got = "is a single value" if array.ndim == 0 else f"has {array.shape[0]} rows"
         raise GraphError(
-            f"{name!r} {got}. Expected one row for each of the {n} vertices, as algorithms and "
-            "g.state(...) have."
+            f"{name!r} {got}. Expected one row for each of the {n} vertices, as in the results of "
+            "algorithms and in g.state(...)."
         )
     return array
 
@@ -350,15 +350,15 @@ def _plain(value: Any) -> Any:
 
 
 def check_free(name: str, columns: Mapping[str, Any], remedy: str) -> None:
-    """Raise if a table has a column of that name; `remedy` is the option that names another."""
+    """Raise if a table already has a column of that name; `remedy` is the option to rename it."""
     if name in columns:
         raise GraphError(
-            f"There is a column {name!r} already. Expected another name for the ids; pass {remedy}."
+            f"There already is a column {name!r}. Pass another name for the ids: {remedy}."
         )
 
 
 def optional(module: str, extra: str, what: str) -> Any:
-    """Import a library that weft can do without, or say how to install it."""
+    """Import an optional library, or raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -372,12 +372,12 @@ def _check_unique(names: list[Any], what: str) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise GraphError(
-            f"{what} has several columns {twice!r}. Expected different names; rename or drop them."
+            f"{what} has several columns {twice!r}. Expected unique names; rename or drop some."
         )
 
 
 def _decoded(arrow: Any, column: Any) -> Any:
-    """Return a column without a dictionary, and every kind of text as one."""
+    """Return a column with dictionaries decoded and all text types unified."""
     types = arrow.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -386,7 +386,7 @@ def _decoded(arrow: Any, column: Any) -> Any:
 
 
 def _numpy_of_arrow(arrow: Any, column: Any) -> Array:
-    """Return a column as an array: numbers and text as they are, all else as Python objects."""
+    """Return a column as an array: numbers and text unchanged, all else as Python objects."""
     types, kind = arrow.types, column.type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_large_string(kind):
         if isinstance(column, arrow.ChunkedArray):
@@ -402,7 +402,7 @@ def _is_number(dtype: np.dtype[Any]) -> bool:
 
 
 def _numpy_of(values: Any) -> Array:
-    """Return a series or an index as an array: integers as they are, all else as objects."""
+    """Return a series or index as an array: integers unchanged, all else as objects."""
     kind = getattr(values.dtype, "numpy_dtype", values.dtype)
     if isinstance(kind, np.dtype) and kind.kind in "iu":
         return np.asarray(values.to_numpy(kind))

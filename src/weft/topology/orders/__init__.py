@@ -1,4 +1,4 @@
-"""Orders of the vertices, by name: in which order a topology holds them in memory."""
+"""Named vertex orders, in which a topology can be stored."""
 
 from weft.topology.orders.base import arranged, check_order, kept, order_of, rearranged
 

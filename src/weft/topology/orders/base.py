@@ -1,8 +1,8 @@
-"""The list of orders, and those that are a sort of the degrees.
+"""The registry of vertex orders, and the orders based on degrees.
 
-An order is an array with every vertex once: the first one is held first. It is made on the device
-of the topology; "rcm", and "community" for few arcs, are computed on the host, from a copy of the
-arcs there.
+An order is a permutation of the vertices: the first one is stored first. It is computed on the
+device of the topology; "rcm", and "community" on small graphs, are computed on the host from a copy
+of the arcs.
 """
 
 from __future__ import annotations
@@ -28,35 +28,34 @@ Array = Any
 
 _SEED: Final = 0x5EED
 _SCIPY_ARCS: Final = 2**31
-_DRIFT: Final = 0.1  # share of the edges that may change before a slow order is computed anew
+_DRIFT: Final = 0.1  # fraction of the edges that may change before a slow order is recomputed
 _SLOW: Final = ("community", "rcm")
-_KEPT_ARCS: Final = 1 << 20  # below this an order is computed in less time than it is looked up
-_DEVICE_ARCS: Final = 1 << 20  # below this launching sorts takes longer than moving on the host
+_KEPT_ARCS: Final = 1 << 20  # below this size, computing an order is faster than a cache look-up
+_DEVICE_ARCS: Final = 1 << 20  # below this size, the host is faster than launching GPU sorts
 
 
 class _Arrangements:
-    """The orders of one topology that were asked for by name."""
+    """The named orders of one topology that have been used."""
 
     def __init__(self) -> None:
         self.orders: dict[str, Array] = {}
         self.changed = 0  # edges added and removed since the slow orders were computed
-        # Topologies for as long as somebody holds them, and the latest one.
+        # Reordered topologies for as long as they are in use, and the latest one.
         self.topologies: weakref.WeakValueDictionary[str, Topology]
         self.topologies = weakref.WeakValueDictionary()
         self.latest: Topology | None = None
 
 
 _known: weakref.WeakKeyDictionary[Topology, _Arrangements] = weakref.WeakKeyDictionary()
-# Of a topology in some order: the one that it became by a change, and that one in the same order.
+# For a reordered topology: the changed topology in the user's order, and in the same order.
 _followed: weakref.WeakKeyDictionary[Topology, tuple[Any, Any]] = weakref.WeakKeyDictionary()
 _lock = threading.RLock()
 
 
 def arranged(topology: Topology, name: str) -> Topology:
-    """Return the topology with its vertices in the order with this name.
+    """Return the topology reordered by the order with this name.
 
-    Orders are kept; of the topologies themselves only the latest one is, beside those that somebody
-    else holds.
+    Orders are cached; of the reordered topologies, only the latest and those in use elsewhere.
     """
     with _lock:
         known = _known.get(topology)
@@ -64,7 +63,7 @@ def arranged(topology: Topology, name: str) -> Topology:
             known = _known[topology] = _Arrangements()
         found = known.topologies.get(name)
         if found is None:
-            known.latest = None  # before another one takes memory
+            known.latest = None  # free its memory before building another one
             if name not in known.orders:
                 known.orders[name] = order_of(topology, name)
             found = topology.arranged(known.orders[name])
@@ -74,9 +73,9 @@ def arranged(topology: Topology, name: str) -> Topology:
 
 
 def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
-    """Let a graph that changed a little keep the orders that take long to compute.
+    """Keep the slow orders of a graph that has changed only a little.
 
-    They are as good for it as they were; new vertices come last.
+    They remain about as good; new vertices come last.
     """
     with _lock:
         known = _known.get(before)
@@ -100,24 +99,24 @@ def _carry(before: Topology, after: Topology, change: EdgeChange) -> None:
 
 
 def rearranged(held: Topology, after: Topology, order: Array, change: EdgeChange) -> Topology:
-    """Return a topology in an order, given what it was before a change in the same order.
+    """Update a reordered topology after a change of the graph.
 
-    The arcs of the change are merged, nothing is sorted, and what was made of `held` follows.
+    Merges the changed arcs without sorting, and carries over data derived from `held`.
 
     Parameters
     ----------
     held
-        The topology as it was, arranged.
+        The reordered topology before the change.
     after
-        The topology as it is, in the user's order.
+        The topology after the change, in the user's order.
     order
-        That of `held`, and new vertices.
+        The order of `held`, followed by new vertices.
     change
-        What differs, in the user's numbers.
+        The changed edges, in the user's numbering.
     """
     known = _followed.get(held)
     if known is not None and known[0]() is after and known[1]() is not None:
-        return known[1]()  # a graph's own order may have a name, too
+        return known[1]()  # already done: the graph's own order is also a named one
     with after.device.current():
         numbering = Numbering(order, after.adjacency(after.primary_direction), after.directed)
 
@@ -139,7 +138,7 @@ carriers.append(_carry)
 
 
 def kept(topology: Topology) -> tuple[int, Topology | None]:
-    """Return the bytes of the orders of a topology, and the arranged one that is kept."""
+    """Return the bytes of the cached orders of a topology, and its latest reordered copy."""
     known = _known.get(topology)
     if known is None:
         return 0, None
@@ -147,7 +146,7 @@ def kept(topology: Topology) -> tuple[int, Topology | None]:
 
 
 def order_of(topology: Topology, name: str) -> Array:
-    """Return the vertices in the order with this name, on the topology's device.
+    """Compute the order with this name, on the topology's device.
 
     Raises
     ------
@@ -165,7 +164,7 @@ def order_of(topology: Topology, name: str) -> Array:
 
 
 def _kept_on_disk(topology: Topology, name: str) -> Array:
-    """Return an order that takes long to compute, from an earlier process if there was one."""
+    """Return a slow order from the disk cache, computing it if necessary."""
     rows = topology.adjacency(topology.primary_direction)
     kind = "directed" if topology.directed else "undirected"
     sizes = f"{topology.num_vertices} vertices, {topology.num_arcs} arcs, {kind}"
@@ -185,61 +184,61 @@ def _kept_on_disk(topology: Topology, name: str) -> Array:
 
 
 def check_order(topology: Topology, order: Any) -> Array:
-    """Return an order that a user gave as an array on the topology's device.
+    """Return a user's order as an array on the topology's device.
 
     Raises
     ------
     GraphError
-        Unless it has every vertex once.
+        Unless it is a permutation of the vertices.
     """
     n = topology.num_vertices
     array = as_array(order)
     if array.ndim != 1 or array.size != n or (n and array.dtype.kind not in "iu"):
         raise GraphError(
-            f"The order is an array of {array.dtype} with shape {array.shape}. Expected ({n},): "
-            "every vertex number once."
+            f"The order is an array of {array.dtype} with shape {array.shape}. Expected integers "
+            f"of shape ({n},): every vertex number once."
         )
     host = to_host(array).astype(np.int64)
     if n and (int(host.min()) < 0 or int(host.max()) >= n or int(np.bincount(host).max()) > 1):
         raise GraphError(
-            f"The order does not have every vertex once. Expected each number from 0 to {n - 1}."
+            f"The order is not a permutation. Expected each number from 0 to {n - 1} once."
         )
     return move(host.astype(topology.index_dtype), topology.device)
 
 
 def total_degree(topology: Topology) -> Array:
-    """Return the arcs that leave or enter each vertex, each counted as often as it is stored."""
+    """Return the number of arcs that leave or enter each vertex."""
     if not topology.directed:
         return topology.out_degree
     return topology.out_degree.astype(np.int64) + topology.in_degree
 
 
 def _by_degree(topology: Topology) -> Array:
-    """Most arcs first; equal ones keep their order."""
+    """Sort by decreasing degree; the sort is stable."""
     return topology.xp.argsort(-total_degree(topology), kind="stable")
 
 
 def _hubs_first(topology: Topology) -> Array:
-    """Vertices of more than the mean degree first; both groups keep their order."""
+    """Put vertices above the mean degree first; both groups keep their order."""
     xp, degree = topology.xp, total_degree(topology)
     n = topology.num_vertices
-    # A comparison of integers, since a mean would have to be rounded.
+    # Compare integers, since the mean would be rounded.
     hub = degree.astype(np.int64) * n > total(degree)
     return xp.concatenate((xp.flatnonzero(hub), xp.flatnonzero(~hub)))
 
 
 def _random(topology: Topology) -> Array:
-    """One order that is the same for every graph of a size."""
+    """Shuffle with a fixed seed: graphs of equal size get the same order."""
     order = np.random.default_rng(_SEED).permutation(topology.num_vertices)
     return move(order, topology.device)
 
 
 def _reverse_cuthill_mckee(topology: Topology) -> Array:
-    """Neighbours close to each other: SciPy's reverse Cuthill-McKee, all arcs taken both ways."""
+    """Place neighbours close together by SciPy's reverse Cuthill-McKee, ignoring directions."""
     if topology.num_arcs >= _SCIPY_ARCS:
         raise GraphError(
-            f"reorder='rcm' is not possible for {topology.num_arcs} arcs: SciPy takes fewer than "
-            "2**31. Choose 'community' or 'degree'."
+            f"reorder='rcm' is not possible for {topology.num_arcs} arcs: SciPy supports fewer "
+            "than 2**31. Choose 'community' or 'degree'."
         )
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -257,7 +256,7 @@ def _reverse_cuthill_mckee(topology: Topology) -> Array:
 
 
 def _communities(topology: Topology) -> Array:
-    """Vertices of a community side by side, and those of its communities, and so on."""
+    """Place the vertices of a community together, at every level of the hierarchy."""
     rows = topology.adjacency(topology.primary_direction)
     if topology.device.on_host or topology.num_arcs < _DEVICE_ARCS:
         maker = import_module("weft.topology.orders.community")

@@ -1,10 +1,10 @@
-"""The community order: vertices that are densely connected lie side by side, at every scale.
+"""The community order: densely connected vertices are stored together, at every scale.
 
-In the manner of Rabbit Order (Arai and others, 2016) communities are aggregated by gains of
-modularity, level by level, and vertices are ordered by the tree of mergers. On each level vertices
-move between communities until few do (Blondel and others, 2008), and the graph is contracted.
-Moves are made class by class: all vertices of a class decide in parallel from the same state, so
-that the order does not depend on the number of threads.
+As in Rabbit Order (Arai et al., 2016), communities are merged by modularity gain, level by level,
+and vertices are ordered by the merge tree. On each level, vertices move between communities until
+few still do (Blondel et al., 2008), and the graph is contracted. Vertices move class by class: all
+vertices of a class decide in parallel from the same state, so the order does not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from weft.storage.compiled import njit
 
 Array = np.ndarray[Any, Any]
 
-CLASSES: Final = 4  # of vertices that move at the same time
-SWEEPS: Final = 8  # over all vertices, on one level at most
-FEW: Final = 0.01  # share of the vertices whose moving does not pay another sweep
+CLASSES: Final = 4  # classes of vertices that move at the same time
+SWEEPS: Final = 8  # maximum number of sweeps over all vertices per level
+FEW: Final = 0.01  # a level ends once no more than this fraction of the vertices moves
 _PARALLEL_ARCS: Final = 1 << 16
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
-    """Return all vertices, those of one community side by side.
+    """Return a permutation of the vertices that places communities together.
 
     Parameters
     ----------
     offsets, targets : ndarray
-        The arcs row by row, in host memory.
+        The adjacency, in host memory.
     directed : bool
-        Whether the opposite arcs are missing; communities do not depend on directions.
+        Whether opposite arcs must be added, since communities ignore directions.
     """
     from scipy.sparse import csr_array
 
     n = offsets.size - 1
-    ones = np.ones(targets.size)  # whole numbers in float64: all sums are exact
+    ones = np.ones(targets.size)  # integers in float64: all sums are exact
     graph: Any = csr_array((ones, targets, offsets), shape=(n, n))
     graph = graph + graph.T if directed else graph.copy()
     graph.sum_duplicates()  # in place
     total = float(graph.data.sum(dtype=np.float64))
-    steps: list[Array] = []  # of each level: the community that each vertex becomes part of
+    steps: list[Array] = []  # for each level, the community that each vertex joins
     while graph.nnz:
         different, step = np.unique(_communities(graph, total), return_inverse=True)
         if different.size == graph.shape[0]:
@@ -55,7 +55,7 @@ def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
 
 
 def _communities(graph: Any, total: float) -> Array:
-    """Return a community for each vertex: all start alone, and move while that gains modularity."""
+    """Return a community for each vertex; vertices start alone and move to gain modularity."""
     n = graph.shape[0]
     weight = np.asarray(graph.sum(axis=1), np.float64).reshape(-1)
     community = np.arange(n)
@@ -69,13 +69,14 @@ def _communities(graph: Any, total: float) -> Array:
         def choices(rows: Array) -> Array:
             chosen = np.empty(rows.size, np.int64)
             bounds = [rows.size * k // workers for k in range(workers + 1)]
+            arcs = (graph.indptr, graph.indices, graph.data)
             state = (weight, community, volume, total)
 
-            def look(k: int) -> None:
-                part = (rows, bounds[k], bounds[k + 1], chosen, scratch[k])
-                _choose(graph.indptr, graph.indices, graph.data, *state, *part)
+            def choose(k: int) -> None:
+                part = (rows, bounds[k], bounds[k + 1])
+                _choose(arcs, state, part, chosen, scratch[k])
 
-            list(pool.map(look, range(workers)))
+            list(pool.map(choose, range(workers)))
             return chosen
 
         for _ in range(SWEEPS):
@@ -97,10 +98,11 @@ def _workers(arcs: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _choose(  # type: ignore[no-untyped-def]
-    offsets, targets, data, weight, community, volume, total, rows, begin, end, chosen, scratch
-):
-    """Choose the community with the best gain for some rows; `scratch` is all zeros in between."""
+def _choose(arcs, state, part, chosen, scratch):  # type: ignore[no-untyped-def]
+    """Choose the community with the best gain for each row of a part; `scratch` stays all zeros."""
+    offsets, targets, data = arcs
+    weight, community, volume, total = state
+    rows, begin, end = part
     for place in range(begin, end):
         row = rows[place]
         own, mine = community[row], weight[row]
@@ -121,22 +123,22 @@ def _choose(  # type: ignore[no-untyped-def]
 
 
 def _contracted(graph: Any, step: Array, count: int) -> Any:
-    """Return the graph of communities; arcs between the same two are added up."""
+    """Return the graph of communities; weights of parallel arcs are summed."""
     from scipy.sparse import coo_array
 
     rows = np.repeat(step, np.diff(graph.indptr))
     arcs = coo_array((graph.data, (rows, step[graph.indices])), shape=(count, count))
-    return arcs.tocsr()  # which adds equal pairs
+    return arcs.tocsr()  # sums parallel arcs
 
 
 def class_of(n: int, xp: Any) -> Any:
-    """Return the class of each vertex: those of one class move at the same time."""
+    """Return the class of each vertex; the vertices of a class move at the same time."""
     spread = xp.arange(n, dtype=np.uint64) * _SPREAD
     return spread >> np.uint64(64 - CLASSES.bit_length() + 1)
 
 
 def unfolded(steps: list[Any], n: int, xp: Any) -> Any:
-    """Return the vertices in the order of their communities, of the communities within, ..."""
+    """Return the vertices sorted by community at every level, from the top down."""
     place = xp.arange(n if not steps else int(steps[-1].max()) + 1)
     order = place
     for step in reversed(steps):

@@ -1,8 +1,8 @@
-"""The community order by array operations, for arcs on a GPU; gives what `community` gives.
+"""The community order by array operations on a GPU; gives the same result as `community`.
 
-What the compiled loops keep in tables is found by sorts: the arcs of a class of vertices are sorted
-by (vertex, community of the far end), so that the weight from a vertex to a community is a run.
-Weights are whole numbers in float64 and all sums exact: the order does not depend on the device.
+Sorts replace the tables of the compiled loops: the arcs of a class of vertices are sorted by
+(vertex, community of the target), so that the arcs from a vertex to a community form a run. Weights
+are integers in float64 and all sums exact, so the order does not depend on the device.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _SIGN: Final = np.int64(-(2**63))
 
 @dataclass
 class _Arcs:
-    """Some arcs: both ends, and weights where they are not all one."""
+    """A set of arcs: both ends, and weights unless all are 1."""
 
     rows: Array
     targets: Array
     weights: Array | None
 
     def chosen(self, keep: Array) -> _Arcs:
-        """Return those of a mask."""
+        """Return the arcs selected by a mask."""
         found = module_of(keep).flatnonzero(keep)
         weights = None if self.weights is None else self.weights[found]
         return _Arcs(self.rows[found], self.targets[found], weights)
 
 
 def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
-    """Return all vertices, those of one community side by side, where the arcs lie."""
+    """Return a permutation that places communities together, on the device of the arcs."""
     xp, n = module_of(targets), int(offsets.size) - 1
     rows = row_of_slots(offsets, targets.size, targets.dtype)
     if directed:
@@ -60,12 +60,12 @@ def community_order(offsets: Array, targets: Array, directed: bool) -> Array:
 
 
 def _added_up(arcs: _Arcs, n: int, xp: Any) -> _Arcs:
-    """Return arcs sorted by their ends, each pair once with the sum of its weights."""
+    """Return arcs sorted by their ends, with parallel arcs merged and their weights summed."""
     bits = max(n - 1, 1).bit_length()
     keys, weights = _sorted_keys(arcs.rows, arcs.targets, arcs.weights, bits, xp)
     starts, sums = _runs(keys, weights, xp)
     keys = keys[starts]
-    # Weights of one need not be held.
+    # Weights need not be stored if all are 1.
     plain = arcs.weights is None and int(starts.size) == int(arcs.rows.size)
     dtype = arcs.rows.dtype
     rows, targets = (keys >> bits).astype(dtype), (keys & ((1 << bits) - 1)).astype(dtype)
@@ -75,7 +75,7 @@ def _added_up(arcs: _Arcs, n: int, xp: Any) -> _Arcs:
 def _sorted_keys(
     rows: Array, columns: Array, weights: Array | None, bits: int, xp: Any
 ) -> tuple[Array, Array | None]:
-    """Return pairs as one number each, sorted, and the weights in that order."""
+    """Return pairs as sorted packed keys, and the weights in that order."""
     keys = rows.astype(np.int64)
     keys <<= bits
     keys |= columns
@@ -87,7 +87,7 @@ def _sorted_keys(
 
 
 def _runs(keys: Array, weights: Array | None, xp: Any) -> tuple[Array, Array]:
-    """Return where each run of equal keys begins, and the sum of its weights."""
+    """Return the start of each run of equal keys, and the sum of its weights."""
     first = xp.ones(keys.size, np.bool_)
     first[1:] = keys[1:] != keys[:-1]
     starts = xp.flatnonzero(first)
@@ -100,7 +100,7 @@ def _runs(keys: Array, weights: Array | None, xp: Any) -> tuple[Array, Array]:
 
 
 def _communities(arcs: _Arcs, n: int, total: float, xp: Any) -> Array:
-    """Return a community for each vertex, as `community` does."""
+    """Return a community for each vertex; see `community._communities`."""
     ones = xp.ones(arcs.rows.size) if arcs.weights is None else arcs.weights
     weight = sums_of_keys(arcs.rows, ones, n)
     del ones
@@ -124,7 +124,7 @@ def _communities(arcs: _Arcs, n: int, total: float, xp: Any) -> Array:
 def _better(
     part: _Arcs, community: Array, weight: Array, volume: Array, total: float, n: int, xp: Any
 ) -> tuple[Array, Array]:
-    """Return the vertices of a class that gain by moving, and where each goes."""
+    """Return the vertices of a class that gain by moving, and their new communities."""
     bits = max(n - 1, 1).bit_length()
     keys, weights = _sorted_keys(part.rows, community[part.targets], part.weights, bits, xp)
     starts, sums = _runs(keys, weights, xp)
@@ -144,7 +144,7 @@ def _better(
 
 
 def _first_best(rows: Array, gains: Array, n: int, xp: Any) -> Array:
-    """Return for each row, of which there are `n` and which rise, where its best gain is first."""
+    """Return the first position of the best gain in each of `n` ascending rows."""
     rank = _rank_of(gains, xp)
     most = greatest_of_keys(rows, rank, n)
     reached = xp.flatnonzero(rank == most[rows])
@@ -154,7 +154,7 @@ def _first_best(rows: Array, gains: Array, n: int, xp: Any) -> Array:
 
 
 def _rank_of(values: Array, xp: Any) -> Array:
-    """Return numbers of 64 bits, none of them 0, that rise as floats do, which are not NaN."""
+    """Return nonzero 64-bit integers in the same order as the given floats; no NaN allowed."""
     bits = values.view(np.int64)
-    # A negative float falls as its bits rise; others come after all of those.
+    # The order of negative floats is opposite to that of their bits; positive ones come after.
     return xp.where(bits < 0, ~bits, bits ^ _SIGN).view(np.uint64)
