@@ -379,9 +379,13 @@ class Running:
         prepared = Prepared(program, self._held_for(program, checked), checked)
         if prepared.topology not in (self._topology, self._arranged_as_held()):
             # Keep at most one order that is requested only by a configuration.
-            for other, found in list(self._ready.items()):
-                if found.prepared.topology not in (self._topology, prepared.topology):
+            wanted = (self._topology, prepared.topology)
+            for other, kept in list(self._ready.items()):
+                if kept.prepared.topology not in wanted:
                     self._ready.pop(other, None)
+            for other, found in list(self._expected.items()):
+                if found.kept.prepared.topology not in wanted:
+                    self._expected.pop(other, None)
         self._ready[key] = Kept(prepared, config, self._topology, self._order, changes[0])
         return prepared
 
