@@ -324,7 +324,7 @@ def test_bad_choices(g):
         g.iterate(plain, state, change_driven="yes")
     with pytest.raises(ConfigError, match="tolerance=-1 is not a tolerance"):
         g.iterate(plain, state, change_driven=True, tolerance=-1)
-    with pytest.raises(ConfigError, match="driven by changes"):
+    with pytest.raises(ConfigError, match="change-driven runs"):
         g.iterate(plain, state, tolerance=0.1)
     with pytest.raises(ConfigError, match="first frontier"):
         g.iterate(plain, state, [0], change_driven=True)

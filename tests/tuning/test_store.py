@@ -342,7 +342,7 @@ def test_what_is_not_a_file_is_left_alone(store, graph, make):
 )
 def test_a_file_of_others_is_read_where_that_is_possible(store, graph, tmp_path):
     store.put(tuning(graph, "a"))
-    for path in (tmp_path, *tmp_path.parents[:2]):
+    for path in (tmp_path, *(p for p in tmp_path.parents if "pytest" in str(p))):
         path.chmod(0o755)
     store.path.chmod(0o644)
     os.seteuid(54321)
