@@ -208,7 +208,7 @@ class Store:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.path.lexists(self.path) and not os.path.isfile(self.path):
             raise self._cannot_be_written("it is not a file")
-        for _ in range(2):
+        for attempt in range(4):
             try:
                 with self._open("mode=rwc") as connection:
                     self._lay_out(connection)
@@ -216,7 +216,10 @@ class Store:
             except _DAMAGED as error:
                 if _is_busy(error):
                     raise self._cannot_be_written(error) from error
-                self._set_aside(error)
+                if attempt < 2:  # another process may be laying the file out
+                    time.sleep(0.05)
+                else:
+                    self._set_aside(error)
         raise self._cannot_be_written("it is damaged and cannot be moved")
 
     def _cannot_be_written(self, reason: object) -> OSError:
