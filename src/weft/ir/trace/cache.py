@@ -252,7 +252,7 @@ _same: dict[Any, tuple[_Reads, Program, Any]] = {}
 
 
 def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
-    """Return what `trace_program` returns; nobody may change it, since others may get it too."""
+    """Return what `trace_program` returns; callers must not change it: it is shared."""
     many = tuple(functions) if isinstance(functions, list) else functions
     refill = roles.get("refill", ())
     roles["refill"] = tuple(refill) if isinstance(refill, list) else refill

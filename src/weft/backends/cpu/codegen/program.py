@@ -240,7 +240,7 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
                 with out.block("if size == 0:"):
                     out.line(f"status = {EMPTY}")
                     out.line("break")
-            elif program.persists:  # a step that woke nobody may have left `dense` behind
+            elif program.persists:  # a step that woke no vertex may have left `dense` behind
                 out.line("dense = mapped = edges = 0")
             else:
                 out.line(f"status = {EMPTY}")

@@ -279,7 +279,7 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             "    return;",
             "}",
         ]
-    elif program.persists:  # a step that woke nobody may have left `dense` behind
+    elif program.persists:  # a step that woke no vertex may have left `dense` behind
         lines.append("if (t.loop.size == 0) take_nobody(t.loop);")
     else:
         lines.append("if (t.loop.size == 0) { t.loop.status = EMPTY; return; }")
