@@ -156,6 +156,7 @@ class Step:
     priority: Block | None = None
     wake: str = "changed"  # changed, all, neighbors
     everywhere: bool = False  # on="all"
+    along: str = "out"  # of an edge step; "in": an arc is seen as if it ran the other way
     # Of a vertex step that runs everywhere after an edge step: whoever neither sent nor got a
     # message would find what it has, or hardly anything else, and may be left out.
     settled: bool = False
