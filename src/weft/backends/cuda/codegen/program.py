@@ -205,7 +205,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(binding[3])}*"
     if kind == "row_list":
         return "i64*"
-    if kind == "part_number":
+    if kind in ("part_number", "num_edges"):
         return "i64"
     if kind == "part":
         side, _, position, name = binding[1:]

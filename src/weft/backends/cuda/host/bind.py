@@ -34,7 +34,7 @@ TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
     "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
-    "vertex_ids", "vertex_places",
+    "vertex_ids", "vertex_places", "num_edges",
 })  # fmt: skip
 
 
@@ -321,6 +321,9 @@ class Binder:
         if edges is None:
             edges = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
         return edges
+
+    def _num_edges(self) -> Any:
+        return np.int64(self.topology.num_edges)
 
     def _degree(self, direction: str) -> Any:
         degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
