@@ -23,6 +23,7 @@ from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
+from weft.graph.execution import signature_for
 from weft.ir.trace import builder as tracing
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
@@ -233,7 +234,7 @@ def _run(
     frontier = active_in.frontier if isinstance(active_in, Active) else active_in
     ends = _ends_of_runs(parts, active_out is not None)
     with _marks(g, state, ends.values()):
-        signature = g._signature(state, edge_state)
+        signature = signature_for(g, state, edge_state)
         steps: list[EdgeFunction | VertexFunction] = []
         for position, (function, kind) in enumerate(parts):
             if kind == "vertex":
