@@ -275,7 +275,11 @@ def _verify_gather(value: Value, scope: Scope) -> None:
     expected: list[Kind] = []
     for reduction, count, conditional in groups:
         part, messages = messages[:count], messages[count:]
-        if len(part) != count or count < 1 or (count > 1 and not reduction.selecting):
+        by_weight = reduction.name == "mode" and count == 2
+        if by_weight and (part[0][0].kind == "f" or part[1][0] not in (INT64, FLOAT64)):
+            _refuse(scope, f"mode of {_kinds(part)}")
+        several = count > 1 and not (reduction.selecting or by_weight)
+        if len(part) != count or count < 1 or several:
             _refuse(scope, f"{reduction.name} of {count} messages")
         _verify_reduction(reduction, part, scope)
         expected += part + [(BOOL, ())] * bool(conditional)

@@ -277,6 +277,8 @@ class Evaluator:
             inbox = sorted(inbox, key=lambda message: message[0])
         if reduction.name == "any":
             return inbox[0][1]
+        if reduction.name == "mode" and len(start) == 2:
+            return arithmetic.heaviest([parts for _, parts in inbox])
         if reduction.name == "mode":
             return (arithmetic.most_frequent([parts[0] for _, parts in inbox]),)
         best = start

@@ -143,4 +143,8 @@ or_ = Monoid("or", "Bitwise or of messages; ``weft.or_(x)`` over the features of
 and_ = Monoid("and", "Bitwise and of messages; ``weft.and_(x)`` over the features of x.")
 argmin = Monoid("argmin", "Keeps the whole tuple of messages whose first component is smallest.")
 argmax = Monoid("argmax", "Keeps the whole tuple of messages whose first component is largest.")
-mode = Monoid("mode", "Keeps the most frequent message, the smallest on ties; in gathers only.")
+mode = Monoid(
+    "mode",
+    "Keeps the most frequent message, the smallest on ties; in gathers only. Of a key and a weight "
+    "it keeps the integer key of the greatest total weight.",
+)

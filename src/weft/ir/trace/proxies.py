@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from weft.errors import FieldError, listed, nearest
-from weft.ir.ops import INT64, Block, Value
+from weft.ir.ops import FLOAT64, INT64, Block, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail, user_line
 from weft.ir.trace.calls import check_takes
@@ -282,7 +282,9 @@ class Vertex(_Proxy):
         function
             `f(u, e)` returns the message of an edge, or a tuple; u is the far end.
         monoid
-            How messages combine; a tuple gives one to each message.
+            How messages combine; a tuple gives one to each message. `weft.mode` of a key and a
+            weight, ``(u.label, e.weight)``, is the integer key of the greatest total weight, the
+            smallest one on ties.
         direction
             "in", "out" or "both": an edge that runs both ways counts twice.
         dtype
@@ -453,7 +455,11 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
         check_monoid(part)
     if monoids is not None and len(monoids) != len(messages):
         raise fail(f"{len(monoids)} monoids for {len(messages)} messages.")
-    if monoids is None and monoid.name in ("any", "argmin", "argmax"):
+    weighted = monoids is None and monoid.name == "mode" and len(messages) == 2
+    if weighted:
+        messages = _weighted_keys(messages, builder)
+        groups = [(monoid.reduction(messages[0].dtype), 2)]
+    elif monoids is None and monoid.name in ("any", "argmin", "argmax"):
         groups = [(monoid.reduction(messages[0].dtype), len(messages))]
     else:
         each = monoids or (monoid,) * len(messages)
@@ -471,7 +477,20 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     attr = (direction, tuple((r, count, when is not None) for r, count in groups))
     kinds = tuple((m.dtype, m.shape) for m in messages)
     value = builder.emit("gather", (), attr, kinds[0][0], kinds[0][1], False, (block,), kinds)
-    return _unpack(value, builder)
+    parts = _unpack(value, builder)
+    return parts[0] if weighted else parts
+
+
+def _weighted_keys(messages: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:
+    """Return a key and its weight, which is added up as float64 or int64."""
+    key, weight = messages
+    if key.dtype.kind == "f" or key.shape or weight.shape:
+        raise fail(
+            f"weft.mode by weight takes an integer key and a scalar weight, but got "
+            f"{key.dtype}{list(key.shape) or ''} and {weight.dtype}{list(weight.shape) or ''}. For "
+            f"the mode of each, pass (weft.mode, weft.mode)."
+        )
+    return key, builder.cast(weight, FLOAT64 if weight.dtype.kind == "f" else INT64)
 
 
 def _check_groups(groups: Any, messages: tuple[Value, ...]) -> None:
