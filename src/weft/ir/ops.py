@@ -54,11 +54,12 @@ LIVE_WRITE = frozenset({"at_store", "at_reduce", "at_cas"})
 EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE
 # while: blocks (condition, body), args = initial state, attr = bound.
 # for: blocks (body,), args = (start, stop, *initial state).
+# cond: blocks (then, otherwise) without parameters, args = (test,); only one of them runs.
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
 # common: blocks (message of w,), args = (a, b), attr = reduction.
 # project: attr = i, the i-th result of one of the above.
-CONTROL = frozenset({"while", "for", "gather", "common", "project"})
+CONTROL = frozenset({"while", "for", "cond", "gather", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)

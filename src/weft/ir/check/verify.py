@@ -30,7 +30,7 @@ from weft.ir.ops import (
 )
 
 Kind = tuple[np.dtype[Any], Shape]
-MULTIPLE = frozenset({"while", "for", "gather"})
+MULTIPLE = frozenset({"while", "for", "cond", "gather"})
 SIMPLE_MONOIDS = frozenset({"sum", "prod", "min", "max", "or", "and", "user"})
 MONOIDS = SIMPLE_MONOIDS | {"any", "argmin", "argmax", "mode"}
 
@@ -212,14 +212,16 @@ def _verify_effect(value: Value, scope: Scope) -> None:
 
 def _verify_control(value: Value, scope: Scope) -> None:
     """Check what holds blocks, and those blocks."""
-    # Inside a loop or a gather nothing of the function's own is written.
+    # Inside a loop, a branch or a gather nothing of the function's own is written.
     inner = replace(scope, effects=scope.effects & LIVE_WRITE, gathers=False)
-    if value.op not in ("while", "for", "gather", "common") and value.blocks:
+    if value.op not in MULTIPLE | {"common"} and value.blocks:
         _refuse(scope, f"{value.op} holds no blocks")
     if value.op == "while":
         _verify_while(value, inner)
     elif value.op == "for":
         _verify_for(value, inner)
+    elif value.op == "cond":
+        _verify_cond(value, inner)
     elif value.op == "gather":
         if not scope.gathers:
             _refuse(scope, "a gather stands at the top of a vertex function only")
@@ -260,6 +262,17 @@ def _verify_for(value: Value, scope: Scope) -> None:
     _expect_params(block, kinds[1:], scope)  # the counter has the type of a bound
     _verify_block(block, scope)
     _expect_results(block, scope, kinds[2:])
+
+
+def _verify_cond(value: Value, scope: Scope) -> None:
+    if [(arg.dtype, arg.shape) for arg in value.args] != [(BOOL, ())]:
+        _refuse(scope, "a cond has one operand, its test")
+    if len(value.blocks) != 2:
+        _refuse(scope, f"{len(value.blocks)} blocks, expected two branches")
+    for block in value.blocks:
+        _expect_params(block, [], scope)
+        _verify_block(block, scope)
+        _expect_results(block, scope, list(value.results))
 
 
 def _verify_gather(value: Value, scope: Scope) -> None:

@@ -220,6 +220,10 @@ class Evaluator:
             state = self.run(value.blocks[0], frame, (np.int64(i), *state))
         return state
 
+    def _cond(self, value: Value, frame: Frame, test: Any) -> tuple[Any, ...]:
+        then, otherwise = value.blocks
+        return self.run(then if test else otherwise, frame)
+
     def _gather(self, value: Value, frame: Frame) -> tuple[Any, ...]:
         direction, groups = value.attr
         memory = self.memory

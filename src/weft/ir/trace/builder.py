@@ -82,6 +82,7 @@ class Builder:
         self.own: dict[str, Value] = {}  # own fields assigned so far, by program order
         self.own_edge: dict[str, Value] = {}
         self.live: set[str] = set()
+        self.ids: set[Value] = set()  # states of loops that hold vertex ids
         self.kind = "vertex"
         self.code: CodeType | None = None  # of the function being traced
         self.effects = True  # whether it may write, reduce or gather
@@ -171,6 +172,52 @@ class Builder:
     def strong(self, value: Value) -> Value:
         """Return the value with its default dtype if it is weak."""
         return self.cast(value, value.dtype) if value.weak else value
+
+    def unite(
+        self, blocks: Sequence[Block], branches: list[tuple[Value, ...]]
+    ) -> tuple[tuple[tuple[np.dtype[Any], Shape], ...], list[bool]]:
+        """Give the branches of a conditional results of common types.
+
+        Returns the types, and whether each result goes on as a weak number: where both are ids or
+        numbers without a dtype of their own.
+        """
+        kinds, weak = [], []
+        columns: list[tuple[Value, ...]] = []
+        for a, b in zip(*branches, strict=True):
+            dtype, both = types.promote(a.dtype, a.weak, b.dtype, b.weak)
+            kinds.append((dtype, self.broadcast(a.shape, b.shape)))
+            weak.append(both)
+            columns.append((a, b))
+        for k, block in enumerate(blocks):
+            self.blocks.append(block)
+            fitted = []
+            for column, (dtype, shape) in zip(columns, kinds, strict=True):
+                value = self.cast(column[k], dtype)
+                if value.shape not in ((), shape):
+                    raise fail(f"the branches return shapes {value.shape} and {shape}.")
+                if value.shape != shape:
+                    value = self.emit("broadcast", (value,), dtype=dtype, shape=shape)
+                fitted.append(value)
+            block.results = tuple(fitted)
+            self.blocks.pop()
+        return tuple(kinds), weak
+
+    # -- ids
+
+    def is_id(self, value: Value) -> bool:
+        """Whether a weak number is a vertex id: as one it fits the dtype of ids."""
+        if value.op in ("select", "minimum", "maximum") and value.weak:
+            parts = value.args[-2:]
+            return any(self.is_id(p) for p in parts) and all(map(self.stays_id, parts))
+        load = value.op == "load" and value.attr[0] == "id"
+        return load or value.op == "neighbor" or value in self.ids
+
+    def stays_id(self, value: Value) -> bool:
+        """Whether a value goes where an id goes: it is one, -1 or 0, or fits the dtype of ids."""
+        if value.weak:
+            return self.is_id(value) or (value.op == "const" and value.attr in (-1, 0))
+        whole = value.dtype.kind in "iu" and not value.shape
+        return whole and types.fits(value.dtype, self.signature.index_dtype)
 
     # -- elementwise
 

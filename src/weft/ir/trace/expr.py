@@ -198,6 +198,16 @@ class Expr:
 
         return item(self, position)
 
+    def replaced(self, i: Any, x: Any) -> Expr:
+        """Return the vector with another feature i; see `weft.local`."""
+        builder, value = tracing.current(), self.node
+        if len(value.shape) != 1:
+            raise fail(f"replaced() works on vectors, but got shape {value.shape}.")
+        value = builder.strong(value)
+        place = builder.stack([builder.index(node(i))])
+        new = builder.stack([builder.fit(node(x), value.dtype, (), "a feature of the vector")])
+        return Expr(builder.emit("scatter", (value, place, new), None, value.dtype, value.shape))
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Expr:
         op = ufuncs().get(ufunc.__name__)
         if op is None or method != "__call__" or kwargs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from weft.ir.trace.monoids import Monoid, check_monoid
 
 
 def where(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `a` where the condition holds, else `b`."""
+    """Return `a` where the condition holds, else `b`. Both are computed: see `cond`."""
     builder = tracing.current()
     return Expr(builder.select(node(condition), node(a), node(b)))
 
@@ -230,6 +230,40 @@ def stack(parts: Any) -> Expr:
     return Expr(tracing.current().stack([node(part) for part in parts]))
 
 
+def local(shape: int | tuple[int], dtype: Any = FLOAT64, *, fill: Any = 0) -> Expr:
+    """Return a short array of the function's own: a vector whose features all start from `fill`.
+
+    It is a value as all others: ``x[i]`` reads a feature, ``x.replaced(i, y)`` returns the array
+    with another one. Carry it through a loop as part of its state.
+
+    Examples
+    --------
+    Count the neighbours of each colour, of three:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def tally(v):
+    ...     def count(i, seen):
+    ...         color = v.color.at(weft.neighbor(v.id, i)).load()
+    ...         return seen.replaced(color, seen[color] + 1)
+    ...     v.seen = weft.for_range(0, v.out_degree, count, weft.local(3, weft.int64))
+    >>> g = weft.generators.star(4)
+    >>> state = g.state(color=[0, 1, 1, 2], seen=weft.full(0, weft.int64, shape=(3,)))
+    >>> _ = g.run(tally, state)
+    >>> state.seen.tolist()
+    [[0, 2, 1], [1, 0, 0], [1, 0, 0], [1, 0, 0]]
+    """
+    builder = tracing.current()
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
+        raise fail(
+            f"weft.local of shape {shape!r}. Expected a length from 1 on, such as 8 or (8,)."
+        )
+    kind = builder.dtype(dtype, "weft.local")
+    start = builder.fit(node(fill), kind, (), "the array of weft.local")
+    return Expr(builder.emit("broadcast", (start,), None, kind, (int(sizes[0]),)))
+
+
 def item(x: Expr, position: Any) -> Expr:
     """Return one feature of a vector, or one row of a matrix (or one element by [i, j])."""
     if hasattr(position, "__features__"):  # an index that stands for several features
@@ -366,34 +400,98 @@ def _random(op: str, dtype: np.dtype[Any], key: Any, counter: Any) -> Expr:
 # -- structured control
 
 
-def _state(values: Any, builder: Builder) -> tuple[Value, ...]:
-    return tuple(builder.strong(node(x)) for x in values)
+def _state(values: Any, builder: Builder) -> tuple[tuple[Value, ...], list[bool]]:
+    """Return what a loop starts from, and which parts of it are vertex ids."""
+    given = [node(x) for x in values]
+    return tuple(builder.strong(x) for x in given), [builder.is_id(x) for x in given]
 
 
 def _results(
-    returned: Any, state: tuple[Value, ...], builder: Builder, what: str
+    returned: Any, state: tuple[Value, ...], ids: list[bool], builder: Builder, what: str
 ) -> tuple[Value, ...]:
+    """Return the next state, and strike off the ids that are none any more."""
     parts = returned if isinstance(returned, tuple) else (returned,)
     if len(parts) != len(state) or any(part is None for part in parts):
         raise fail(
             f"{what} must return its state: {len(state)} value(s), but it returned {returned!r}."
         )
+    values = [node(part) for part in parts]
+    ids[:] = [known and builder.stays_id(x) for known, x in zip(ids, values, strict=True)]
     return tuple(
-        builder.fit(node(part), old.dtype, old.shape, f"the state of {what}")
-        for part, old in zip(parts, state, strict=True)
+        builder.fit(value, old.dtype, old.shape, f"the state of {what}")
+        for value, old in zip(values, state, strict=True)
     )
 
 
-def _unpack(loop: Value, builder: Builder) -> Any:
+def _unpack(loop: Value, builder: Builder, weak: Sequence[bool] = ()) -> Any:
+    """Return the parts of a value; those that are `weak` go on as ids do."""
     parts = tuple(
-        Expr(builder.emit("project", (loop,), i, dtype, shape))
+        Expr(builder.emit("project", (loop,), i, dtype, shape, i < len(weak) and weak[i]))
         for i, (dtype, shape) in enumerate(loop.results)
     )
     return parts[0] if len(parts) == 1 else parts
 
 
-def _params(state: tuple[Value, ...], first: int = 0) -> tuple[Value, ...]:
-    return tuple(Value("param", (), first + i, s.dtype, s.shape) for i, s in enumerate(state))
+def _params(
+    state: tuple[Value, ...], ids: list[bool], builder: Builder, first: int = 0
+) -> tuple[Value, ...]:
+    params = tuple(
+        Value("param", (), first + i, s.dtype, s.shape, is_id)
+        for i, (s, is_id) in enumerate(zip(state, ids, strict=True))
+    )
+    builder.ids.update(p for p in params if p.weak)
+    return params
+
+
+def cond(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """Return what one of two functions without parameters returns; only that one is run.
+
+    `weft.where` computes both of its values. The functions may read everything around them, and
+    access fields by ``.at(i)``. They cannot assign fields, reduce scalars or gather: return values
+    and assign those after the conditional; give a gather a condition by `weft.send`.
+
+    Parameters
+    ----------
+    test
+        A scalar condition.
+    then, otherwise
+        Return a value, a tuple of as many values as the other one, or nothing (for live updates).
+
+    Examples
+    --------
+    The first neighbour of the vertices that have one:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def first(v):
+    ...     v.next = weft.cond(v.out_degree > 0, lambda: weft.neighbor(v.id, 0), lambda: -1)
+    >>> g = weft.Graph.from_edges([0, 1], [1, 2])
+    >>> state = g.state(next=weft.full(-1, weft.vertex_id))
+    >>> _ = g.run(first, state)
+    >>> state.next.tolist()
+    [1, 2, -1]
+    """
+    builder = tracing.current()
+    chosen = builder.test(node(test), "the test of weft.cond")
+    blocks: list[Block] = []
+    branches: list[tuple[Value, ...]] = []
+    for function, which in ((then, "then"), (otherwise, "otherwise")):
+        check_takes(function, f"`{which}` of weft.cond")
+        builder.blocks.append(Block())
+        returned = function()
+        parts = returned if isinstance(returned, tuple) else (returned,)
+        empty = returned is None
+        branches.append(() if empty else tuple(node(part) for part in parts))
+        blocks.append(builder.blocks.pop())
+    if len(branches[0]) != len(branches[1]):
+        raise fail(
+            f"the functions of weft.cond return {len(branches[0])} and {len(branches[1])} value(s)."
+            f" Expected the same number."
+        )
+    kinds, ids = builder.unite(blocks, branches)
+    dtype, shape = kinds[0] if kinds else (ops.BOOL, ())
+    value = builder.emit("cond", (chosen,), None, dtype, shape, False, tuple(blocks), kinds)
+    return _unpack(value, builder, ids) if kinds else None
 
 
 def while_loop(
@@ -405,7 +503,7 @@ def while_loop(
     FaultError.
     """
     builder = tracing.current()
-    state = _state(init, builder)
+    state, ids = _state(init, builder)
     if not state:
         raise fail("while_loop needs at least one state value.")
     if not isinstance(bound, int | np.integer) or not 0 <= bound < 2**63:
@@ -415,7 +513,7 @@ def while_loop(
     check_takes(body, "the body of while_loop", *names)
     inner = []
     for function in (condition, body):
-        params = _params(state)
+        params = _params(state, ids, builder)
         builder.blocks.append(Block(params))
         returned = function(*(Expr(p) for p in params))
         if function is condition:
@@ -424,7 +522,7 @@ def while_loop(
             what = "the condition of while_loop"
             results: tuple[Value, ...] = (builder.test(node(returned), what),)
         else:
-            results = _results(returned, state, builder, "while_loop")
+            results = _results(returned, state, ids, builder, "while_loop")
         block = builder.blocks.pop()
         block.results = results
         inner.append(block)
@@ -432,27 +530,27 @@ def while_loop(
     loop = builder.emit(
         "while", state, int(bound), state[0].dtype, state[0].shape, False, tuple(inner), types_
     )
-    return _unpack(loop, builder)
+    return _unpack(loop, builder, ids)
 
 
 def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> Any:
     """Run `body(i, *state)` for i from `start` up to `stop`; return the last state."""
     builder = tracing.current()
     bounds = (builder.index(node(start)), builder.index(node(stop)))
-    state = _state(init, builder)
+    state, ids = _state(init, builder)
     names = ["i", *(f"state {k}" for k in range(len(state)))]
     check_takes(body, "the body of for_range", *names)
     counter = Value("param", (), 0, INT64, (), weak=True)
-    params = _params(state, 1)
+    params = _params(state, ids, builder, 1)
     builder.blocks.append(Block((counter, *params)))
     returned = body(Expr(counter), *(Expr(p) for p in params))
-    results = _results(returned, state, builder, "for_range") if state else ()
+    results = _results(returned, state, ids, builder, "for_range") if state else ()
     block = builder.blocks.pop()
     block.results = results
     types_ = tuple((s.dtype, s.shape) for s in state)
     dtype, shape = types_[0] if types_ else (INT64, ())
     loop = builder.emit("for", (*bounds, *state), None, dtype, shape, False, (block,), types_)
-    return _unpack(loop, builder) if state else None
+    return _unpack(loop, builder, ids) if state else None
 
 
 def reduce(name: str, value: Any, monoid: Monoid) -> None:
@@ -474,6 +572,8 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     if monoid.name in ("any", "argmin", "argmax", "mode"):
         raise fail(f"{monoid!r} cannot reduce into a scalar. Use sum, prod, min, max, or_ or and_.")
     if builder.nested:
-        raise fail("weft.reduce belongs at the top of a function, not inside a loop or a gather.")
+        raise fail(
+            "weft.reduce belongs at the top of a function, not inside a loop, a branch or a gather."
+        )
     fitted = builder.fit(node(value), dtype, (), f"the scalar {name!r}")
     builder.emit("reduce_scalar", (fitted,), (name, monoid.reduction(dtype)), dtype)

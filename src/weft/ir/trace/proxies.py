@@ -251,8 +251,8 @@ class Vertex(_Proxy):
             )
         if builder.nested:
             raise fail(
-                f"v.{name} is assigned inside a loop or a gather. Carry the value through the "
-                f"loop's state and assign it after the loop."
+                f"v.{name} is assigned inside a loop, a branch or a gather. Carry the value "
+                f"through the loop's state, or return it from the branch, and assign it after."
             )
         if name == "changed" and name not in builder.fields:
             builder.emit("set_changed", (builder.test(node(value), "v.changed"),))
@@ -441,20 +441,28 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     if direction not in ("in", "out", "both"):
         raise fail(f"direction={direction!r} is not known. Expected 'in', 'out' or 'both'.")
     if builder.nested:
-        raise fail("a gather cannot stand inside a loop or another gather.")
+        raise fail(
+            "a gather cannot stand inside a loop, a branch or another gather. Gather into a field "
+            "in a step before this one, or walk a row by weft.for_range and weft.neighbor."
+        )
     what = "the function of a gather"
     check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
     messages, when = messages_of(function(Vertex("u"), Edge()), what)
     wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
-    messages = tuple(
-        builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages
-    )
     monoids = monoid if isinstance(monoid, tuple) else None
     for part in monoids or (monoid,):
         check_monoid(part)
     if monoids is not None and len(monoids) != len(messages):
         raise fail(f"{len(monoids)} monoids for {len(messages)} messages.")
+    by = monoids or (monoid,) * len(messages)
+    counts = [
+        wanted is None and m.name == "sum" and _counts(x) for m, x in zip(by, messages, strict=True)
+    ]
+    messages = tuple(
+        _strong_message(x, m, builder) if wanted is None else builder.cast(x, wanted)
+        for m, x in zip(by, messages, strict=True)
+    )
     weighted = monoids is None and monoid.name == "mode" and len(messages) == 2
     if weighted:
         messages = _weighted_keys(messages, builder)
@@ -477,8 +485,22 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     attr = (direction, tuple((r, count, when is not None) for r, count in groups))
     kinds = tuple((m.dtype, m.shape) for m in messages)
     value = builder.emit("gather", (), attr, kinds[0][0], kinds[0][1], False, (block,), kinds)
-    parts = _unpack(value, builder)
+    parts = _unpack(value, builder, counts)
     return parts[0] if weighted else parts
+
+
+def _counts(value: Value) -> bool:
+    """Whether the sum of such messages is a number of edges, which is weak as a degree is."""
+    if value.op == "select":
+        return value.weak and all(_counts(part) for part in value.args[1:])
+    return value.op == "const" and value.weak and value.attr in (0, 1, -1)
+
+
+def _strong_message(value: Value, monoid: Monoid, builder: Builder) -> Value:
+    """Return a message with a dtype of its own; an id that is chosen stays one."""
+    if monoid.name in ("min", "max", "any", "argmin", "argmax", "mode") and builder.is_id(value):
+        return builder.cast(value, builder.signature.index_dtype)
+    return builder.strong(value)
 
 
 def _weighted_keys(messages: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:

@@ -198,6 +198,8 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
+        elif op == "cond":
+            self._cond(value)
         elif op == "gather":
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
@@ -320,6 +322,16 @@ class BlockRenderer:
             self._params(body, state, first=1)
             self._advance(state, self.block(body), value.args[2:])
         self.parts[id(value)] = list(state)
+
+    def _cond(self, value: Value) -> None:
+        kinds = [c_type(dtype, shape) for dtype, shape in value.results]
+        parts = [self.mutable(f"{kind}{{}}", kind, "y") for kind in kinds]
+        heads = (f"if ({bare(self.scalar(value.args[0]))})", "else")
+        for head, branch in zip(heads, value.blocks, strict=True):
+            with self.out.block(head):
+                for part, result in zip(parts, self.block(branch), strict=True):
+                    self.out.line(f"{part} = {bare(result)};")
+        self.parts[id(value)] = list(parts)
 
     def _loop_state(self, args: tuple[Value, ...]) -> list[Operand]:
         return [self.mutable(self.operand(arg), type_of(arg)) for arg in args]
