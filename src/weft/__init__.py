@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         where,
         while_loop,
     )  # fmt: skip
+    from weft.ir.trace.looks import settled
     from weft.ir.trace.monoids import (
         and_,
         any,
@@ -146,7 +147,11 @@ def __getattr__(name: str) -> Any:
     if name not in table and name in algorithm_names():  # one that no type checker knows yet
         table[name] = f"weft.algorithms.{name}", name
     if name not in table:
-        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+        from weft.errors import nearest
+
+        other = {"bool": "bool_", "int": "int64", "float": "float64", "str": "labels"}.get(name)
+        hint = f" Use weft.{other}." if other in table else nearest(name, table)
+        raise AttributeError(f"module 'weft' has no attribute {name!r}.{hint}")
     module, own = table[name]
     found = import_module(f"weft.{own}" if module == "weft" else module)
     value = found if module == "weft" else getattr(found, own)

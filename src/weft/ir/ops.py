@@ -34,6 +34,7 @@ FEATURE = frozenset({
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
 #   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
+#   ("least",) of `until`: no vertex of the frontier has a priority below it
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 #   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
 LOAD = frozenset({"load"})
@@ -44,6 +45,7 @@ LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted cons
 INDEXED = frozenset({
     "degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at", "random_bits",
     "random_unit",
+    "field_at",  # of `until`: attr: field; (vertex)
 })  # fmt: skip
 LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 # at_reduce: attr (field, monoid name); (index, value) gives the old value.
@@ -75,7 +77,9 @@ Shape = tuple[int, ...]
 class Value:
     """One instruction: an op, its operands, and the dtype and shape of its result."""
 
-    __slots__ = ("args", "attr", "blocks", "dtype", "op", "results", "shape", "vertex", "weak")
+    __slots__ = (
+        "args", "attr", "blocks", "dtype", "home", "op", "results", "shape", "vertex", "weak",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -96,6 +100,7 @@ class Value:
         self.weak = weak  # a weak number takes the dtype of the other operand
         self.blocks = blocks
         self.results = results  # types of the parts of a multi-result op, read by `project`
+        self.home: Block | None = None  # the block that it was traced into
         self.vertex = False  # surely a vertex: needs no check before it is used as an index
 
     @property
@@ -254,6 +259,12 @@ class Program:
             step.everywhere and not (step.folded and last is not None and last.kind == step.kind)
             for last, step in zip(before, self.steps, strict=False)
         )
+
+    @property
+    def until_fields(self) -> frozenset[str]:
+        """The fields that `until` reads."""
+        looks = self.until.walk() if self.until is not None else ()
+        return frozenset(value.attr for value in looks if value.op == "field_at")
 
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep, and those that take their place at times."""

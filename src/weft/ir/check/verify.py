@@ -76,8 +76,9 @@ def verify(program: Program) -> None:
         raise VerifyError("wide: such steps need others that renew, which are the refill too.")
     outside = Scope("until", fields, program.signature, frozenset({"scalars"}))
     if program.until is not None:
-        _verify_block(program.until, outside)
-        _expect_results(program.until, outside, [(BOOL, ())])
+        scope = replace(outside, who=outside.who | {"frontier"})
+        _verify_block(program.until, scope)
+        _expect_results(program.until, scope, [(BOOL, ())])
     if program.next_threshold is not None:
         scope = replace(outside, where="next_threshold", who=outside.who | {"threshold"})
         _verify_block(program.next_threshold, scope)

@@ -112,6 +112,7 @@ class Evaluator:
                 "superstep": lambda: memory.superstep,
                 "refreshing": lambda: memory.refreshing,
                 "num_vertices": lambda: memory.num_vertices,
+                "least": lambda: memory.least,
             }[kind]()
         return np.array(result, value.dtype)[()]
 
@@ -159,6 +160,9 @@ class Evaluator:
         if not 0 <= edge < count:
             raise Fault(f"index out of range: edge {edge} of {count}")
         return np.array(self.memory.edge_column(value.attr, int(edge)), value.dtype)[()]
+
+    def _field_at(self, value: Value, frame: Frame, x: Any) -> Any:
+        return np.array(self.memory.now[value.attr][self._vertex(x, "field")])[()]
 
     def _random_bits(self, value: Value, frame: Frame, key: Any, counter: Any) -> Any:
         return random_number(value, key, counter)
@@ -311,12 +315,14 @@ def random_number(value: Value, key: Any, counter: Any) -> Any:
 
 
 def holds_outside(
-    block: Block, scalars: dict[str, Any], parameters: dict[str, Any], *, superstep: int, n: int
-) -> bool:
+    block: Block, scalars: dict[str, Any], parameters: dict[str, Any], *, superstep: int, n: int,
+    fields: dict[str, Any] | None = None, least: float = -np.inf,
+) -> bool:  # fmt: skip
     """Evaluate a condition on scalars, such as `until`, between two runs."""
     known: Any = SimpleNamespace(
-        scalars=scalars, parameters=parameters, superstep=superstep, num_vertices=n, refreshing=0
-    )
+        scalars=scalars, parameters=parameters, superstep=superstep, num_vertices=n, refreshing=0,
+        now=fields or {}, least=least,
+    )  # fmt: skip
     with np.errstate(all="ignore"):
         return Evaluator(known).holds(block, Frame())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -64,6 +65,28 @@ def current() -> Builder:
     return builder
 
 
+def is_active() -> bool:
+    """Whether a function is being traced in this thread."""
+    return getattr(_local, "builder", None) is not None
+
+
+def _math_function(line: str) -> str:
+    """Return the function of weft that stands for one of `math` in a line, if there is one."""
+    named = re.search(r"\b(?:math|cmath)\.(\w+)\(", line)
+    return named.group(1) if named and named.group(1) in OPS else ""
+
+
+def no_number(wanted: str) -> TraceError:
+    """Return the error about a traced value that should become a plain number."""
+    function = _math_function(user_line())
+    if function:
+        return fail(
+            f"math.{function} takes plain numbers, and a traced value has no number yet. Use "
+            f"weft.{function}."
+        )
+    return fail(f"a traced value has no number yet. Use {wanted}.")
+
+
 class Builder:
     """The instructions of one traced function, with what it may name.
 
@@ -118,8 +141,19 @@ class Builder:
                 f"change into the edge or vertex function."
             )
         value = Value(op, args, attr, dtype, shape, weak, blocks, results)
+        value.home = self.blocks[-1]
         self.blocks[-1].body.append(value)
         return value
+
+    def check_reachable(self, value: Value) -> None:
+        """Raise if a value was made in a block that has ended."""
+        if value.home is None or any(block is value.home for block in reversed(self.blocks)):
+            return
+        raise fail(
+            f"a value ({value.op}) is used outside of the function, gather, loop or branch that "
+            f"made it, which it left through a variable of Python. Return it from there: what a "
+            f"gather or a loop returns may be used after it, and other functions read fields."
+        )
 
     # -- constants and casts
 

@@ -15,8 +15,10 @@ from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.calls import check_takes
 from weft.ir.trace.expr import Expr, binary, node, unary
 from weft.ir.trace.monoids import Monoid, check_monoid
+from weft.ir.trace.plain import on_numbers, plain_for, plain_while
 
 
+@on_numbers
 def where(condition: Any, a: Any, b: Any) -> Expr:
     """Return `a` where the condition holds, else `b`. Both are computed: see `cond`."""
     builder = tracing.current()
@@ -36,7 +38,7 @@ def elementwise_function(name: str) -> Callable[..., Expr]:
     function = one if op.arity == 1 else two
     function.__name__ = function.__qualname__ = name
     function.__doc__ = op.doc
-    return function
+    return on_numbers(function)
 
 
 def __getattr__(name: str) -> Callable[..., Expr]:
@@ -51,6 +53,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *public()})
 
 
+@on_numbers
 def cast(x: Any, dtype: Any) -> Expr:
     """Return the value in another dtype: integers wrap, floats saturate, NaN gives 0."""
     builder = tracing.current()
@@ -63,6 +66,7 @@ def cast(x: Any, dtype: Any) -> Expr:
     return Expr(builder.emit("cast", (value,), None, dtype, value.shape))
 
 
+@on_numbers
 def bitcast(x: Any, dtype: Any) -> Expr:
     """Return the same bits read as another dtype of the same width."""
     builder = tracing.current()
@@ -89,6 +93,7 @@ def _same(a: Any, b: Any) -> tuple[Builder, Value, Value, np.dtype[Any]]:
     return builder, builder.cast(x, dtype), builder.cast(y, dtype), dtype
 
 
+@on_numbers
 def outer(a: Any, b: Any) -> Expr:
     """Return the matrix of all products of two vectors."""
     builder, x, y, dtype = _same(a, b)
@@ -97,6 +102,7 @@ def outer(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("outer", (x, y), None, dtype, (*x.shape, *y.shape)))
 
 
+@on_numbers
 def dot(a: Any, b: Any) -> Expr:
     """Return the inner product of two vectors."""
     builder, x, y, dtype = _same(a, b)
@@ -105,6 +111,7 @@ def dot(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("dot", (x, y), None, dtype))
 
 
+@on_numbers
 def matmul(a: Any, b: Any) -> Expr:
     """Return the product of matrices and vectors, as the operator @ does."""
     builder, x, y, dtype = _same(a, b)
@@ -120,6 +127,7 @@ def matmul(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("matmul", (x, y), None, dtype, (x.shape[0], y.shape[1])))
 
 
+@on_numbers
 def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
     """Return the product of a matrix and a vector (or of a vector and a matrix).
 
@@ -138,6 +146,7 @@ def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
     return Expr(builder.emit("matvec_max", (matrix, vector), None, dtype, matrix.shape[:1]))
 
 
+@on_numbers
 def transpose(a: Any) -> Expr:
     """Return the transpose of a matrix."""
     value = _matrix(node(a), "transpose")
@@ -148,6 +157,7 @@ def _real(builder: Builder, value: Value) -> Value:
     return value if value.dtype.kind == "f" and not value.weak else builder.cast(value, FLOAT64)
 
 
+@on_numbers
 def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
     """Return x with A x = b. A singular matrix raises a FaultError.
 
@@ -165,6 +175,7 @@ def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
     return Expr(builder.emit("solve", (x, y), assume, x.dtype, y.shape))
 
 
+@on_numbers
 def inverse(a: Any) -> Expr:
     """Return the inverse of a matrix. A singular matrix raises a FaultError."""
     builder = tracing.current()
@@ -174,6 +185,7 @@ def inverse(a: Any) -> Expr:
     return Expr(builder.emit("inverse", (x,), None, x.dtype, x.shape))
 
 
+@on_numbers
 def normalize(x: Any, by: str = "sum") -> Expr:
     """Return a vector divided by its sum, its "l2" length or its "max"; or its "softmax".
 
@@ -192,6 +204,7 @@ def _over_features(monoid: str, x: Expr) -> Expr:
     return Expr(tracing.current().emit("feature_reduce", (x.node,), monoid, x.dtype, ()))
 
 
+@on_numbers
 def logsumexp(x: Any) -> Expr:
     """Return log(Σ exp(x)) over the features of a vector or matrix, without overflow."""
     builder = tracing.current()
@@ -203,12 +216,14 @@ def logsumexp(x: Any) -> Expr:
     return shift + unary("log", _over_features("sum", unary("exp", value - shift)))
 
 
+@on_numbers
 def hadamard_inverse(x: Any) -> Expr:
     """Return 1 / x feature by feature; features that are 0 stay 0."""
     value = Expr(_real(tracing.current(), node(x)))
     return where(value == 0, value, 1 / value)
 
 
+@on_numbers
 def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
     """Whether a feature moved by more than the tolerance; NaN has not moved from NaN."""
     a, b = Expr(node(new)), Expr(node(old))
@@ -216,6 +231,7 @@ def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
     return _over_features("or", moved)
 
 
+@on_numbers
 def eye(k: int, dtype: Any = FLOAT64) -> Expr:
     """Return the identity matrix of k rows. It is weak: it takes the other operand's dtype."""
     builder = tracing.current()
@@ -225,11 +241,13 @@ def eye(k: int, dtype: Any = FLOAT64) -> Expr:
     return Expr(builder.emit("eye", (), int(k), dtype, (int(k), int(k)), weak=True))
 
 
+@on_numbers
 def stack(parts: Any) -> Expr:
     """Return a vector of scalars, or a matrix of vectors."""
     return Expr(tracing.current().stack([node(part) for part in parts]))
 
 
+@on_numbers
 def local(shape: int | tuple[int], dtype: Any = FLOAT64, *, fill: Any = 0) -> Expr:
     """Return a short array of the function's own: a vector whose features all start from `fill`.
 
@@ -373,11 +391,28 @@ def find_edge(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("find_edge", args, None, INT64, (), weak=True))
 
 
+@on_numbers
 def random(key: Any, counter: Any = 0) -> Expr:
-    """Return a random number in [0, 1), the same for equal key and counter on every backend."""
+    """Return a random number in [0, 1), the same for equal key and counter on every backend.
+
+    Examples
+    --------
+    A key for every vertex and a counter for every draw make the numbers independent:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def draw(v):
+    ...     v.x = weft.random(v.id, weft.superstep())
+    >>> g = weft.generators.path(3)
+    >>> state = g.state(x=weft.full(0.0))
+    >>> _ = g.run(draw, state)
+    >>> bool(((0 <= state.x) & (state.x < 1)).all())
+    True
+    """
     return _random("random_unit", FLOAT64, key, counter)
 
 
+@on_numbers
 def random_bits(key: Any, counter: Any = 0) -> Expr:
     """Return 64 random bits, the same for equal key and counter on every backend."""
     return _random("random_bits", UINT64, key, counter)
@@ -471,6 +506,8 @@ def cond(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> An
     >>> state.next.tolist()
     [1, 2, -1]
     """
+    if not tracing.is_active():
+        return then() if test else otherwise()
     builder = tracing.current()
     chosen = builder.test(node(test), "the test of weft.cond")
     blocks: list[Block] = []
@@ -501,7 +538,24 @@ def while_loop(
 
     Both get the state as arguments; `body` returns the next one. More than `bound` rounds raise a
     FaultError.
+
+    Examples
+    --------
+    Follow parents up to a root:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def climb(v):
+    ...     up = lambda x: v.parent.at(x).load()
+    ...     v.root = weft.while_loop(lambda x: up(x) != x, up, v.id, bound=100)
+    >>> g = weft.generators.path(4)
+    >>> state = g.state(parent=[0, 0, 1, 2], root=weft.full(-1, weft.vertex_id))
+    >>> _ = g.run(climb, state)
+    >>> state.root.tolist()
+    [0, 0, 0, 0]
     """
+    if not tracing.is_active():
+        return plain_while(condition, body, init, bound)
     builder = tracing.current()
     state, ids = _state(init, builder)
     if not state:
@@ -534,7 +588,25 @@ def while_loop(
 
 
 def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> Any:
-    """Run `body(i, *state)` for i from `start` up to `stop`; return the last state."""
+    """Run `body(i, *state)` for i from `start` up to `stop`; return the last state.
+
+    Examples
+    --------
+    Sum over the row of v, as a gather over out-edges does:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def total(v):
+    ...     add = lambda i, sum: sum + weft.neighbor(v.id, i)
+    ...     v.sum = weft.for_range(0, v.out_degree, add, 0)
+    >>> g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> state = g.state(sum=weft.full(0, weft.int64))
+    >>> _ = g.run(total, state)
+    >>> state.sum.tolist()
+    [3, 2, 0]
+    """
+    if not tracing.is_active():
+        return plain_for(start, stop, body, init)
     builder = tracing.current()
     bounds = (builder.index(node(start)), builder.index(node(stop)))
     state, ids = _state(init, builder)
@@ -557,9 +629,24 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     """Combine a value of every vertex or arc of this step into the scalar `name` of the state.
 
     Sums and products of float32 are accumulated in float64 and rounded at the end of the step.
+    Called outside of a traced function, to debug one on plain objects, it does nothing.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.vertex
+    ... def measure(v):
+    ...     weft.reduce("widest", v.out_degree, weft.max)
+    >>> g = weft.generators.star(5)
+    >>> state = g.state(widest=weft.scalar(0))
+    >>> _ = g.run(measure, state)
+    >>> state.widest.item()
+    4
     """
     from weft.errors import expected, nearest
 
+    if not tracing.is_active():
+        return
     builder = tracing.current()
     dtype = builder.scalars.get(name)
     if dtype is None:

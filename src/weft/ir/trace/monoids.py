@@ -44,6 +44,14 @@ class Monoid:
         return Reduction(self.name)
 
     def __call__(self, x: Any) -> Expr:
+        if not tracing.is_active():
+            from weft.ir.trace.plain import on_numbers
+
+            function = self._of_features
+            return on_numbers(lambda: function(x))()  # type: ignore[no-any-return]
+        return self._of_features(x)
+
+    def _of_features(self, x: Any) -> Expr:
         value = node(x)
         if self.name in ("argmin", "argmax"):
             if len(value.shape) != 1:

@@ -74,7 +74,10 @@ class _Proxy:
         self._refuse("a vertex or an edge has no truth value.")
 
     def __iter__(self) -> NoReturn:
-        self._refuse("a vertex or an edge cannot be iterated.")
+        raise fail(
+            "a vertex or an edge cannot be iterated. To go over the edges of v, use "
+            "v.gather(lambda u, e: ..., weft.sum), or weft.for_range with weft.neighbor."
+        )
 
     def __len__(self) -> NoReturn:
         self._refuse("a vertex or an edge has no len().")

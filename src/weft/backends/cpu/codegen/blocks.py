@@ -76,9 +76,11 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
+        placed: Callable[[str], Any] | None = None,
     ) -> None:
         self.load = load
         self.site = site
+        self.placed = placed or (lambda place: site)  # the site of a computed vertex v
         self.live = live or set()
         self.function = function
         self.vertex = vertex
@@ -181,6 +183,10 @@ class BlockRenderer:
             from weft.backends.cpu.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
+        elif op == "field_at":
+            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
+            site = self.scope.placed(self.checked(value.args[0]))
+            self.known[id(value)] = self.hold(site.load(load), value.dtype)
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self.known[id(value)] = self.variable(f"{op}({a}, {b})")

@@ -55,9 +55,11 @@ class Scope:
         keys_base: Callable[[], str] = lambda: "keys_base",
         lanes: int = 1,
         spread: bool = False,
+        placed: Callable[[str, str], Any] | None = None,
     ) -> None:
         self.load = load
         self.site = site
+        self.placed = placed or (lambda place, field: site)  # the site of a computed vertex v
         self.live = live or set()
         self.function = function
         self.vertex = vertex
@@ -211,6 +213,10 @@ class BlockRenderer:
             from weft.backends.cuda.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
+        elif op == "field_at":
+            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
+            site = self.scope.placed(self.checked(value.args[0]), value.attr)
+            self.known[id(value)] = self.variable(site.load(load), type_of(value))
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self._bind(value, f"{op}({a}, {b})")
