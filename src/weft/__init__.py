@@ -134,13 +134,13 @@ def _table() -> dict[str, tuple[str, str]]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    from weft.algorithms import algorithm_names
+    from weft.algorithms import algorithm_homes
 
     table = globals().get("_homes") or globals().setdefault("_homes", _table())
     if name == "__all__":
         return ["__version__", *table]
-    if name not in table and name in algorithm_names():  # one that no type checker knows yet
-        table[name] = f"weft.algorithms.{name}", name
+    if name not in table and name in algorithm_homes():  # one that no type checker knows yet
+        table[name] = algorithm_homes()[name], name
     if name not in table:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
     module, own = table[name]
