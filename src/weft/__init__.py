@@ -109,7 +109,8 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.trace.proxies import common, send
+    from weft.ir.trace.neighbors import common
+    from weft.ir.trace.proxies import send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
