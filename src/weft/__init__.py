@@ -111,7 +111,8 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.trace.proxies import common, edge_at, send
+    from weft.ir.trace.neighbors import common
+    from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches

@@ -32,7 +32,8 @@ FEATURE = frozenset({
 })  # fmt: skip
 
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
-#   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
+#   ("field", who, name) who in u v w old; ("column", arc, name), ("edge_state", arc, name) with arc
+#   in e rev ea eb (ea, eb: from a and b to a common neighbour); ("edge_id", "ea"|"eb")
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 #   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
@@ -56,7 +57,7 @@ EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LI
 # for: blocks (body,), args = (start, stop, *initial state).
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
-# common: blocks (message of w,), args = (a, b), attr = reduction.
+# common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
 # project: attr = i, the i-th result of one of the above.
 CONTROL = frozenset({"while", "for", "gather", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL

@@ -115,7 +115,7 @@ class Keyer:
         if value.op == "gather":
             return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
         if value.op == "common":
-            return self.reduction(attr)
+            return tuple((self.reduction(r), c, w) for r, c, w in attr)
         if value.op == "reduce_scalar":
             return (attr[0], self.reduction(attr[1]))
         return attr

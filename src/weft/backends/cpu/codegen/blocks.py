@@ -172,9 +172,9 @@ class BlockRenderer:
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cpu.codegen.adjacent import render_common
+            from weft.backends.cpu.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
+            self.parts[id(value)] = render_common(self, value)
         elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cpu.codegen.adjacent import render_computed
 

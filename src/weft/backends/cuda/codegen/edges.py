@@ -104,6 +104,10 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
     if any(v.op == "at_load" for v in sweep.steps[0].body.walk()):
         return 1
     for step in sweep.steps:
+        for value in step.body.walk():
+            # What is chosen among lanes, or one after the other in a lane: by one of them.
+            if value.op == "common" and any(r.selecting for r, _, _ in value.attr):
+                return 1
         used = uses(step.body)
         if any(v.op in LIVE_WRITE and used.get(id(v)) for v in step.body.walk()):
             return 1  # every lane would have to know what one of them got

@@ -96,6 +96,18 @@ WEFT_DEVICE u32 common_slots(const Vertex* targets, RowPair& pair, i64 slot, i64
     return found;
 }
 
+// The first slot of a row whose target is w, which the row has.
+template <class Offset, class Vertex>
+WEFT_DEVICE i64 slot_of(const Offset* offsets, const Vertex* targets, i64 row, i64 w) {
+    i64 low = row_begin(offsets, row), left = row_end(offsets, row) - low;
+    while (left > 1) {
+        const i64 half = left / 2;
+        if (static_cast<i64>(load_constant(targets + low + half - 1)) < w) low += half;
+        left -= half;
+    }
+    return low;
+}
+
 // NaN comes after every number.
 template <class T>
 WEFT_DEVICE bool sorts_before(T a, T b) {
