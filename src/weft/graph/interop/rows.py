@@ -185,9 +185,7 @@ class EdgeValues:
         return np.fromiter(map(id, self.dictionaries), np.intp, self.count)
 
     def _collected(self, adjacency: Any, rows: Rows, found: Array) -> int:
-        return int(
-            kernels.entry_addresses(id(adjacency), rows.targets, not rows.directed, found)
-        )
+        return int(kernels.entry_addresses(id(adjacency), rows.targets, not rows.directed, found))
 
     @property
     def dictionaries(self) -> list[Any]:
