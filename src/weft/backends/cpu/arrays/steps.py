@@ -71,12 +71,12 @@ class Steps:
 
     # -- edge functions
 
-    def _senders(self, frontier: Array | None) -> tuple[Array, Array, Array]:
-        """Return source, target and arc of the arcs that leave a frontier."""
-        source, target = self.rows.ends
+    def _senders(self, step: Step, frontier: Array | None) -> tuple[Array, Array, Array]:
+        """Return u, v and the arc wherever an edge step runs."""
+        source, target = self.rows.ends if step.along == "out" else self.rows.ends[::-1]
         if frontier is None:
             return source, target, np.arange(self.rows.num_arcs)
-        if self.rows.primary == "out":
+        if self.rows.primary == "out" == step.along:
             _, far, arcs = self.rows.expand("out", frontier)
             return source[arcs], far, arcs
         member = np.zeros(self.rows.num_vertices, bool)
@@ -85,7 +85,7 @@ class Steps:
         return source[arcs], target[arcs], arcs
 
     def _edges(self, step: Step, frontier: Array | None, totals: dict[str, Any]) -> Array:
-        u, v, arcs = self._senders(frontier)
+        u, v, arcs = self._senders(step, frontier)
         if step.accept is not None:
             accepted = self.blocks.holds(step.accept, Scope(len(v), {"v": v}))
             u, v, arcs = u[accepted], v[accepted], arcs[accepted]
