@@ -129,6 +129,11 @@ from weft.backends.cpu.runtime.processor import (
     prefetch,
     yield_thread,
 )
+from weft.backends.cpu.runtime.tables import (
+    clear_table,
+    entry_of,
+    sort_entries,
+)
 
 __all__ = [
     "ABORT",
@@ -181,10 +186,12 @@ __all__ = [
     "cas128",
     "checked",
     "clear_bits",
+    "clear_table",
     "clz",
     "counters",
     "ctz",
     "cycles",
+    "entry_of",
     "fault",
     "first_item",
     "floordiv",
@@ -226,6 +233,7 @@ __all__ = [
     "shr",
     "solve",
     "solve_spd",
+    "sort_entries",
     "store_release",
     "sync_add",
     "sync_and",
