@@ -40,8 +40,12 @@ FEATURE = frozenset({
 LOAD = frozenset({"load"})
 LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
 
-# Computed vertices: (vertex), (vertex, i), (vertex, i), (key, counter).
-INDEXED = frozenset({"degree", "neighbor", "neighbor_edge", "random_bits", "random_unit"})
+# Computed vertices: (vertex), (vertex, i), (vertex, i), (source, destination) twice; an edge id,
+# with the column as attr; (key, counter).
+INDEXED = frozenset({
+    "degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at", "random_bits",
+    "random_unit",
+})  # fmt: skip
 LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 # at_reduce: attr (field, monoid name); (index, value) gives the old value.
 # at_cas: attr field; (index, expected, new) gives the old value.
@@ -162,6 +166,7 @@ class Step:
     priority: Block | None = None
     wake: str = "changed"  # changed, all, neighbors
     everywhere: bool = False  # on="all"
+    along: str = "out"  # of an edge step; "in": an arc is seen as if it ran the other way
     # Of a vertex step that runs everywhere after an edge step: whoever neither sent nor got a
     # message would find what it has, or hardly anything else, and may be left out.
     settled: bool = False

@@ -49,6 +49,8 @@ class Facts:
                 self.reduced.add(attr[0])
             elif value.op in ("gather", "gather_by"):
                 self.gathers.add(attr[0])
+            elif value.op == "column_at":
+                self.columns.add(attr)
 
     def _load(self, attr: tuple[str, ...]) -> None:
         kind = attr[0]

@@ -71,8 +71,8 @@ class Keyer:
         """Return the key of a step."""
         return (
             step.kind, step.into, step.conditional, step.sends_always, step.wake, step.everywhere,
-            step.order_free, step.folded, step.relaxed, step.settled, self.block(step.body),
-            tuple(self.reduction(r) for r in step.reductions),
+            step.order_free, step.folded, step.relaxed, step.settled, step.along,
+            self.block(step.body), tuple(self.reduction(r) for r in step.reductions),
             self.optional(step.accept), self.optional(step.active), self.optional(step.priority),
         )  # fmt: skip
 

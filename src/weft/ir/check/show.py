@@ -50,6 +50,8 @@ def show_step(step: Step) -> list[str]:
         words.append(f"by {', '.join(show_reduction(r) for r in step.reductions)}")
     if step.kind == "vertex":
         words.append(f"wake={step.wake}")
+    if step.along == "in":
+        words.append("along=in")
     words += [name for name in _FLAGS if vars(step)[name]]
     lines = [" ".join(words)]
     for name, block in step.hoisted:

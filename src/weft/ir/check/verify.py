@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -66,6 +67,9 @@ def verify(program: Program) -> None:
             raise VerifyError(f"{steps[0].name}: the first step cannot continue a fold.")
         for step in steps:
             _verify_step(step, program.signature, dict(fields))
+        for before, step in itertools.pairwise(steps):
+            if step.folded and before.kind == step.kind and before.along != step.along:
+                raise VerifyError(f"{step.name}: it continues a sweep along other arcs.")
     if program.refill and program.refill[-1].kind != "vertex":
         raise VerifyError("refill: the last step must be a vertex step.")
     if bool(program.wide) != bool(program.renew) or (program.wide and program.refill):
@@ -85,6 +89,8 @@ def _verify_step(step: Step, signature: Signature, fields: dict[str, Kind]) -> N
         raise VerifyError(f"{step.name}: kind={step.kind!r} is not known.")
     if step.wake not in ("changed", "all", "neighbors"):
         raise VerifyError(f"{step.name}: wake={step.wake!r} is not known.")
+    if step.along not in ("out", "in") or (step.along == "in" and step.kind != "edge"):
+        raise VerifyError(f"{step.name}: along={step.along!r} is not possible.")
     base = Scope(step.name, fields, signature, frozenset({"scalars"}))
     for name, block in step.hoisted:
         scope = replace(base, where=f"{step.name}, {name}", who=base.who | {"u"})

@@ -147,6 +147,21 @@ class Evaluator:
     def _neighbor_edge(self, value: Value, frame: Frame, x: Any, i: Any) -> Any:
         return np.int64(self.memory.edge_id[self._arc(x, i)])
 
+    def _has_edge(self, value: Value, frame: Frame, a: Any, b: Any) -> Any:
+        return np.bool_(self._find_edge(value, frame, a, b) >= 0)
+
+    def _find_edge(self, value: Value, frame: Frame, a: Any, b: Any) -> Any:
+        memory, target = self.memory, self._vertex(b, "edge to")
+        row = memory.out_row[self._vertex(a, "edge")]
+        found = [memory.edge_id[arc] for arc in row if memory.target[arc] == target]
+        return np.int64(min(found, default=-1))
+
+    def _column_at(self, value: Value, frame: Frame, edge: Any) -> Any:
+        count = self.memory.topology.num_edges
+        if not 0 <= edge < count:
+            raise Fault(f"index out of range: edge {edge} of {count}")
+        return np.array(self.memory.edge_column(value.attr, int(edge)), value.dtype)[()]
+
     def _random_bits(self, value: Value, frame: Frame, key: Any, counter: Any) -> Any:
         return random_number(value, key, counter)
 

@@ -296,12 +296,24 @@ def _walk(
 
 
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render degree, neighbor and neighbor_edge of a computed vertex."""
+    """Render what belongs to a computed vertex or edge."""
     args = renderer.args
+    if value.op == "column_at":
+        edge = renderer.checked(value.args[0], args.use("num_edges"))
+        array = args.use("column", value.attr, "edge")
+        operand = renderer.scope.site.element(value, array, edge)
+        return operand if isinstance(operand, Stretch) else renderer.variable(operand)
     x = renderer.checked(value.args[0])
     offsets = args.use("offsets", "out")
     if value.op == "degree":
         return renderer.variable(f"np.int64({offsets}[{x} + ONE] - {offsets}[{x}])")
+    if value.op in ("has_edge", "find_edge"):
+        y, targets = renderer.checked(value.args[1]), args.use("targets", "out")
+        slot = renderer.variable(f"edge_slot({offsets}, {targets}, {x}, {y})", "p")
+        if value.op == "has_edge":
+            return f"({slot} >= 0)"
+        ids = args.use("edge_ids", "out")
+        return renderer.variable(f"(np.int64({ids}[np.uint64({slot})]) if {slot} >= 0 else -1)")
     i = renderer.scalar(value.args[1])
     scope = renderer.scope
     where = f"{scope.function}, np.int64({scope.vertex})"

@@ -196,6 +196,9 @@ class Binder:
             edges = np.arange(self.topology.num_arcs, dtype=np.int64)
         return unsigned(edges)
 
+    def _num_edges(self) -> Any:
+        return np.uint64(self.topology.num_edges)
+
     def _degree(self, direction: str) -> Array:
         return self.topology.out_degree if direction == "out" else self.topology.in_degree
 

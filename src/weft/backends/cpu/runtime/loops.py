@@ -214,6 +214,22 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
     return begin + i
 
 
+@inner()
+def edge_slot(offsets, targets, row, target):
+    """Return the first slot of a row that leads to a target, or -1."""
+    low, high = offsets[row], offsets[row + ONE]
+    end = high
+    while low < high:
+        middle = (low + high) >> ONE
+        if np.uint64(targets[middle]) < target:
+            low = middle + ONE
+        else:
+            high = middle
+    if low < end and np.uint64(targets[low]) == target:
+        return np.int64(low)
+    return np.int64(-1)
+
+
 # The order of a row's sum is free (it is fixed per build), which lets the compiler keep several
 # running sums; a single chain of additions would wait for each one to end. Where rows are `short`
 # one is summed without a loop: the processor would guess its length wrong, which costs more than

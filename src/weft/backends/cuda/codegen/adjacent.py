@@ -18,7 +18,7 @@ from weft.backends.cuda.codegen.blocks import (
     stored,
 )
 from weft.backends.cuda.codegen.expressions import bare, literal
-from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.site import CONSTANT, Site, loaded
 from weft.backends.cuda.codegen.text import c_type, items_of
 from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of
 
@@ -317,15 +317,25 @@ def row_of_pair(args: Sequence[Value], row: str) -> int | None:
 
 
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render degree, neighbor and neighbor_edge of a computed vertex."""
+    """Render what belongs to a computed vertex or edge."""
     args = renderer.args
+    if value.op == "column_at":
+        edge = renderer.checked(value.args[0], args.use("num_edges"))
+        text = loaded(args.use("column", value.attr, "edge"), edge, value, CONSTANT)
+        return renderer.variable(text, c_type(value.dtype, value.shape))
     x = renderer.checked(value.args[0])
     offsets = args.use("offsets", "out")
     if value.op == "degree":
         text = f"row_end({offsets}, {x}) - row_begin({offsets}, {x})"
         return renderer.variable(text, "i64")
+    if value.op in ("has_edge", "find_edge"):
+        y, targets = renderer.checked(value.args[1]), args.use("targets", "out")
+        slot = renderer.variable(f"edge_slot({offsets}, {targets}, {x}, {y})", "i64", "p")
+        if value.op == "has_edge":
+            return f"({slot} >= 0)"
+        return renderer.variable(f"entry_or({args.use('edge_ids', 'out')}, {slot}, -1)", "i64")
     i = renderer.scalar(value.args[1])
     call = f"neighbor_slot({offsets}, {x}, {i}, {renderer.place()})"
     slot = renderer.variable(call, "i64", "p")
     array = args.use("targets" if value.op == "neighbor" else "edge_ids", "out")
-    return renderer.variable(f"entry_or_zero({array}, {slot})", "i64")
+    return renderer.variable(f"entry_or({array}, {slot}, 0)", "i64")

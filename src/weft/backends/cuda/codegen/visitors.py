@@ -380,7 +380,10 @@ def push_visitor(
         visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
-    site = kernel.slot_site(side, "out") if side else kernel.site("edge", "s")
+    site = kernel.site("edge", "s")
+    if side:
+        site = kernel.slot_site(side, sweep.way("push"))
+    site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     known: dict[int, str] = {}
@@ -483,7 +486,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     visitor.collects = True
     visitor.exits = sweep.early_exit
     visitor.looks = True
-    site = kernel.slot_site(side, "in")
+    site = kernel.slot_site(side, sweep.way("pull"))
+    site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     if sweep.rises:  # all senders hold the same
