@@ -52,7 +52,10 @@ LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 LIVE_WRITE = frozenset({"at_store", "at_reduce", "at_cas"})
 # store: attr field, own vertex. store_edge: attr field, this arc. reduce_scalar: attr (name,
 # monoid). set_changed: attr None.
-EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE
+# emit: one record; args = its parts, then the condition if attr says so. emit_begin and emit_end
+# stand around the body of such a function, attr = what an item is: "edge" or "vertex".
+EMIT = frozenset({"emit", "emit_begin", "emit_end"})
+EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE | EMIT
 # while: blocks (condition, body), args = initial state, attr = bound.
 # for: blocks (body,), args = (start, stop, *initial state).
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
@@ -230,6 +233,10 @@ class Program:
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
+    # What a program that emits does: "count" the records of every item, or "write" them to the
+    # places that these counts give. The two passes are made of one trace.
+    emits: str = ""
+    emitted: tuple[np.dtype[Any], ...] = ()  # the dtypes of the parts of a record
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)

@@ -47,6 +47,8 @@ class Data:
     scalars: dict[str, Array]  # name -> array of one element
     parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
     known_edges: frozenset[str] = frozenset()  # facts about edge state, see `State.known_to_be`
+    # Of a program that emits: the records of every item, or where they begin; then their parts.
+    emitted: tuple[Array, ...] = ()
 
 
 @dataclass(slots=True)

@@ -59,6 +59,7 @@ class Keyer:
         """Return the key of a program."""
         return (
             program.mode,
+            (program.emits, *(dtype.char for dtype in program.emitted)),
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,

@@ -202,6 +202,26 @@ class Evaluator:
     def _set_changed(self, value: Value, frame: Frame, condition: Any) -> None:
         frame.changed = bool(condition)
 
+    # -- records
+
+    def _emit_begin(self, value: Value, frame: Frame) -> None:
+        counts = self.memory.emits == "count"
+        item = frame.arc if value.attr == "edge" else frame.v
+        self.memory.emitting = 0 if counts else int(self.memory.emitted[0][item])
+
+    def _emit_end(self, value: Value, frame: Frame) -> None:
+        if self.memory.emits == "count":
+            item = frame.arc if value.attr == "edge" else frame.v
+            self.memory.emitted[0][item] = self.memory.emitting
+
+    def _emit(self, value: Value, frame: Frame, *parts: Any) -> None:
+        if value.attr and not bool(parts[-1]):
+            return
+        if self.memory.emits == "write":
+            for part, array in zip(parts, self.memory.emitted[1:], strict=False):
+                array[self.memory.emitting] = part
+        self.memory.emitting += 1
+
     # -- control
 
     def _project(self, value: Value, frame: Frame, parts: tuple[Any, ...]) -> Any:

@@ -299,6 +299,12 @@ class Binder:
     def _counts(self) -> Array:
         return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
 
+    def _emit_places(self) -> Array:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int) -> Array:
+        return flat(self.request.data.emitted[1 + number])
+
     # -- gathers by key
 
     def _paths(self, direction: Direction) -> Array:

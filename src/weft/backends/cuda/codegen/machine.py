@@ -310,6 +310,7 @@ class Kernel:
             site=site,
             lanes=self.lanes,
             spread=self.spread,
+            emits=self.program.emits,
         )
         renderer = BlockRenderer(out, self.args, scope)
         renderer.outside = in_memory(step) if step is not None else set()

@@ -403,6 +403,12 @@ class Binder:
     def _keys(self, dtype: Any, number: int) -> Any:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
 
+    def _emit_places(self) -> Any:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int, dtype: Any) -> Any:
+        return flat(self.request.data.emitted[1 + number])
+
     # -- gathers by key
 
     def _path_offsets(self, direction: Direction) -> Any:
