@@ -103,7 +103,7 @@ class Prepared:
             edges, known = edge_state.fields, edge_state._known
         read = columns.reader(self.topology)
         data = Data(fields, edges, read, state.scalars, state.parameters, known, emitted)
-        start = Start(members, frontier.arcs, trail, window)
+        start = Start(members, frontier.arcs, trail, window, frontier.pairs)
         recorder = profile.active()
         if recorder is None:
             return Request(program, self.topology, self.options, data, start, max_iter)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.arrays.device import bytes_text
+from weft.engine.frontier import Pairs
 from weft.engine.prepared import Inputs
 from weft.errors import DeviceMemoryError
 from weft.graph import execution
+from weft.graph.pairs import for_pairs
 from weft.ir.trace.cache import kept_trace
 
 if TYPE_CHECKING:
@@ -30,11 +32,14 @@ def emit(
 ) -> tuple[Array, ...]:
     """Return the records that a function emits; see `Graph.emit`."""
     topology = g._topology
-    signature = execution.signature_for(g, state, edges)
+    signature = execution.signature_for(g, state, edges, frontier)
     first = execution.first_of(g, frontier)
     count, write = (kept_trace(function, signature, "run", emits=p) for p in ("count", "write"))
     xp = topology.xp
+    if isinstance(frontier, Pairs):
+        config = for_pairs(g, frontier, count, config)
     items = topology.num_arcs if count.steps[0].kind == "edge" else topology.num_vertices
+    items = frontier.length if isinstance(frontier, Pairs) else items
     places = xp.zeros(items + 1, np.int64)
     execution.run_program(g, count, config, Inputs(state, edges, first, emitted=(places,)))
     ends = xp.cumsum(places)

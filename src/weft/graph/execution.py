@@ -13,7 +13,7 @@ from weft.arrays.device import device_of, is_device_array, lies_on
 from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
-from weft.engine.frontier import Frontier, Trail, make_frontier
+from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
 from weft.engine.prepared import Columns, Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
@@ -21,6 +21,7 @@ from weft.engine.state import State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
+from weft.graph.pairs import for_pairs
 from weft.graph.prepared_cache import Expected, Kept
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
@@ -96,6 +97,8 @@ def arc_frontier(g: Graph, arcs: Any) -> Frontier:
 
 def first_of(g: Graph, frontier: Any) -> Frontier:
     """Return the first frontier of a run, of vertices or of arcs."""
+    if isinstance(frontier, Pairs):
+        return frontier
     if isinstance(frontier, Frontier) and frontier.arcs:
         return arc_frontier(g, frontier)
     return vertex_frontier(g, frontier)
@@ -120,7 +123,10 @@ def run(
     direction: str | None,
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
-    program = kept_trace(functions, signature_for(g, state, edges), "run")
+    signature = signature_for(g, state, edges, frontier)
+    program = kept_trace(functions, signature, "run")
+    if isinstance(frontier, Pairs):
+        config = for_pairs(g, frontier, program, config)
     inputs = Inputs(state, edges, first_of(g, frontier))
     return _frontier_of(g, run_program(g, program, config, inputs, direction).frontier)
 
@@ -359,13 +365,15 @@ def _window_of(frontier: Any, priority: Any) -> float:
 # -- checks of states
 
 
-def signature_for(g: Graph, state: State, edges: State | None) -> Any:
+def signature_for(g: Graph, state: State, edges: State | None, frontier: Any = None) -> Any:
     """Return the names and types available to a program on a graph; check the state."""
     if not isinstance(state, State):
         raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
     _check_state(g, state, g._topology.num_vertices, "state")
     if edges is not None:
-        _check_state(g, edges, g._topology.num_arcs, "edge_state")
+        pairs = isinstance(frontier, Pairs)
+        length = frontier.length if pairs else g._topology.num_arcs
+        _check_state(g, edges, length, "edge_state" if not pairs else "pairs(a, b).state")
     source = (g._history.version, g._vertex.changes, g._edge.changes)
     kept = state._signature
     if edges is None and kept is not None and kept[0] == source:

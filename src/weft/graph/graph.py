@@ -17,7 +17,7 @@ from weft.arrays.device import (
     to_host,
 )
 from weft.config import Config
-from weft.engine.frontier import Frontier
+from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import GraphError
@@ -40,6 +40,7 @@ from weft.graph.labels import (
     vertex_numbers,
 )
 from weft.graph.mutation import Batch, Missing, added_since, edited, update
+from weft.graph.pairs import pairs_of
 from weft.graph.parts import (
     Parts,
     moved_parts,
@@ -736,6 +737,30 @@ class Graph:
     def edge_frontier(self, arcs: Any = None) -> Frontier:
         """Create a frontier of arcs from numbers or a mask; without an argument, of all arcs."""
         return execution.arc_frontier(self, arcs)
+
+    def pairs(self, a: Any, b: Any) -> Pairs:
+        """Create a list of vertex pairs, which need not be arcs, for an edge function to run over.
+
+        The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
+        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`.
+
+        Examples
+        --------
+        The Jaccard similarity of given pairs:
+
+        >>> import weft
+        >>> @weft.edge
+        ... def jaccard(u, v, e):
+        ...     shared = weft.common(u, v, lambda w: 1, weft.sum)
+        ...     e.score = shared / (u.out_degree + v.out_degree - shared)
+        >>> g = weft.Graph.from_edges([0, 0, 1, 1, 2], [2, 3, 2, 3, 3], directed=False)
+        >>> pairs = g.pairs([0, 0], [1, 2])
+        >>> found = pairs.state(score=weft.full(0.0))
+        >>> changed = g.run(jaccard, g.state(), pairs, edge_state=found)
+        >>> found.score
+        array([1.  , 0.25])
+        """
+        return pairs_of(self, a, b)
 
     def run(
         self,

@@ -59,6 +59,7 @@ class Start:
     arcs: bool = False  # the frontier holds canonical arcs
     trail: list[Array] | None = None  # the frontiers to replay, first to last
     window: float = 0.0  # of priorities that the run before had come to; 0: not known
+    pairs: tuple[Array, Array] | None = None  # u and v of what runs in place of arcs, by number
 
 
 @dataclass(slots=True)

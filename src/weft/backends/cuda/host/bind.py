@@ -348,10 +348,10 @@ class Binder:
         return self.xp.asarray(frontier, dtype=np.int64)
 
     def _arc_source(self) -> Any:
-        return self.topology.endpoints()[0]
+        return (self.request.start.pairs or self.topology.endpoints())[0]
 
     def _arc_target(self) -> Any:
-        return self.topology.endpoints()[1]
+        return (self.request.start.pairs or self.topology.endpoints())[1]
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
