@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from weft.algorithms.sssp import sssp
     from weft.algorithms.triangle_count import triangle_count
     from weft.config import Config
-    from weft.engine.frontier import Frontier
+    from weft.engine.frontier import Frontier, Pairs
     from weft.engine.profile import profile
     from weft.engine.run import Run
     from weft.engine.state import State, full, parameter, scalar
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
+    from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
         any_changed,

@@ -41,7 +41,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "sort"),
+    "combine": (None, "atomic", "by_target"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
     "fold": (True, False),
@@ -193,8 +193,9 @@ class Config:
         How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex are combined: ``"atomic"``, or ``"sort"`` followed by a
-        segmented reduction, which a deterministic run chooses where it cannot pull. GPU.
+        How pushed messages to one vertex are combined: ``"atomic"``, or ``"by_target"``: they are
+        kept by arc, and the arcs into every vertex are gone over afterwards, all of them in every
+        superstep. A deterministic run chooses that where it cannot pull. GPU.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
