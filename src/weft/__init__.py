@@ -83,9 +83,11 @@ if TYPE_CHECKING:
         exp2,
         expm1,
         eye,
+        find_edge,
         floor,
         for_range,
         hadamard_inverse,
+        has_edge,
         hypot,
         inverse,
         isfinite,
@@ -137,7 +139,8 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.trace.proxies import common, send
+    from weft.ir.trace.neighbors import common
+    from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
