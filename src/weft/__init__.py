@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
+    from weft.ir.trace.by_key import Keyed
     from weft.ir.trace.functions import (
         acos,
         any_changed,

@@ -58,8 +58,13 @@ EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LI
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
 # common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
+# gather_by: blocks (key and value of an arc, message of an entry), attr = (direction, hops,
+#   reduction of the values, conditional, groups). The first block gives a key, a value and perhaps
+#   a condition; values of one key are combined. The second has the parameters (key, value) and
+#   gives the messages of groups as those of a gather. With two hops w is the far end and eb the
+#   second arc.
 # project: attr = i, the i-th result of one of the above.
-CONTROL = frozenset({"while", "for", "gather", "common", "project"})
+CONTROL = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)

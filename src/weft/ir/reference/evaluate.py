@@ -224,17 +224,12 @@ class Evaluator:
 
     def _gather(self, value: Value, frame: Frame) -> tuple[Any, ...]:
         direction, groups = value.attr
-        memory = self.memory
-        arcs = []
-        if direction in ("in", "both"):
-            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[frame.v]]
-        if direction in ("out", "both"):
-            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[frame.v]]
+        arcs = self._arcs_from(frame.v, direction)
         inboxes: list[list[Message]] = [[] for _ in groups]
         for k in self.order(range(len(arcs))):
             arc, far = arcs[k]
             results = self.run(value.blocks[0], replace(frame, u=far, arc=arc))
-            self._deliver(groups, inboxes, memory.edge_id[arc], results)
+            self._deliver(groups, inboxes, self.memory.edge_id[arc], results)
         return self._reduced(value, groups, inboxes)
 
     def _common(self, value: Value, frame: Frame, a: Any, b: Any) -> tuple[Any, ...]:
@@ -250,6 +245,41 @@ class Evaluator:
         arcs: dict[int, int] = {}
         for arc in self.memory.out_row[vertex]:
             arcs.setdefault(self.memory.target[arc], arc)
+        return arcs
+
+    def _gather_by(self, value: Value, frame: Frame) -> tuple[Any, ...]:
+        direction, hops, reduction, conditional, groups = value.attr
+        held: dict[int, tuple[Any, Any]] = {}  # key -> itself, its values combined
+        for here in self._paths(frame, direction, hops):
+            key, message, *when = self.run(value.blocks[0], here)
+            if conditional and not bool(when[0]):
+                continue
+            known = held.get(int(key))
+            total = message if known is None else self.combine(reduction, known[1], message)
+            held[int(key)] = key, total
+        inboxes: list[list[Message]] = [[] for _ in groups]
+        for number in self.order(sorted(held)):
+            results = self.run(value.blocks[1], replace(frame), held[number])
+            self._deliver(groups, inboxes, number, results)
+        return self._reduced(value, groups, inboxes)
+
+    def _paths(self, frame: Frame, direction: str, hops: int) -> list[Frame]:
+        """Return where the first block of a gather by key runs, arc by arc."""
+        found = []
+        for arc, far in self._arcs_from(frame.v, direction):
+            here = replace(frame, u=far, arc=arc)
+            later = self._arcs_from(far, direction) if hops == 2 else []
+            found += [replace(here, w=w, found={"eb": after}) for after, w in later]
+            found += [here] if hops == 1 else []
+        return [found[k] for k in self.order(range(len(found)))]
+
+    def _arcs_from(self, vertex: int, direction: str) -> list[tuple[int, int]]:
+        """Return the arcs of a vertex in a direction, each with its far end."""
+        memory, arcs = self.memory, []
+        if direction in ("in", "both"):
+            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[vertex]]
+        if direction in ("out", "both"):
+            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[vertex]]
         return arcs
 
     @staticmethod

@@ -249,7 +249,7 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
             step.conditional = True
     if f.active is not None:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
-    gathers = any(value.op == "gather" for value in step.body.body)
+    gathers = any(value.op in ("gather", "gather_by") for value in step.body.body)
     step.wake = f.wake or ("all" if gathers else "changed")
     step.everywhere, step.order_free = f.everywhere, f.order_free
     return step

@@ -198,7 +198,7 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
-        elif op == "gather":
+        elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":

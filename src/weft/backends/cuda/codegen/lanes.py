@@ -115,7 +115,7 @@ def _refused(kernel: Kernel, sweep: Sweep) -> bool:
         if any(_by_one(reduction) for reduction in step.reductions):
             return True
         for value in (value for block in _blocks(step) for value in block.walk()):
-            if value.op in LIVE_READ | LIVE_WRITE | {"common"}:
+            if value.op in LIVE_READ | LIVE_WRITE | {"common", "gather_by"}:
                 return True
             if value.op == "gather" and any(_by_one(group[0]) for group in value.attr[1]):
                 return True
