@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from weft.algorithms.k_shortest_paths import k_shortest_paths
     from weft.algorithms.katz import katz
     from weft.algorithms.label_propagation import label_propagation
+    from weft.algorithms.louvain import leiden, louvain
     from weft.algorithms.maximal_independent_set import maximal_independent_set
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
+    from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
     from weft.algorithms.shortest_path import astar, shortest_path

@@ -1,9 +1,9 @@
 """Cores, layers, triangles, neighbourhoods, orders and sides against NetworkX."""
 
-import networkx as nx
 import numpy as np
 import pytest
 
+import networkx as nx
 import weft
 from graphs import AWKWARD
 from library import Case
@@ -151,7 +151,7 @@ def test_an_acyclic_graph():
 def test_ego_graphs_against_the_edges_and_by_label():
     g = weft.Graph.from_edges(["a", "b", "c"], ["b", "c", "d"])
     assert weft.ego_graph(g, "c").labels.tolist() == ["c", "d"]
-    assert weft.ego_graph(g, "c", undirected=True).labels.tolist() == ["b", "c", "d"]
+    assert weft.ego_graph(g, "c", both_ways=True).labels.tolist() == ["b", "c", "d"]
 
 
 def test_widths_from_several_vertices_and_nan():

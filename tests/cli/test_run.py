@@ -64,7 +64,7 @@ def test_help_of_an_algorithm_tells_its_own_options(weft):
 def test_json_holds_what_was_asked_and_found(weft, edges):
     done = weft("run", "bfs", edges, "--source", "0", "--json", "--top", "2", "--profile")
     told = json.loads(done.out)
-    assert told["options"] == {"source": 0}
+    assert told["options"] == {"source": 0, "target": None, "cutoff": None}
     assert told["graph"]["vertices"] == 6
     assert told["summary"]["vertices reached"] == 4
     assert told["top"] == [

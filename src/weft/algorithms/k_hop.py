@@ -84,7 +84,7 @@ def ego_graph(
     center: Hashable,
     radius: int = 1,
     *,
-    undirected: bool = False,
+    both_ways: bool = False,
     config: Config | None = None,
 ) -> Graph:
     """Return the subgraph of the vertices within some number of edges of a vertex.
@@ -97,7 +97,7 @@ def ego_graph(
         The vertex, by its label if the graph has labels.
     radius
         The largest number of edges of a path.
-    undirected
+    both_ways
         Whether paths may also run against the edges.
     config
         How to run it.
@@ -119,7 +119,7 @@ def ego_graph(
     5
     """
     around: Hashable = check_source(g, center)
-    searched = simple(g) if undirected else g
+    searched = simple(g) if both_ways else g
     if g.labels is not None and searched is g:
         around = center  # which k_hop looks up by its label
     radius = check_integer("radius", radius, 0)
