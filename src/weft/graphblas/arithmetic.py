@@ -34,7 +34,7 @@ def check_bool(dtype: Any, name: str) -> None:
     """Raise unless a type is BOOL, which bitwise signs need."""
     if dtype is not BOOL:
         raise TypeError(
-            f"The {name} infix operator is not supported for {dtype} dtype, only for BOOL."
+            f"The {name} infix operator is not supported for {dtype} dtype; it is only supported for BOOL."
         )
 
 
@@ -157,6 +157,8 @@ class InPlace:
     __slots__ = ()
 
     def __iadd__(self, other: Any) -> Any:
+        if output_kind(other) in TENSORS and output_kind(other) == output_kind(self):
+            return self._accumulated_with(binary.plus, other)
         return self._assigned(self + other)  # type: ignore[operator]
 
     def __isub__(self, other: Any) -> Any:
@@ -189,9 +191,18 @@ class InPlace:
         return self._assigned(made)
 
     def __imatmul__(self, other: Any) -> Any:
+        if self._is_scalar:  # type: ignore[attr-defined]
+            raise TypeError("'__imatmul__' is not supported for Scalar.")
         return self._assigned(self @ other)  # type: ignore[operator]
 
+    def _accumulated_with(self, op: Any, other: Any) -> Any:
+        self(op).update(other)  # type: ignore[operator]
+        return self
+
     def _bitwise(self, other: Any, op: Any, sign: str) -> Any:
+        if output_kind(other) in TENSORS and output_kind(other) == output_kind(self):
+            check_bool(other.dtype, sign)
+            return self._accumulated_with(op, other)
         made = combined(self, other, op, "add")
         check_bool(made.dtype, sign)
         return self._assigned(made)

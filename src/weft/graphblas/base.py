@@ -108,7 +108,10 @@ class BaseType(Arithmetic, InPlace):
             if input_mask is not None:
                 mask = expr._region_mask(check_mask(input_mask, expr.parent))
                 input_mask = None
-            expr = expr._to_expr()
+            if accum is not None and self._is_scalar:
+                expr = expr._get_value("value")
+            else:
+                expr = expr._to_expr()
         if isinstance(expr, BaseExpression):
             if expr._output == self._output:
                 if input_mask is not None:

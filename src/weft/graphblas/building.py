@@ -10,7 +10,7 @@ from weft.graphblas.checks import output_kind
 from weft.graphblas.dtypes import DataType, lookup_dtype
 from weft.graphblas.exceptions import IndexOutOfBound, InvalidValue
 from weft.graphblas.operators.lookup import get_typed_op
-from weft.graphblas.storage.cast import cast, iso
+from weft.graphblas.storage.cast import cast, iso, take
 
 Array = Any
 # The largest extent of an axis, as in GraphBLAS.
@@ -24,13 +24,11 @@ def index_array(indices: Any, name: str) -> Array:
             raise ValueError(f"{name} must be integers, not {indices.dtype}.")
         found = indices
     else:
-        found = np.array(indices if hasattr(indices, "__len__") else list(indices))
-        if found.dtype.kind == "f" or found.size == 0:
-            found = found.astype(np.int64)
-        if found.dtype.kind == "O":
-            raise OverflowError(f"{name} contain numbers beyond 64 bits.")
-        if found.dtype.kind not in "iub":
-            raise ValueError(f"{name} must be integers, not {found.dtype}.")
+        listed = indices if hasattr(indices, "__len__") else list(indices)
+        try:
+            found = np.array(listed, np.int64)
+        except OverflowError:
+            found = np.array(listed, np.uint64)
     if found.ndim != 1:
         raise ValueError(f"{name} must be a 1d array, not {found.ndim}d.")
     if found.dtype.kind == "u" and found.size and found.max() > MAX_SIZE:
@@ -83,7 +81,7 @@ def joined(keys: Array, values: Array, dup_op: Any, dtype: DataType) -> tuple[Ar
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     fresh = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    values = values[order]
+    values = take(values, order)
     if fresh.all():
         return ordered, values
     if values.strides[0] == 0 and dup_op is None:

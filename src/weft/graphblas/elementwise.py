@@ -14,7 +14,7 @@ from weft.graphblas.checks import (
     same_shape,
 )
 from weft.graphblas.dtypes import BOOL, unify
-from weft.graphblas.exceptions import DimensionMismatch
+from weft.graphblas.exceptions import DimensionMismatch, EmptyObject
 from weft.graphblas.expressions import InfixExpression, Operation
 from weft.graphblas.kernels import elementwise as kernels
 from weft.graphblas.kernels.multiply import spans
@@ -186,6 +186,8 @@ def _typed_defaults(
                 f"expected Scalar; got {type(given).__name__}. Literal scalars also accepted."
             )
         scalar = given if isinstance(given, Scalar) else Scalar.from_value(given)
+        if scalar._store is None:
+            raise EmptyObject(f"`{name}` has no value, but ewise_union needs one.")
         values.append(scalar._store)
         types.append(unify(dtype, scalar.dtype))
     return (values[0], values[1]), types[0], types[1]
@@ -234,6 +236,11 @@ def _ewise_scalars(method: str, left: Any, right: Any, op: Any, defaults: Any) -
     from weft.graphblas.infix import expression_class
     from weft.graphblas.scalar import as_scalar
 
+    if not is_scalar_like(right):
+        raise TypeError(
+            f"Bad type for argument `other` in Scalar.{method}(...): expected Scalar; got "
+            f"{type(right).__name__}. Literal scalars also accepted."
+        )
     right = as_scalar(right, f"Scalar.{method}")
     dtype1, dtype2 = left.dtype, right.dtype
     if defaults is not None:

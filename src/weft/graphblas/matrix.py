@@ -680,6 +680,20 @@ class TransposedMatrix(Readable):
     def _name_html(self) -> str:
         return f"{self._matrix._name_html}.T"
 
+    def to_coo(
+        self,
+        dtype: Any = None,
+        *,
+        rows: Any = True,
+        columns: Any = True,
+        values: Any = True,
+        sort: bool = True,
+    ) -> tuple[Any, Any, Any]:
+        """Return rows, columns and values as arrays, column by column."""
+        store, np_type = self._matrix._store, self._type(dtype)
+        found = forms.to_coo(store, np_type, columns, rows, values)
+        return found[1], found[0], found[2]
+
     def __repr__(self) -> str:
         from weft.graphblas import formatting
 

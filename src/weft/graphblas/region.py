@@ -133,8 +133,6 @@ def _assign_element(
     target: Any, updater: Any, indexes: Indexes, value: Any, submask: bool, delete: bool
 ) -> None:
     mask = updater.mask
-    if not delete:
-        value = _element_value(target, value)
     if submask and mask is not None:
         if target.ndim == 2 and mask.parent.ndim == 1:
             raise TypeError(
@@ -143,6 +141,8 @@ def _assign_element(
         raise TypeError("Single element assign does not accept a submask.")
     if mask is not None and target.ndim == 2 and mask.parent.ndim == 1:
         raise TypeError("Unable to use Vector mask on single element assignment to a Matrix.")
+    if not delete:
+        value = _element_value(target, value)
     if mask is None and updater.accum is None:
         place = tuple(axis.one for axis in indexes.axes)
         stored = None if delete else value._store

@@ -92,6 +92,7 @@ class Aggregator:
             first = types[0]
             table = dict(first.types)
         self.types: dict[DataType, DataType] = table or {}
+        self._typed: dict[DataType, TypedAggregator] = {}
 
     def __repr__(self) -> str:
         return f"agg.{self.name}"
@@ -100,7 +101,9 @@ class Aggregator:
         type_ = lookup_dtype(key)
         if type_ not in self.types:
             raise KeyError(f"{self.name} does not work with {type_}.")
-        return TypedAggregator(self, type_, self.types[type_])
+        if type_ not in self._typed:
+            self._typed[type_] = TypedAggregator(self, type_, self.types[type_])
+        return self._typed[type_]
 
     def __contains__(self, key: Any) -> bool:
         return lookup_dtype(key) in self.types

@@ -30,6 +30,11 @@ class Namespace(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "ss":
+            raise AttributeError(
+                f"{self.__name__} has no attribute 'ss': it belongs to the backend suitesparse of "
+                "python-graphblas and is left out."
+            )
         make = self._delayed.get(name)
         if make is None:
             found = self._find(name)
@@ -52,7 +57,7 @@ class Namespace(ModuleType):
         return []
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._delayed, *self._names()})
+        return sorted({*super().__dir__(), *self._delayed, *self._names(), "ss"})
 
 
 class OpPath(Namespace):

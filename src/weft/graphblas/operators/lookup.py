@@ -85,7 +85,7 @@ def from_string(module: Any, string: str) -> Any:
         found = getattr(getattr(module, "numpy", None), base, None) if base else None
     if found is None:
         found = next(
-            (getattr(module, name) for name in dir(module) if base and name.lower() == base), None
+            (of for name, of in vars(module).items() if base and name.lower() == base), None
         )
     if not isinstance(found, Operator | Parameterized) and not hasattr(found, "opclass"):
         raise ValueError(f"Unknown {kind} string: {string!r}. An example is {example!r}.")

@@ -19,7 +19,7 @@ class OpNamespace(Namespace):
     def _names(self) -> list[str]:
         from weft.graphblas.operators.semiring import semiring
 
-        return [name for name in dir(semiring) if not name.startswith("_")]
+        return [name for name in dir(semiring) if not name.startswith("_") and name != "ss"]
 
 
 op = OpNamespace("op", "Unary and binary operators, monoids and semirings.")

@@ -48,7 +48,6 @@ IDENTITIES: dict[str, Any] = {
 numpy_unary = Namespace("unary.numpy", "NumPy's functions of one value.")
 numpy_binary = Namespace("binary.numpy", "NumPy's functions of two values.")
 numpy_monoid = Namespace("monoid.numpy", "NumPy's functions that are monoids.")
-numpy_op = Namespace("op.numpy", "NumPy's functions.")
 
 
 class NumpySemirings(SemiringNamespace):
@@ -74,6 +73,20 @@ class NumpySemirings(SemiringNamespace):
 
 
 numpy_semiring = NumpySemirings("semiring.numpy", "Semirings of NumPy's functions.")
+
+
+class NumpyOps(Namespace):
+    """NumPy's functions of all kinds."""
+
+    def _find(self, name: str) -> Any:
+        return getattr(numpy_semiring, name, None)
+
+    def _names(self) -> list[str]:
+        return numpy_semiring._names()
+
+
+numpy_op = NumpyOps("op.numpy", "NumPy's functions.")
+IDEMPOTENT = {"fmax", "fmin", "gcd", "logical_and", "logical_or", "maximum", "minimum"}
 
 
 def _typed(made: Any, ufunc: Any, arity: int) -> None:
@@ -114,7 +127,7 @@ def _fill() -> None:
                 for type_, found in of.types.items()
                 if found is type_
             }
-        made_monoid = Monoid.register_anonymous(of, identity, f"numpy.{name}")
+        made_monoid = Monoid.register_anonymous(of, identity, f"numpy.{name}", is_idempotent=name in IDEMPOTENT)
         setattr(numpy_monoid, name, made_monoid)
 
 

@@ -90,7 +90,9 @@ def rewritten(parent: Any, expression: Any) -> Any:
 
 def _resolved(expression: Any, what: str, prefix: str) -> Any:
     """Return the selection that a comparison such as ``A <= 5`` stands for."""
-    if getattr(expression, "method_name", None) != "apply" or len(expression.args) != 2:
+    made_by = getattr(expression, "method_name", None)
+    compares = made_by == "apply" or (made_by == "ewise_mult" and expression._is_scalar)
+    if not compares or len(expression.args) != 2:
         raise TypeError(
             f"Expected a comparison of a Vector, Matrix or Scalar with a scalar, such as "
             f"select.{what}(x <= 5); got {type(expression).__name__}."

@@ -39,7 +39,7 @@ class SemiringNamespace(Namespace):
             for add in vars(monoid)
             if isinstance(vars(monoid)[add], Monoid)
             for multiply in COMMON
-            if vars(binary)[multiply].types.keys() & vars(monoid)[add].types.keys()
+            if fit(vars(monoid)[add], vars(binary)[multiply])
         ]
 
 
@@ -48,6 +48,15 @@ COMMON = tuple(
     "ne pair plus rdiv rfloordiv rminus rtruediv second times truediv band bor bxnor bxor".split()
 )
 semiring = SemiringNamespace("semiring", "Semirings.")
+
+
+def fit(add: Any, multiply: Any) -> bool:
+    """Return whether there is a type for which a monoid adds what an operator gives."""
+    return any(
+        found in add.types
+        for type_, found in multiply.types.items()
+        if type_ not in multiply.coercions
+    )
 
 
 def split(name: str) -> tuple[Any, Any] | None:
