@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 FILES = ("matrix", "vector", "scalar", "infix", "mask", "resolving", "io", "dtype", "op")
-CONFTEST = '''\
+CONFTEST = """\
 import functools
 import pytest
 import gbview as gb
@@ -49,7 +49,7 @@ def compute(x):
 
 def shouldhave(module, opname):
     return True
-'''
+"""
 
 
 def prepare(folder: Path) -> None:
@@ -137,7 +137,9 @@ def install() -> None:
         mask=module("gbview.core.mask", **vars(mask)),
         expr=module("gbview.core.expr", **vars(updates)),
         infix=module("gbview.core.infix", **vars(infix)),
-        matrix=module("gbview.core.matrix", **vars(matrix), MatrixExpression=infix.MatrixExpression),
+        matrix=module(
+            "gbview.core.matrix", **vars(matrix), MatrixExpression=infix.MatrixExpression
+        ),
         vector=module("gbview.core.vector", **vars(vector)),
         scalar=module("gbview.core.scalar", **vars(scalar)),
         dtypes=module("gbview.core.dtypes", **vars(gb.dtypes)),

@@ -17,21 +17,81 @@ with warnings.catch_warnings():
 TYPES = ["BOOL", "INT8", "UINT8", "INT16", "INT32", "UINT32", "INT64", "UINT64", "FP32", "FP64"]
 ACCUMS = [None, "plus", "times", "min", "second", "minus", "lor"]
 MASKS = [None, "S", "V", "~S", "~V"]
-BINARY = (
-    "plus minus times min max first second eq lt ge iseq land lxor cdiv truediv pair any rminus "
-    "floordiv absfirst pow isgt".split()
-)
-SEMIRINGS = (
-    "plus_times min_plus max_plus plus_pair any_pair lor_land plus_second min_first max_second "
-    "times_plus plus_minus min_max any_second plus_first land_eq".split()
-)
-MONOIDS = "plus times min max any land lor lxor".split()
-UNARY = "abs ainv identity lnot one minv sqrt floor round exp".split()
-SELECTS = "valueeq valuelt valuege valuene tril triu diag offdiag rowle colgt".split()
-AGGREGATORS = (
-    "sum prod count count_nonzero min max mean varp stdp hypot L1norm peak_to_peak any all exists "
-    "sum_of_squares".split()
-)
+BINARY = [
+    "plus",
+    "minus",
+    "times",
+    "min",
+    "max",
+    "first",
+    "second",
+    "eq",
+    "lt",
+    "ge",
+    "iseq",
+    "land",
+    "lxor",
+    "cdiv",
+    "truediv",
+    "pair",
+    "any",
+    "rminus",
+    "floordiv",
+    "absfirst",
+    "pow",
+    "isgt",
+]
+SEMIRINGS = [
+    "plus_times",
+    "min_plus",
+    "max_plus",
+    "plus_pair",
+    "any_pair",
+    "lor_land",
+    "plus_second",
+    "min_first",
+    "max_second",
+    "times_plus",
+    "plus_minus",
+    "min_max",
+    "any_second",
+    "plus_first",
+    "land_eq",
+]
+MONOIDS = ["plus", "times", "min", "max", "any", "land", "lor", "lxor"]
+UNARY = ["abs", "ainv", "identity", "lnot", "one", "minv", "sqrt", "floor", "round", "exp"]
+SELECTS = [
+    "valueeq",
+    "valuelt",
+    "valuege",
+    "valuene",
+    "tril",
+    "triu",
+    "diag",
+    "offdiag",
+    "rowle",
+    "colgt",
+]
+AGGREGATORS = [
+    "sum",
+    "prod",
+    "count",
+    "count_nonzero",
+    "min",
+    "max",
+    "mean",
+    "varp",
+    "stdp",
+    "hypot",
+    "L1norm",
+    "peak_to_peak",
+    "any",
+    "all",
+    "exists",
+    "sum_of_squares",
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 DRAWN = settings(
     max_examples=120,
@@ -58,7 +118,9 @@ def matrices(draw, nrows=None, ncols=None, dtype=None):
     dtype = draw(st.sampled_from(TYPES)) if dtype is None else dtype
     places = draw(
         st.lists(
-            st.tuples(st.integers(0, nrows - 1), st.integers(0, ncols - 1)), unique=True, max_size=14
+            st.tuples(st.integers(0, nrows - 1), st.integers(0, ncols - 1)),
+            unique=True,
+            max_size=14,
         )
     )
     values = [draw(number(dtype)) for _ in places]
@@ -272,7 +334,7 @@ def axes(draw, dim):
     if kind == "one":
         return draw(st.integers(-dim, dim - 1))
     if kind == "list":
-        return draw(st.lists(st.integers(0, dim - 1), unique=True, max_size=4))
+        return draw(st.lists(st.integers(0, dim - 1), unique=True, min_size=1, max_size=4))
     if kind == "all":
         return slice(None)
     begin = draw(st.integers(0, dim))

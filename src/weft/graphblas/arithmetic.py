@@ -228,5 +228,17 @@ def _refuse(sign: str) -> Any:
     return refused
 
 
-for _sign in "add sub mul truediv floordiv mod pow xor or and matmul".split():
+for _sign in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "xor",
+    "or",
+    "and",
+    "matmul",
+]:
     setattr(Unassignable, f"__i{_sign}__", _refuse(f"__i{_sign}__"))

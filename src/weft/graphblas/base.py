@@ -272,6 +272,4 @@ def repr_of(value: Any) -> str:
     return getattr(value, "name", None) or repr(value)
 
 
-
-
 __all__ = ["BaseType", "kernels", "plain"]

@@ -41,8 +41,10 @@ def value_array(values: Any, dtype: Any, count: int) -> tuple[Array, DataType, b
     if output_kind(values) == "Scalar":
         dtype = values.dtype if dtype is None else lookup_dtype(dtype)
         return iso(values.value, count, dtype.np_type), dtype, True
-    found = np.asarray(values) if hasattr(values, "__len__") or np.ndim(values) == 0 else (
-        np.asarray(list(values))
+    found = (
+        np.asarray(values)
+        if hasattr(values, "__len__") or np.ndim(values) == 0
+        else (np.asarray(list(values)))
     )
     if found.dtype.kind == "O":
         raise ValueError("object dtype for values is not allowed; give numbers or booleans.")
@@ -108,11 +110,12 @@ def _combined(
     out = values[starts]
     for step in range(1, int(lengths.max())):
         where = np.flatnonzero(lengths > step)
-        x, y = cast(out[where], op.type.np_type), cast(values[starts[where] + step], op.type.np_type)
+        x, y = (
+            cast(out[where], op.type.np_type),
+            cast(values[starts[where] + step], op.type.np_type),
+        )
         out[where] = cast(op.evaluate(x, y), np_type)
     return keys[starts], out
-
-
 
 
 def dense_values(values: Any, dtype: Any, ndim: int, kind: str) -> tuple[Array, DataType]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,9 @@ class DataType:
         try:
             return self is lookup_dtype(other)
         except ValueError:
-            raise TypeError(f"Cannot compare {self.name} with {other!r}: not a data type.") from None
+            raise TypeError(
+                f"Cannot compare {self.name} with {other!r}: not a data type."
+            ) from None
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -129,7 +131,7 @@ def lookup_dtype(key: Any, value: Any = None) -> DataType:
     raise ValueError(f"Unknown dtype: {key!r} of type {type(key).__name__}.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _promoted(type1: DataType, type2: DataType) -> DataType:
     return _registry[np.promote_types(type1.np_type, type2.np_type)]
 

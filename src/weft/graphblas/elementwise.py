@@ -153,7 +153,12 @@ def ewise(
     from weft.graphblas.infix import expression_class
 
     return expression_class(len(shape))(
-        method, (left, right), op, op.return_type, shape, Operation(kernel, (left, right), (method,))
+        method,
+        (left, right),
+        op,
+        op.return_type,
+        shape,
+        Operation(kernel, (left, right), (method,)),
     )
 
 
@@ -277,9 +282,7 @@ def call_infix(op: Any, expression: InfixExpression, **kwargs: Any) -> Any:
         raise TypeError(f"{op!r} got an unexpected keyword argument {sorted(unknown)[0]!r}.")
     if given:
         if method != "ewise_add" or len(given) != 2:
-            raise TypeError(
-                "left_default and right_default are given together, with `x | y` only."
-            )
+            raise TypeError("left_default and right_default are given together, with `x | y` only.")
         defaults = kwargs["left_default"], kwargs["right_default"]
         return ewise("ewise_union", left, right, op, is_infix=True, defaults=defaults)
     if method in {"ewise_add", "ewise_mult"}:

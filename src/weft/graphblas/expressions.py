@@ -89,7 +89,16 @@ class BaseExpression:
         The type of the result.
     """
 
-    __slots__ = ("__weakref__", "_operation", "_value", "args", "dtype", "method_name", "op", "shape")
+    __slots__ = (
+        "__weakref__",
+        "_operation",
+        "_value",
+        "args",
+        "dtype",
+        "method_name",
+        "op",
+        "shape",
+    )
     _output = ""
     _lazy = True
     _is_scalar = False

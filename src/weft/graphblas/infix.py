@@ -16,21 +16,95 @@ from weft.graphblas.scalar import Scalar, new_scalar
 from weft.graphblas.updates import IndexExpression
 from weft.graphblas.vector import Vector
 
-VECTOR_NAMES = (
-    "S V apply diag ewise_add ewise_mult ewise_union get inner isclose isequal name nvals _nvals "
-    "outer reduce reposition select to_coo to_dense to_dict vxm wait _as_matrix _name_html "
-    "_store _current"
-).split()
-MATRIX_NAMES = (
-    "S T V apply diag ewise_add ewise_mult ewise_union get isclose isequal kronecker mxm mxv name "
-    "nvals _nvals power reduce_columnwise reduce_rowwise reduce_scalar reposition select to_coo "
-    "to_csc to_csr to_dcsc to_dcsr to_dense to_dicts to_edgelist wait _as_vector _name_html "
-    "_store _current"
-).split()
-SCALAR_NAMES = (
-    "apply ewise_add ewise_mult ewise_union get is_empty _is_empty isclose isequal name nvals "
-    "_nvals select value wait _as_vector _name_html _store _current __index__"
-).split()
+VECTOR_NAMES = [
+    "S",
+    "V",
+    "apply",
+    "diag",
+    "ewise_add",
+    "ewise_mult",
+    "ewise_union",
+    "get",
+    "inner",
+    "isclose",
+    "isequal",
+    "name",
+    "nvals",
+    "_nvals",
+    "outer",
+    "reduce",
+    "reposition",
+    "select",
+    "to_coo",
+    "to_dense",
+    "to_dict",
+    "vxm",
+    "wait",
+    "_as_matrix",
+    "_name_html",
+    "_store",
+    "_current",
+]
+MATRIX_NAMES = [
+    "S",
+    "T",
+    "V",
+    "apply",
+    "diag",
+    "ewise_add",
+    "ewise_mult",
+    "ewise_union",
+    "get",
+    "isclose",
+    "isequal",
+    "kronecker",
+    "mxm",
+    "mxv",
+    "name",
+    "nvals",
+    "_nvals",
+    "power",
+    "reduce_columnwise",
+    "reduce_rowwise",
+    "reduce_scalar",
+    "reposition",
+    "select",
+    "to_coo",
+    "to_csc",
+    "to_csr",
+    "to_dcsc",
+    "to_dcsr",
+    "to_dense",
+    "to_dicts",
+    "to_edgelist",
+    "wait",
+    "_as_vector",
+    "_name_html",
+    "_store",
+    "_current",
+]
+SCALAR_NAMES = [
+    "apply",
+    "ewise_add",
+    "ewise_mult",
+    "ewise_union",
+    "get",
+    "is_empty",
+    "_is_empty",
+    "isclose",
+    "isequal",
+    "name",
+    "nvals",
+    "_nvals",
+    "select",
+    "value",
+    "wait",
+    "_as_vector",
+    "_name_html",
+    "_store",
+    "_current",
+    "__index__",
+]
 
 
 class VectorLike(Arithmetic, Unassignable):
@@ -287,12 +361,14 @@ for _class in (*_EXPRESSIONS, *_INDEXES, *CLASSES.values()):
         delegate(_class, tuple(SCALAR_NAMES))
         delegate_calls(
             _class,
-            tuple("__eq__ __ne__ __bool__ __int__ __float__ __complex__ __array__".split()),
+            tuple(
+                ["__eq__", "__ne__", "__bool__", "__int__", "__float__", "__complex__", "__array__"]
+            ),
         )
     else:
         names = VECTOR_NAMES if _class._output == "Vector" else MATRIX_NAMES
         delegate(_class, tuple(names))
-        delegate_calls(_class, tuple("__contains__ __iter__ __getitem__".split()))
+        delegate_calls(_class, tuple(["__contains__", "__iter__", "__getitem__"]))
     _class.__hash__ = None
     for _method in ("ewise_add", "ewise_mult", "mxm", "mxv", "vxm", "inner"):
         setattr(_class, f"_{_method}", _MethodCall(_method))

@@ -196,9 +196,7 @@ class Readable(Arithmetic):
     def _type(self, dtype: Any) -> Any:
         return (self.dtype if dtype is None else lookup_dtype(dtype)).np_type
 
-    def diag(
-        self, k: Any = 0, dtype: Any = None, *, name: str | None = None, **opts: Any
-    ) -> Any:
+    def diag(self, k: Any = 0, dtype: Any = None, *, name: str | None = None, **opts: Any) -> Any:
         """Return the k-th diagonal as a vector."""
         from weft.graphblas.vector import Vector
 

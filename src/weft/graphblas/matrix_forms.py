@@ -131,7 +131,7 @@ def from_dcsr(
         (int(at.max()) + 1 if len(at) else 0) if given is None else int(given)
         for at, given in ((listed, shape[0]), (cols, shape[1]))
     ]
-    if len(cols) and int(cols.max()) >= dims[1] or len(listed) and int(listed.max()) >= dims[0]:
+    if (len(cols) and int(cols.max()) >= dims[1]) or (len(listed) and int(listed.max()) >= dims[0]):
         raise InvalidObject("An index lies outside the shape.")
     rows = np.repeat(listed, np.diff(pointers))
     order = np.lexsort((cols, rows))
@@ -150,8 +150,7 @@ def edge_arrays(edgelist: Any, values: Any) -> tuple[Any, Any, Any]:
             raise ValueError("values must be passed separately when edgelist is a NumPy array.")
         if edgelist.shape[1] != 2:
             raise ValueError(
-                f"edgelist array must be length 2 along its second axis; it is "
-                f"{edgelist.shape[1]}."
+                f"edgelist array must be length 2 along its second axis; it is {edgelist.shape[1]}."
             )
         return edgelist[:, 0], edgelist[:, 1], 1.0 if values is None else values
     edges = list(edgelist)
@@ -203,7 +202,7 @@ def from_dicts(
         max(nested, default=-1) + 1 if nrows is None else int(nrows),
         (int(cols.max()) + 1 if len(cols) else 0) if ncols is None else int(ncols),
     )
-    if len(cols) and int(cols.max()) >= dims[1] or len(rows) and int(rows.max()) >= dims[0]:
+    if (len(cols) and int(cols.max()) >= dims[1]) or (len(rows) and int(rows.max()) >= dims[0]):
         raise InvalidObject("A place lies outside the shape.")
     store = from_places(dims, rows, cols, found, None, type_)
     return (store if rowwise else store.twin), type_
@@ -220,5 +219,3 @@ def to_dicts(store: MatrixStore) -> dict[int, dict[int, Any]]:
     ):
         found.setdefault(i, {})[j] = x
     return found
-
-

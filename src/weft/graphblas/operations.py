@@ -136,7 +136,14 @@ def _apply_bound(self: Any, op: Any, right: Any, left: Any) -> Any:
         return _scalar_result(x, lambda v: kernels.apply_bound(v, op, s, is_left))
 
     return expression(
-        "apply", args, op, op.return_type, self.shape, kernel, (self, scalar), ("bound", op, is_left)
+        "apply",
+        args,
+        op,
+        op.return_type,
+        self.shape,
+        kernel,
+        (self, scalar),
+        ("bound", op, is_left),
     )
 
 
@@ -145,8 +152,10 @@ def _apply_index(self: Any, op: Any, right: Any, left: Any) -> Any:
         raise TypeError("`left` is not accepted with an IndexUnaryOp; give the thunk as `right`.")
     from weft.graphblas.scalar import Scalar
 
-    thunk = Scalar.from_value(0, INT64 if self.dtype is not BOOL else BOOL) if right is None else (
-        _thunk(self, right, "apply", "right")
+    thunk = (
+        Scalar.from_value(0, INT64 if self.dtype is not BOOL else BOOL)
+        if right is None
+        else (_thunk(self, right, "apply", "right"))
     )
     op = _typed_index_op(op, self, thunk)
     if op.opclass == "SelectOp":
@@ -155,9 +164,7 @@ def _apply_index(self: Any, op: Any, right: Any, left: Any) -> Any:
     def kernel(mask: Any, x: Any, k: Any) -> Any:
         return _scalar_result(x, lambda s: kernels.apply_index(s, op, k))
 
-    return expression(
-        "apply", (self, thunk), op, op.return_type, self.shape, kernel, (self, thunk)
-    )
+    return expression("apply", (self, thunk), op, op.return_type, self.shape, kernel, (self, thunk))
 
 
 def _typed_index_op(op: Any, self: Any, thunk: Any) -> Any:
@@ -217,9 +224,7 @@ def get_typed_op_string(op: str) -> Any:
 def _select_mask(self: Any, mask: Any, thunk: Any) -> Any:
     """Return the entries where a mask, or a boolean object, is true."""
     if thunk is not None:
-        raise TypeError(
-            "`thunk` is not accepted when selecting by a mask or a boolean object."
-        )
+        raise TypeError("`thunk` is not accepted when selecting by a mask or a boolean object.")
     made = rewritten(self, mask)
     if made is not None:
         return made
@@ -230,9 +235,7 @@ def _select_mask(self: Any, mask: Any, thunk: Any) -> Any:
     mask = check_mask(mask, self)
     parent = mask.parent
     if parent.ndim != self.ndim:
-        raise TypeError(
-            f"Mask object must be type {self._output}; got {type(parent).__name__}."
-        )
+        raise TypeError(f"Mask object must be type {self._output}; got {type(parent).__name__}.")
     if parent.shape != self.shape:
         raise DimensionMismatch(f"The mask has shape {parent.shape}, the object {self.shape}.")
 
@@ -244,9 +247,7 @@ def _select_mask(self: Any, mask: Any, thunk: Any) -> Any:
             return kernels.chosen(x, ~found if mask.complement else found)
         return kernels.chosen(x, view.admits(x.keys))
 
-    return expression(
-        "select", (self, mask), None, self.dtype, self.shape, kernel, (self, parent)
-    )
+    return expression("select", (self, mask), None, self.dtype, self.shape, kernel, (self, parent))
 
 
 def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:

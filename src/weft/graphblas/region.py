@@ -90,9 +90,7 @@ def _assign_line(old: Any, axes: Any, region: Any, plan: WritePlan, line: int) -
     whole = tuple(
         axis if i == line else Axis(axis.dim, span=(0, axis.dim, 1)) for i, axis in enumerate(axes)
     )
-    inner = tuple(
-        Axis(1, one=0) if i == line else axis for i, axis in enumerate(axes)
-    )
+    inner = tuple(Axis(1, one=0) if i == line else axis for i, axis in enumerate(axes))
     part = kernels.extract(old, whole)
     return kernels.put(old, whole, kernels.assign(part, inner, region, plan))
 
@@ -135,9 +133,7 @@ def _assign_element(
     mask = updater.mask
     if submask and mask is not None:
         if target.ndim == 2 and mask.parent.ndim == 1:
-            raise TypeError(
-                "Unable to use Vector mask on single element assignment to a Matrix."
-            )
+            raise TypeError("Unable to use Vector mask on single element assignment to a Matrix.")
         raise TypeError("Single element assign does not accept a submask.")
     if mask is not None and target.ndim == 2 and mask.parent.ndim == 1:
         raise TypeError("Unable to use Vector mask on single element assignment to a Matrix.")
@@ -231,9 +227,7 @@ def _check_region_mask(target: Any, indexes: Indexes, mask: Any, submask: bool) 
     elif of.ndim == 1 and lines == 2:
         raise TypeError("Unable to use Vector mask on Matrix assignment to a Matrix.")
     elif of.ndim == 2 and lines == 1 and submask:
-        raise TypeError(
-            "Indices for subassign imply Vector submask, but got Matrix mask instead."
-        )
+        raise TypeError("Indices for subassign imply Vector submask, but got Matrix mask instead.")
     if submask:
         wanted = indexes.shape
     elif of.ndim == 1 and target.ndim == 2:

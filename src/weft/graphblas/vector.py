@@ -367,9 +367,7 @@ class Vector(BaseType):
             if any(len(pair) != 2 for pair in pairs):
                 raise ValueError("Each item in the pair must have two elements: place and value.")
             indices, values = zip(*pairs, strict=True)
-        return cls.from_coo(
-            list(indices), list(values), dtype, size=size, dup_op=dup_op, name=name
-        )
+        return cls.from_coo(list(indices), list(values), dtype, size=size, dup_op=dup_op, name=name)
 
     @classmethod
     def from_scalar(

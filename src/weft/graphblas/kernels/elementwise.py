@@ -138,9 +138,7 @@ def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> An
         return x
 
     # The union of positions: those of the right one are told from the left's by their sign.
-    out_keys, where = unite(
-        (keys[0], positions1), (keys[1], ~positions2), pair, np.dtype(np.int64)
-    )
+    out_keys, where = unite((keys[0], positions1), (keys[1], ~positions2), pair, np.dtype(np.int64))
     x_type, y_type = op.type.np_type, op.type2.np_type
     x = np.full(len(out_keys), cast(np.asarray(defaults[0]).reshape(1), x_type)[0])
     y = np.full(len(out_keys), cast(np.asarray(defaults[1]).reshape(1), y_type)[0])
@@ -175,9 +173,7 @@ def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
     rows, starts = row_starts(store)
     if len(starts) == 0:
         return VectorStore(store.nrows, rows, np.empty(0, op.return_type.np_type))
-    return VectorStore(
-        store.nrows, rows, op.segments(cast(store.values, op.type.np_type), starts)
-    )
+    return VectorStore(store.nrows, rows, op.segments(cast(store.values, op.type.np_type), starts))
 
 
 def aggregate_rows(store: MatrixStore, aggregator: Any) -> VectorStore:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from weft.graphblas.kernels.merge import locate
 from weft.graphblas.storage.vector import VectorStore
 

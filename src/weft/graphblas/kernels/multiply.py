@@ -217,9 +217,7 @@ def _dot(left: MatrixStore, right: MatrixStore, op: Any, entries: MatrixStore) -
     out = products(op, take(left.values, at), take(right.values, place), False)
     begins = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
     which = of[begins]
-    return MatrixStore(
-        shape, cols[which], op.monoid.segments(out, begins), rows=rows[which]
-    )
+    return MatrixStore(shape, cols[which], op.monoid.segments(out, begins), rows=rows[which])
 
 
 def _huge(left: MatrixStore, right: MatrixStore, op: Any) -> MatrixStore:

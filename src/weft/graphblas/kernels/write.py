@@ -119,9 +119,7 @@ def write_map(old: VectorStore, result: VectorStore, plan: WritePlan) -> VectorS
     mine = old.there()
     if accum is None:
         dense = np.where(there, cast(result.dense, np_type), old.dense)
-        if replace:
-            kept = there
-        elif admitted is None:
+        if replace or admitted is None:
             kept = there
         else:
             kept = there | (mine & ~admitted)

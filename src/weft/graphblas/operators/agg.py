@@ -17,7 +17,6 @@ from weft.graphblas.dtypes import (
     INTEGERS,
     NUMBERS,
     UINT64,
-
     DataType,
     lookup_dtype,
 )
@@ -207,14 +206,14 @@ COUNTS = {
     "count_nonzero": lambda v, s, n: _sum((v != 0).astype(np.int64), s),
     "count_zero": lambda v, s, n: _sum((v == 0).astype(np.int64), s),
 }
-TO_FP64 = {type_: FP64 for type_ in NUMBERS}
-MEANS = {**{type_: FP64 for type_ in (BOOL, *INTEGERS)}, FP32: FP32, FP64: FP64}
+TO_FP64 = dict.fromkeys(NUMBERS, FP64)
+MEANS = {**dict.fromkeys((BOOL, *INTEGERS), FP64), FP32: FP32, FP64: FP64}
 SAME = {type_: type_ for type_ in ALL}
 NUMERIC = {type_: type_ for type_ in NUMBERS}
 SQUARES = {
-    **{type_: INT64 for type_ in INTEGERS},
+    **dict.fromkeys(INTEGERS, INT64),
     UINT64: FP64,
-    **{type_: FP64 for type_ in FLOATS},
+    **dict.fromkeys(FLOATS, FP64),
 }
 
 TABLES: dict[str, tuple[Any, dict[DataType, DataType]]] = {
@@ -251,7 +250,7 @@ def _peaks(values: Array, starts: Array) -> Array:
 
 
 for _name, (_func, _table) in TABLES.items():
-    _counts = INT64 if _name in {*COUNTS, "exists"} else None
+    _counts = INT64 if _name in {"count", "exists"} else None
     setattr(agg, _name, Aggregator(_name, compute=_func, table=_table, any_dtype=_counts))
 for _name, _monoid in (
     ("sum", "plus"),

@@ -279,9 +279,7 @@ class Parameterized:
 def check_function(func: Any, what: str) -> None:
     """Raise unless `func` can be called."""
     if not isinstance(func, FunctionType) and not callable(func):
-        raise TypeError(
-            f"UDF argument must be a function; got {type(func).__name__} for {what}."
-        )
+        raise TypeError(f"UDF argument must be a function; got {type(func).__name__} for {what}.")
 
 
 def signatures_match(first: Any, second: Any) -> bool:

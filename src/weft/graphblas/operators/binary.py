@@ -111,7 +111,12 @@ class BinaryOp(Operator):
 
     @classmethod
     def register_anonymous(
-        cls, func: Any, name: str | None = None, *, parameterized: bool = False, is_udt: bool = False
+        cls,
+        func: Any,
+        name: str | None = None,
+        *,
+        parameterized: bool = False,
+        is_udt: bool = False,
     ) -> Any:
         """Return an operator made of a Python function of two values, kept under no name.
 

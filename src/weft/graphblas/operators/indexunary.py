@@ -59,7 +59,12 @@ class IndexUnaryOp(Operator):
 
     @classmethod
     def register_anonymous(
-        cls, func: Any, name: str | None = None, *, parameterized: bool = False, is_udt: bool = False
+        cls,
+        func: Any,
+        name: str | None = None,
+        *,
+        parameterized: bool = False,
+        is_udt: bool = False,
     ) -> Any:
         """Return an operator made of a Python function ``f(value, row, column, thunk)``."""
         check_function(func, "an index-unary operator")
@@ -105,9 +110,7 @@ class IndexUnaryOp(Operator):
             module._delayed[last] = make
             if cls is not IndexUnaryOp:
                 other, last = place(indexunary, name, strict=False)
-                other._delayed.setdefault(
-                    last, lambda: IndexUnaryOp.register_anonymous(func, name)
-                )
+                other._delayed.setdefault(last, lambda: IndexUnaryOp.register_anonymous(func, name))
             return None
         made = make()
         setattr(module, last, made)

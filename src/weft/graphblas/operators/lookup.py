@@ -77,7 +77,9 @@ def from_string(module: Any, string: str) -> Any:
             f"Bad {kind} string {string!r}: the type does not end with ']'. Write {example!r}."
         )
     if "]" in base:
-        raise ValueError(f"Bad {kind} string {string!r}: ']' not matched by '['. Write {example!r}.")
+        raise ValueError(
+            f"Bad {kind} string {string!r}: ']' not matched by '['. Write {example!r}."
+        )
     found: Any = module
     for part in SIGNS[kind].get(base, base).split("."):
         found = getattr(found, part, None)

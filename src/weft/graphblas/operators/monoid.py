@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.graphblas import dtypes
 from weft.graphblas.dtypes import ALL, BOOL, NUMBERS, UNSIGNED, DataType, lookup_dtype
 from weft.graphblas.exceptions import DomainMismatch
 from weft.graphblas.operators.base import (

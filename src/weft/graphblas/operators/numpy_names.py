@@ -15,22 +15,115 @@ from weft.graphblas.operators.names import op
 from weft.graphblas.operators.semiring import Semiring, SemiringNamespace, semiring
 from weft.graphblas.operators.unary import UnaryOp, unary
 
-UNARY = (
-    "abs absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_not cbrt ceil conj "
-    "conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs floor invert isfinite isinf isnan log "
-    "log10 log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign signbit "
-    "sin sinh sqrt square tan tanh trunc"
-).split()
-BINARY = (
-    "add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal float_power floor_divide "
-    "fmax fmin fmod gcd greater greater_equal hypot lcm ldexp left_shift less less_equal logaddexp "
-    "logaddexp2 logical_and logical_or logical_xor maximum minimum mod multiply nextafter not_equal "
-    "power remainder right_shift subtract true_divide"
-).split()
-COMMUTATIVE = (
-    "add bitwise_and bitwise_or bitwise_xor equal fmax fmin gcd hypot lcm logaddexp logaddexp2 "
-    "logical_and logical_or logical_xor maximum minimum multiply not_equal"
-).split()
+UNARY = [
+    "abs",
+    "absolute",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctanh",
+    "bitwise_not",
+    "cbrt",
+    "ceil",
+    "conj",
+    "conjugate",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "degrees",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "floor",
+    "invert",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_not",
+    "negative",
+    "positive",
+    "rad2deg",
+    "radians",
+    "reciprocal",
+    "rint",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+    "trunc",
+]
+BINARY = [
+    "add",
+    "arctan2",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "copysign",
+    "divide",
+    "equal",
+    "float_power",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "gcd",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "lcm",
+    "ldexp",
+    "left_shift",
+    "less",
+    "less_equal",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "nextafter",
+    "not_equal",
+    "power",
+    "remainder",
+    "right_shift",
+    "subtract",
+    "true_divide",
+]
+COMMUTATIVE = [
+    "add",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "equal",
+    "fmax",
+    "fmin",
+    "gcd",
+    "hypot",
+    "lcm",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "not_equal",
+]
 PAIRS = {"less": "greater", "less_equal": "greater_equal"}
 IDENTITIES: dict[str, Any] = {
     "add": 0,
@@ -127,7 +220,9 @@ def _fill() -> None:
                 for type_, found in of.types.items()
                 if found is type_
             }
-        made_monoid = Monoid.register_anonymous(of, identity, f"numpy.{name}", is_idempotent=name in IDEMPOTENT)
+        made_monoid = Monoid.register_anonymous(
+            of, identity, f"numpy.{name}", is_idempotent=name in IDEMPOTENT
+        )
         setattr(numpy_monoid, name, made_monoid)
 
 

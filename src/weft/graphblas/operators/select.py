@@ -41,7 +41,12 @@ class SelectOp(IndexUnaryOp):
 
     @classmethod
     def register_anonymous(
-        cls, func: Any, name: str | None = None, *, parameterized: bool = False, is_udt: bool = False
+        cls,
+        func: Any,
+        name: str | None = None,
+        *,
+        parameterized: bool = False,
+        is_udt: bool = False,
     ) -> Any:
         """Return an operator made of a boolean function ``f(value, row, column, thunk)``."""
         if parameterized:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.graphblas.dtypes import DataType
+from weft.graphblas.dtypes import BOOL, INT64, NUMBERS, SIGNED, UNSIGNED, DataType
 from weft.graphblas.operators.base import (
     Namespace,
     Operator,
@@ -44,8 +44,42 @@ class SemiringNamespace(Namespace):
 
 
 COMMON = tuple(
-    "cdiv eq first floordiv ge gt iseq isge isgt isle islt isne land le lor lt lxor max min minus "
-    "ne pair plus rdiv rfloordiv rminus rtruediv second times truediv band bor bxnor bxor".split()
+    [
+        "cdiv",
+        "eq",
+        "first",
+        "floordiv",
+        "ge",
+        "gt",
+        "iseq",
+        "isge",
+        "isgt",
+        "isle",
+        "islt",
+        "isne",
+        "land",
+        "le",
+        "lor",
+        "lt",
+        "lxor",
+        "max",
+        "min",
+        "minus",
+        "ne",
+        "pair",
+        "plus",
+        "rdiv",
+        "rfloordiv",
+        "rminus",
+        "rtruediv",
+        "second",
+        "times",
+        "truediv",
+        "band",
+        "bor",
+        "bxnor",
+        "bxor",
+    ]
 )
 semiring = SemiringNamespace("semiring", "Semirings.")
 
@@ -162,6 +196,8 @@ class Semiring(Operator):
         for type_, to in multiply.coercions.items():
             if to in made.types:
                 made.coerce(type_, to)
+        if not (add._anonymous or multiply._anonymous):
+            _adapt(made, add.name, multiply.name)
         return made
 
     @property
@@ -214,6 +250,47 @@ class Semiring(Operator):
         made = make()
         setattr(module, last, made)
         return made
+
+
+def _adapt(made: Any, add: str, multiply: str) -> None:
+    """Follow python-graphblas in which types a built-in semiring takes."""
+    counts = multiply == "pair" and add in {"plus", "times", "min", "max"}
+    if counts or (multiply in NOT_OF_BOOLS and made.types.get(BOOL) is BOOL):
+        made._typed_ops.pop(BOOL, None)
+        made.types.pop(BOOL, None)
+    if counts:
+        typed = TypedSemiring(made, BOOL, made.monoid[INT64], made.binaryop[BOOL])
+        made._typed_ops[BOOL] = typed
+    if add == "eq" and multiply in OF_BOOLS:
+        for type_ in NUMBERS:
+            made.coerce(type_, BOOL)
+    if add in BITWISE and multiply in BITWISE:
+        for type_, to in zip(SIGNED, (*UNSIGNED[1:], UNSIGNED[-1]), strict=True):
+            made.coerce(type_, to)
+
+
+# Multiplications that booleans have under another name.
+NOT_OF_BOOLS = set(
+    [
+        "cdiv",
+        "iseq",
+        "isge",
+        "isgt",
+        "isle",
+        "islt",
+        "isne",
+        "max",
+        "min",
+        "minus",
+        "plus",
+        "pow",
+        "rdiv",
+        "rminus",
+        "times",
+    ]
+)
+OF_BOOLS = set(["first", "land", "lor", "lxor", "pair", "second"])
+BITWISE = set(["band", "bor", "bxnor", "bxor"])
 
 
 def _by_name(module: Any, what: Any) -> Any:

@@ -48,7 +48,12 @@ class UnaryOp(Operator):
 
     @classmethod
     def register_anonymous(
-        cls, func: Any, name: str | None = None, *, parameterized: bool = False, is_udt: bool = False
+        cls,
+        func: Any,
+        name: str | None = None,
+        *,
+        parameterized: bool = False,
+        is_udt: bool = False,
     ) -> Any:
         """Return an operator made of a Python function, kept under no name.
 
@@ -124,9 +129,6 @@ def share(kind: Any, name: str, made: Any) -> None:
             setattr(module, last, made)
 
 
-
-
-
 def builtin(name: str, func: Any, types: Any, returns: Any = None) -> UnaryOp:
     """Register a built-in unary operator for some types."""
     made = UnaryOp(name)
@@ -176,9 +178,7 @@ FLOAT_FUNCTIONS = {
     "trunc": np.trunc,
 }
 # Types that are cast to floats: small ones to FP32, the others to FP64.
-TO_FLOAT = {
-    type_: FP32 if type_.np_type.itemsize <= 2 else FP64 for type_ in (BOOL, *INTEGERS)
-}
+TO_FLOAT = {type_: FP32 if type_.np_type.itemsize <= 2 else FP64 for type_ in (BOOL, *INTEGERS)}
 
 for _name, _func in FLOAT_FUNCTIONS.items():
     _made = builtin(_name, _func, dtypes.FLOATS)
