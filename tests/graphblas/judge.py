@@ -28,10 +28,14 @@ def pytest_configure(config):
 
 
 orig_semirings = {
-    name for name in dir(gb.semiring) if isinstance(getattr(gb.semiring, name, None), gb.core.operator.Semiring)
+    name
+    for name in dir(gb.semiring)
+    if isinstance(getattr(gb.semiring, name, None), gb.core.operator.Semiring)
 }
 orig_binaryops = {
-    name for name in dir(gb.binary) if isinstance(getattr(gb.binary, name, None), gb.core.operator.BinaryOp)
+    name
+    for name in dir(gb.binary)
+    if isinstance(getattr(gb.binary, name, None), gb.core.operator.BinaryOp)
 }
 
 

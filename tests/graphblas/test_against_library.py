@@ -1,4 +1,4 @@
-"""Every operation, against python-graphblas on drawn objects: types, masks, accumulators, aliases."""
+"""Every operation against python-graphblas: types, masks, accumulators, aliases, both modes."""
 
 import warnings
 
@@ -253,7 +253,7 @@ def test_products_with_vectors(data):
     def run(lib):
         a, u = operand(lib, matrix, flip), made(lib, vector)
         semiring = getattr(lib.semiring, op)
-        if op.startswith("any_second") or op.startswith("any_first"):
+        if op.startswith(("any_second", "any_first")):
             semiring = lib.semiring.plus_times
         return write(lib, target, semiring(u @ a) if by_left else semiring(a @ u))
 
@@ -288,7 +288,7 @@ def test_apply_and_select(data):
     thunk = data.draw(st.sampled_from([0, 1, 2, -1, 2.5, True]))
     unary = data.draw(st.sampled_from(UNARY))
     binary = data.draw(st.sampled_from(BINARY))
-    select = data.draw(st.sampled_from(SELECTS if is_matrix else SELECTS[:4] + ["indexle"]))
+    select = data.draw(st.sampled_from(SELECTS if is_matrix else [*SELECTS[:4], "indexle"]))
 
     def run(lib):
         x = operand(lib, source, flip)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from weft.graphblas import dtypes, exceptions, io, viz
 from weft.graphblas.building import MAX_SIZE
 from weft.graphblas.matrix import Matrix
-from weft.graphblas.operators import calls as _calls
-from weft.graphblas.operators import lookup as _lookup
+from weft.graphblas.operators import calls, lookup
 from weft.graphblas.operators.agg import agg
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.indexunary import indexunary
@@ -25,7 +24,8 @@ from weft.graphblas.updates import replace
 from weft.graphblas.vector import Vector
 
 backend = "weft"
-agg.from_string = _lookup.aggregator_from_string
+agg.from_string = lookup.aggregator_from_string
+calls.install()
 
 __all__ = [
     "MAX_SIZE",

@@ -34,7 +34,8 @@ def check_bool(dtype: Any, name: str) -> None:
     """Raise unless a type is BOOL, which bitwise signs need."""
     if dtype is not BOOL:
         raise TypeError(
-            f"The {name} infix operator is not supported for {dtype} dtype; it is only supported for BOOL."
+            f"The {name} infix operator is not supported for {dtype} dtype; "
+            "it is only supported for BOOL."
         )
 
 

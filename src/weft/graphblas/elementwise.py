@@ -35,9 +35,9 @@ NOT_MIXED = (
 def ewise_infix(left: Any, right: Any, method: str, within: str) -> Any:
     """Return the expression ``left | right`` or ``left & right``, yet without an operator."""
     for each in (left, right):
-        if isinstance(each, InfixExpression) and each.method_name in {"ewise_add", "ewise_mult"}:
-            if each.method_name != method:
-                raise TypeError(NOT_MIXED)
+        mixed = {"ewise_add", "ewise_mult"} - {method}
+        if isinstance(each, InfixExpression) and each.method_name in mixed:
+            raise TypeError(NOT_MIXED)
     kinds = output_kind(left), output_kind(right)
     if kinds[0] in TENSORS and kinds[1] in TENSORS:
         shape = _broadcast_shape(left, right, method)
@@ -97,11 +97,12 @@ def matmul_infix(left: Any, right: Any, within: str) -> Any:
 
 def resolved(x: Any, op: Any, method: str, defaults: Any = None) -> Any:
     """Compute a nested infix expression with the operator of the outer one."""
-    if isinstance(x, InfixExpression):
-        if x.method_name == method or {x.method_name, method} <= {"mxm", "mxv", "vxm", "inner"}:
-            if defaults is not None:
-                return op(x, left_default=defaults[0], right_default=defaults[1]).new()
-            return op(x).new()
+    if not isinstance(x, InfixExpression):
+        return x
+    if x.method_name == method or {x.method_name, method} <= {"mxm", "mxv", "vxm", "inner"}:
+        if defaults is not None:
+            return op(x, left_default=defaults[0], right_default=defaults[1]).new()
+        return op(x).new()
     return x
 
 

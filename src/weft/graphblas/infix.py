@@ -361,14 +361,12 @@ for _class in (*_EXPRESSIONS, *_INDEXES, *CLASSES.values()):
         delegate(_class, tuple(SCALAR_NAMES))
         delegate_calls(
             _class,
-            tuple(
-                ["__eq__", "__ne__", "__bool__", "__int__", "__float__", "__complex__", "__array__"]
-            ),
+            ("__eq__", "__ne__", "__bool__", "__int__", "__float__", "__complex__", "__array__"),
         )
     else:
         names = VECTOR_NAMES if _class._output == "Vector" else MATRIX_NAMES
         delegate(_class, tuple(names))
-        delegate_calls(_class, tuple(["__contains__", "__iter__", "__getitem__"]))
+        delegate_calls(_class, ("__contains__", "__iter__", "__getitem__"))
     _class.__hash__ = None
     for _method in ("ewise_add", "ewise_mult", "mxm", "mxv", "vxm", "inner"):
         setattr(_class, f"_{_method}", _MethodCall(_method))

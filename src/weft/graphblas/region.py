@@ -108,10 +108,10 @@ def _assign_scalar(
         view = None if mask is None else mask.view(mask_entries)
         axes = indexes.axes
         plan = WritePlan(view, updater.accum, updater.replace, np_type)
-        if whole and view is not None and not view.complement and value is not None:
-            if isinstance(old, VectorStore) == isinstance(view.store, VectorStore):
-                entries = kernels.filled_mask(view, value, np_type)
-                return kernels.write(old, entries, plan)
+        masked = whole and view is not None and not view.complement and value is not None
+        if masked and isinstance(old, VectorStore) == isinstance(view.store, VectorStore):
+            entries = kernels.filled_mask(view, value, np_type)
+            return kernels.write(old, entries, plan)
         if isinstance(old, MatrixStore) and len(indexes.shape) == 1:
             line = axes[1] if axes[0].size is None else axes[0]
             entries = kernels.filled((line,), value, np_type)

@@ -82,7 +82,7 @@ def _check_scalar_update(mask: Any, replaces: bool, input_mask: Any) -> None:
         raise TypeError("input_mask not allowed for Scalars.")
     if replaces:
         raise TypeError(
-            "'replace' argument may not be True for Scalars: it needs a mask, and Scalars have none."
+            "'replace' argument may not be True for Scalars: it needs a mask, which they have not."
         )
 
 

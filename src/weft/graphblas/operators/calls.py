@@ -106,12 +106,14 @@ def call_select(op: Any, expr: Any, thunk: Any = None) -> Any:
     return _operand(expr).select(op, thunk)
 
 
-for _class, _call in (
-    (UnaryOp, call_unary),
-    (BinaryOp, call_binary),
-    (Monoid, call_binary),
-    (Semiring, call_semiring),
-    (IndexUnaryOp, call_index),
-    (SelectOp, call_select),
-):
-    _class._call = staticmethod(_call)
+def install() -> None:
+    """Let operators be called."""
+    for kind, call in (
+        (UnaryOp, call_unary),
+        (BinaryOp, call_binary),
+        (Monoid, call_binary),
+        (Semiring, call_semiring),
+        (IndexUnaryOp, call_index),
+        (SelectOp, call_select),
+    ):
+        kind._call = staticmethod(call)

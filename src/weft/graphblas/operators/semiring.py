@@ -43,43 +43,41 @@ class SemiringNamespace(Namespace):
         ]
 
 
-COMMON = tuple(
-    [
-        "cdiv",
-        "eq",
-        "first",
-        "floordiv",
-        "ge",
-        "gt",
-        "iseq",
-        "isge",
-        "isgt",
-        "isle",
-        "islt",
-        "isne",
-        "land",
-        "le",
-        "lor",
-        "lt",
-        "lxor",
-        "max",
-        "min",
-        "minus",
-        "ne",
-        "pair",
-        "plus",
-        "rdiv",
-        "rfloordiv",
-        "rminus",
-        "rtruediv",
-        "second",
-        "times",
-        "truediv",
-        "band",
-        "bor",
-        "bxnor",
-        "bxor",
-    ]
+COMMON = (
+    "cdiv",
+    "eq",
+    "first",
+    "floordiv",
+    "ge",
+    "gt",
+    "iseq",
+    "isge",
+    "isgt",
+    "isle",
+    "islt",
+    "isne",
+    "land",
+    "le",
+    "lor",
+    "lt",
+    "lxor",
+    "max",
+    "min",
+    "minus",
+    "ne",
+    "pair",
+    "plus",
+    "rdiv",
+    "rfloordiv",
+    "rminus",
+    "rtruediv",
+    "second",
+    "times",
+    "truediv",
+    "band",
+    "bor",
+    "bxnor",
+    "bxor",
 )
 semiring = SemiringNamespace("semiring", "Semirings.")
 
@@ -270,27 +268,25 @@ def _adapt(made: Any, add: str, multiply: str) -> None:
 
 
 # Multiplications that booleans have under another name.
-NOT_OF_BOOLS = set(
-    [
-        "cdiv",
-        "iseq",
-        "isge",
-        "isgt",
-        "isle",
-        "islt",
-        "isne",
-        "max",
-        "min",
-        "minus",
-        "plus",
-        "pow",
-        "rdiv",
-        "rminus",
-        "times",
-    ]
-)
-OF_BOOLS = set(["first", "land", "lor", "lxor", "pair", "second"])
-BITWISE = set(["band", "bor", "bxnor", "bxor"])
+NOT_OF_BOOLS = {
+    "cdiv",
+    "iseq",
+    "isge",
+    "isgt",
+    "isle",
+    "islt",
+    "isne",
+    "max",
+    "min",
+    "minus",
+    "plus",
+    "pow",
+    "rdiv",
+    "rminus",
+    "times",
+}
+OF_BOOLS = {"first", "land", "lor", "lxor", "pair", "second"}
+BITWISE = {"band", "bor", "bxnor", "bxor"}
 
 
 def _by_name(module: Any, what: Any) -> Any:
