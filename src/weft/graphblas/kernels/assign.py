@@ -50,7 +50,7 @@ def put(old: Any, axes: tuple[Axis, ...], region: Any) -> Any:
     """Replace a region of a target by other entries."""
     if isinstance(old, VectorStore):
         return _put_vector(old, axes[0], region)
-    return _put_matrix(old, *axes, region)
+    return _put_matrix(old, axes[0], axes[1], region)
 
 
 def _last_of_equal(axis: Axis) -> tuple[Array, Array | None]:
@@ -131,10 +131,11 @@ def filled(axes: tuple[Axis, ...], value: Any, np_type: np.dtype) -> Any:
             return VectorStore(shape[0], np.empty(0, np.int64), np.empty(0, np_type))
         return VectorStore.from_map(iso(value, shape[0], np_type), None)
     none = np.empty(0, np.int64)
+    whole = shape[0], shape[1]
     if value is None:
-        return MatrixStore(shape, none, np.empty(0, np_type), rows=none)
+        return MatrixStore(whole, none, np.empty(0, np_type), rows=none)
     keys = np.arange(shape[0] * shape[1], dtype=np.int64)
-    return MatrixStore.from_keys(shape, keys, iso(value, len(keys), np_type))
+    return MatrixStore.from_keys(whole, keys, iso(value, len(keys), np_type))
 
 
 def filled_mask(mask: MaskView, value: Any, np_type: np.dtype) -> Any:

@@ -115,7 +115,7 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
     if isinstance(left, VectorStore) and _maps(left, right):
         mine, theirs = left.there(), right.there()
         both = np.flatnonzero(mine & theirs)
-        dense = np.where(mine, cast(left.dense, np_type), cast(right.dense, np_type))
+        dense: Array = np.where(mine, cast(left.dense, np_type), cast(right.dense, np_type))
         dense[both] = combine(take(left.dense, both), take(right.dense, both))
         return VectorStore.from_map(dense, mine | theirs)
     stores = [left, right]

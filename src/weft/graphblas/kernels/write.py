@@ -118,13 +118,13 @@ def write_map(old: VectorStore, result: VectorStore, plan: WritePlan) -> VectorS
         there = there & admitted
     mine = old.there()
     if accum is None:
-        dense = np.where(there, cast(result.dense, np_type), old.dense)
+        chosen: Array = np.where(there, cast(result.dense, np_type), old.dense)
         if replace or admitted is None:
             kept = there
         else:
             kept = there | (mine & ~admitted)
-        return VectorStore.from_map(dense, kept)
-    dense = np.where(there, cast(result.dense, np_type), old.dense)
+        return VectorStore.from_map(chosen, kept)
+    dense: Array = np.where(there, cast(result.dense, np_type), old.dense)
     both = there & mine
     if both.all():
         dense = accumulate(plan)(old.dense, result.dense)

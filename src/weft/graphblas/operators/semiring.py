@@ -85,7 +85,7 @@ semiring = SemiringNamespace("semiring", "Semirings.")
 def fit(add: Any, multiply: Any) -> bool:
     """Return whether there is a type for which a monoid adds what an operator gives."""
     return any(
-        found in add.types
+        found in add.types and not (found is BOOL and multiply.name in NOT_OF_BOOLS)
         for type_, found in multiply.types.items()
         if type_ not in multiply.coercions
     )
