@@ -18,6 +18,7 @@ Known = dict[Value, Any]  # the registers of a value's features; for `gather` a 
 # How a reduction combines two values in registers.
 COMBINE = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "or": "bit_or",
            "and": "bit_and"}  # fmt: skip
+INT = TYPE["int64"]
 ATOMICS = frozenset({"sum", "prod", "min", "max", "or", "and", "any"})
 
 
@@ -157,12 +158,12 @@ class Lowering:
         kind, *rest = value.attr
         loads = {
             "field": self._field, "column": self._column, "edge_state": self._edge_state,
-            "scalar": lambda v, name: [self._typed(f"scalar.{name}", v)],
+            "scalar": lambda v, name: [self._scalar(f"scalar.{name}", kind_of(v.dtype))],
             "parameter": self._parameter,
             "id": lambda v, who: [self._as(v, self._vertex(who))],
             "out_degree": lambda v, who: [self._degree_of("out", who, v)],
             "in_degree": lambda v, who: [self._degree_of("in", who, v)],
-            "superstep": lambda v: [self._typed("superstep", v)],
+            "superstep": lambda v: [self._as(v, self._scalar("superstep", INT))],
             "num_vertices": lambda v: [self.asm.const(self.site.n, kind_of(v.dtype))],
             "edge_id": lambda v: [self._numbered("edges")],
         }  # fmt: skip
@@ -177,10 +178,10 @@ class Lowering:
     def _as(self, value: Value, register: int) -> int:
         if value.dtype.kind != "f":
             return register
-        return self.asm.op("cast", register, kind=kind_of(value.dtype), imm=TYPE["int64"])
+        return self.asm.op("cast", register, kind=kind_of(value.dtype), imm=INT)
 
-    def _typed(self, name: str, value: Value) -> int:
-        return self._as(value, self.asm.load(name, self.asm.const(0), kind_of(value.dtype)))
+    def _scalar(self, name: str, kind: int) -> int:
+        return self.asm.load(name, self.asm.const(0), kind)
 
     def _elements(self, name: str, index: int, width: int, kind: int) -> Registers:
         if width == 1:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.engine.state import full, scalar
 from weft.ir.trace import functions as wf
 from weft.ir.trace import monoids
-from weft.engine.state import full, scalar
 from weft.program import edge, vertex
 
 
@@ -21,7 +21,7 @@ def discover(u: Any, v: Any, e: Any) -> Any:
 @edge(into="dist", reduce=monoids.min)
 def relax(u: Any, v: Any, e: Any) -> Any:
     """SSSP, Bellman and Ford: the shortest of all ways over a neighbour."""
-    return u.dist + e.weight
+    return u.dist + wf.cast(e.weight, np.float32)
 
 
 @edge(into="label", reduce=monoids.min)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import ConfigError
-from weft.formats.base import Kind, Part
+from weft.formats.base import VERTEX, Kind, Part
 from weft.weaver.stream import Assembler
 
 # What CSR and COO answer; other kinds say it in `Kind.loops`.
@@ -52,8 +52,13 @@ class Reader:
         return self.kind.virtual and any("{r}" in text for text in texts)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays of the part by the names of their buffers."""
-        return {f"{self.prefix}.{name}": array for name, array in self.part.arrays.items()}
+        """Return the arrays of the part by the names of their buffers, in the declared dtypes."""
+        found = {f"{self.prefix}.{name}": array for name, array in self.part.arrays.items()}
+        for array in self.kind.arrays:
+            name = f"{self.prefix}.{array.name}"
+            if array.dtype != VERTEX and name in found and found[name].dtype != array.dtype:
+                found[name] = found[name].view(array.dtype)  # numbers of one or two bytes
+        return found
 
     def vertex(self, asm: Assembler, row: int) -> int:
         """Return the vertex of a row."""

@@ -671,14 +671,14 @@ class Simulator:
         reads = np.zeros(max(1, len(kernel.buffers)), np.int64)
         trace = np.zeros((self.traced, 6), np.int64)
         fault = np.zeros(4, np.int64)
-        began = time.perf_counter()
+        began = time.process_time()
         cycles = run(
             kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
             memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
             self.units, self.caches, layout, result.counts, result.phases, result.stalls,
             result.idle, reads, trace, fault,
         )  # fmt: skip
-        result.seconds = time.perf_counter() - began
+        result.seconds = time.process_time() - began
         if cycles < 0:
             raise _fault(kernel, fault)
         result.cycles = int(cycles) + m.launch_cycles
