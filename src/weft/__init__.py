@@ -55,9 +55,11 @@ if TYPE_CHECKING:
         exp2,
         expm1,
         eye,
+        find_edge,
         floor,
         for_range,
         hadamard_inverse,
+        has_edge,
         hypot,
         inverse,
         isfinite,
@@ -109,7 +111,8 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.trace.proxies import common, send
+    from weft.ir.trace.neighbors import common
+    from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
@@ -134,13 +137,13 @@ def _table() -> dict[str, tuple[str, str]]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    from weft.algorithms import algorithm_names
+    from weft.algorithms import algorithm_homes
 
     table = globals().get("_homes") or globals().setdefault("_homes", _table())
     if name == "__all__":
         return ["__version__", *table]
-    if name not in table and name in algorithm_names():  # one that no type checker knows yet
-        table[name] = f"weft.algorithms.{name}", name
+    if name not in table and name in algorithm_homes():  # one that no type checker knows yet
+        table[name] = algorithm_homes()[name], name
     if name not in table:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
     module, own = table[name]

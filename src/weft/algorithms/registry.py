@@ -1,7 +1,8 @@
 """The registry of built-in algorithms, filled by each algorithm's own file.
 
-A module of this folder that is named after its function declares it with `algorithm`. The names of
-`weft`, the table of the documentation, `weft.estimate_memory` and the command line come from here.
+A module of this folder declares its function, or a few that belong together, with `algorithm`. The
+names of `weft`, the table of the documentation, `weft.estimate_memory` and the command line come
+from here.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from weft.algorithms import algorithm_names
+from weft.algorithms import algorithm_homes
 from weft.algorithms.support.guarding import on_its_device
 from weft.topology.topology import Direction
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-GROUPS: Final = ("traversal", "centrality", "structure", "communities")
+GROUPS: Final = (
+    "traversal", "centrality", "structure", "communities", "similarity", "sampling", "matching",
+)  # fmt: skip
 BOTH: Final[tuple[Direction, ...]] = ("out", "in")
 
 
@@ -134,6 +137,6 @@ def algorithm(
 
 def algorithms() -> dict[str, Algorithm]:
     """Return the built-in algorithms by name."""
-    for name in algorithm_names():
-        importlib.import_module(f"{__package__}.{name}")
+    for home in dict.fromkeys(algorithm_homes().values()):
+        importlib.import_module(home)
     return {name: _known[name] for name in sorted(_known)}

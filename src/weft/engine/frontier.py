@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import CPU, Device, device_of, is_device_array, module_of, move, to_host
+from weft.arrays.device import (
+    CPU,
+    Device,
+    as_array,
+    device_of,
+    is_device_array,
+    module_of,
+    move,
+    to_host,
+)
 from weft.arrays.reduce import any_true
 from weft.errors import GraphError
 from weft.ir.request import Deferred
@@ -180,7 +189,7 @@ def make_frontier(
             items = _checked_items(array, length, dtype, what)
     else:
         listed = list(members) if isinstance(members, set | frozenset) else members
-        items = _checked_items(np.asarray(listed), length, dtype, what)
+        items = _checked_items(as_array(listed), length, dtype, what)
     return Frontier(items, length, arcs=arcs, device=device)
 
 

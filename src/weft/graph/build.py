@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -23,6 +23,16 @@ SelfLoops: TypeAlias = Literal["keep", "drop"]
 DUPLICATES: Final = ("keep", "first", "sum", "min", "max")
 SELF_LOOPS: Final = ("keep", "drop")
 MOST_VERTICES: Final = 1 << 48  # row offsets alone would take 2 PiB
+
+
+class BuildOptions(TypedDict, total=False):
+    """Options shared by all builders; see `Graph.from_edges`."""
+
+    duplicates: Duplicates
+    self_loops: SelfLoops
+    keep: Keep
+    index_dtype: DTypeLike | None
+    device: str | Device | None
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,21 @@ class BuildRules:
         ):
             if (value := getattr(self, name)) not in known:
                 raise ConfigError(unknown(name, value, known))
+
+
+def checked_options(options: BuildOptions) -> dict[str, Any]:
+    """Return the options with their defaults; raise if one is unknown."""
+    known = {
+        "duplicates": "keep",
+        "self_loops": "keep",
+        "keep": "both",
+        "index_dtype": None,
+        "device": None,
+    }
+    for name in options:
+        if name not in known:
+            raise ConfigError(unknown("option", name, known))
+    return {**known, **options}
 
 
 def check_ends(

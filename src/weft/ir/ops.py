@@ -32,15 +32,20 @@ FEATURE = frozenset({
 })  # fmt: skip
 
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
-#   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
+#   ("field", who, name) who in u v w old; ("column", arc, name), ("edge_state", arc, name) with arc
+#   in e rev ea eb (ea, eb: from a and b to a common neighbour); ("edge_id", "ea"|"eb")
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 #   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
 LOAD = frozenset({"load"})
 LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
 
-# Computed vertices: (vertex), (vertex, i), (vertex, i), (key, counter).
-INDEXED = frozenset({"degree", "neighbor", "neighbor_edge", "random_bits", "random_unit"})
+# Computed vertices: (vertex), (vertex, i), (vertex, i), (source, destination) twice; an edge id,
+# with the column as attr; (key, counter).
+INDEXED = frozenset({
+    "degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at", "random_bits",
+    "random_unit",
+})  # fmt: skip
 LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 # at_reduce: attr (field, monoid name); (index, value) gives the old value.
 # at_cas: attr field; (index, expected, new) gives the old value.
@@ -52,7 +57,7 @@ EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LI
 # for: blocks (body,), args = (start, stop, *initial state).
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
-# common: blocks (message of w,), args = (a, b), attr = reduction.
+# common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
 # project: attr = i, the i-th result of one of the above.
 CONTROL = frozenset({"while", "for", "gather", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
@@ -156,6 +161,7 @@ class Step:
     priority: Block | None = None
     wake: str = "changed"  # changed, all, neighbors
     everywhere: bool = False  # on="all"
+    along: str = "out"  # of an edge step; "in": an arc is seen as if it ran the other way
     # Of a vertex step that runs everywhere after an edge step: whoever neither sent nor got a
     # message would find what it has, or hardly anything else, and may be left out.
     settled: bool = False

@@ -11,7 +11,7 @@ import numpy as np
 from weft.arrays.device import to_host
 from weft.arrays.reduce import any_true
 from weft.errors import GraphError
-from weft.graph.build import native
+from weft.graph.build import BuildOptions, checked_options, native
 from weft.graph.columns import Columns, EdgeColumns, VertexColumns
 from weft.graph.interop.rows import (
     EdgeValues,
@@ -23,10 +23,26 @@ from weft.graph.interop.rows import (
 )
 from weft.graph.interop.tables import optional
 from weft.graph.labels import Labels, label_array, numbered_from_zero
+from weft.graph.parts import Parts, numbered_parts
 from weft.topology.adjacency import Array
 
 
-def read_network(
+def network_parts(
+    network: Any,
+    weight: str | None,
+    vertex: Iterable[str] | None,
+    edge: Iterable[str] | None,
+    options: BuildOptions,
+) -> Parts:
+    """Build the parts of a graph from a NetworkX graph."""
+    numbered, vertices, edges = _read(network, weight, vertex, edge)
+    directed = network.is_directed()
+    return numbered_parts(
+        numbered, edges, vertex=vertices, directed=directed, **checked_options(options)
+    )
+
+
+def _read(
     network: Any,
     weight: str | None,
     vertex: Iterable[str] | None,

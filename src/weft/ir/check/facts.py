@@ -49,6 +49,8 @@ class Facts:
                 self.reduced.add(attr[0])
             elif value.op == "gather":
                 self.gathers.add(attr[0])
+            elif value.op == "column_at":
+                self.columns.add(attr)
 
     def _load(self, attr: tuple[str, ...]) -> None:
         kind = attr[0]
@@ -62,7 +64,7 @@ class Facts:
             self.columns.add(attr[2])
         elif kind == "edge_state":
             self.edge_read.add(attr[2])
-            if attr[1] == "rev":
+            if attr[1] != "e":  # of another arc, as it was when the step began
                 self.loads.add("reverse")
         elif kind == "scalar":
             self.scalars.add(attr[1])
@@ -124,6 +126,12 @@ def is_pure(value: Value, live: set[str]) -> bool:
     if value.op == "load" and value.attr[0] == "field" and value.attr[2] in live:
         return False
     return all(is_pure(inner, live) for block in value.blocks for inner in block.body)
+
+
+def arcs_of_common(value: Value) -> set[str]:
+    """Return which arcs to a common neighbour a reduction looks at: ea, eb."""
+    loads = (inner.attr for block in value.blocks for inner in block.walk() if inner.op == "load")
+    return {attr[1] for attr in loads if len(attr) > 1 and attr[1] in ("ea", "eb")}
 
 
 def uses(block: Block) -> dict[int, int]:

@@ -71,8 +71,8 @@ class Keyer:
         """Return the key of a step."""
         return (
             step.kind, step.into, step.conditional, step.sends_always, step.wake, step.everywhere,
-            step.order_free, step.folded, step.relaxed, step.settled, self.block(step.body),
-            tuple(self.reduction(r) for r in step.reductions),
+            step.order_free, step.folded, step.relaxed, step.settled, step.along,
+            self.block(step.body), tuple(self.reduction(r) for r in step.reductions),
             self.optional(step.accept), self.optional(step.active), self.optional(step.priority),
         )  # fmt: skip
 
@@ -115,7 +115,7 @@ class Keyer:
         if value.op == "gather":
             return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
         if value.op == "common":
-            return self.reduction(attr)
+            return tuple((self.reduction(r), c, w) for r, c, w in attr)
         if value.op == "reduce_scalar":
             return (attr[0], self.reduction(attr[1]))
         return attr

@@ -50,6 +50,8 @@ def show_step(step: Step) -> list[str]:
         words.append(f"by {', '.join(show_reduction(r) for r in step.reductions)}")
     if step.kind == "vertex":
         words.append(f"wake={step.wake}")
+    if step.along == "in":
+        words.append("along=in")
     words += [name for name in _FLAGS if vars(step)[name]]
     lines = [" ".join(words)]
     for name, block in step.hoisted:
@@ -136,8 +138,8 @@ def show_attribute(value: Value) -> str:
         return ""
     if value.op == "load":
         return show_load(attr)
-    if value.op == "gather":
-        direction, groups = attr
+    if value.op in ("gather", "common"):
+        direction, groups = attr if value.op == "gather" else ("over", attr)
         messages = [
             f"{show_reduction(reduction)}{f' of {count}' if count > 1 else ''}"
             f"{' when' if conditional else ''}"
@@ -162,6 +164,8 @@ def show_load(attr: tuple[str, ...]) -> str:
         return f"e.reverse.{rest[1]}"
     if kind in ("field", "column", "edge_state"):
         return ".".join(rest)
+    if kind == "edge_id" and rest:
+        return f"{rest[0]}.id"
     if kind in ("edge_id", "rank"):
         return f"e.{kind.removeprefix('edge_')}"
     if kind in ("scalar", "threshold", "parameter"):

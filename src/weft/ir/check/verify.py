@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ from weft.ir.ops import (
 )
 
 Kind = tuple[np.dtype[Any], Shape]
-MULTIPLE = frozenset({"while", "for", "gather"})
+MULTIPLE = frozenset({"while", "for", "gather", "common"})
 SIMPLE_MONOIDS = frozenset({"sum", "prod", "min", "max", "or", "and", "user"})
 MONOIDS = SIMPLE_MONOIDS | {"any", "argmin", "argmax", "mode"}
 
@@ -66,6 +67,9 @@ def verify(program: Program) -> None:
             raise VerifyError(f"{steps[0].name}: the first step cannot continue a fold.")
         for step in steps:
             _verify_step(step, program.signature, dict(fields))
+        for before, step in itertools.pairwise(steps):
+            if step.folded and before.kind == step.kind and before.along != step.along:
+                raise VerifyError(f"{step.name}: it continues a sweep along other arcs.")
     if program.refill and program.refill[-1].kind != "vertex":
         raise VerifyError("refill: the last step must be a vertex step.")
     if bool(program.wide) != bool(program.renew) or (program.wide and program.refill):
@@ -85,6 +89,8 @@ def _verify_step(step: Step, signature: Signature, fields: dict[str, Kind]) -> N
         raise VerifyError(f"{step.name}: kind={step.kind!r} is not known.")
     if step.wake not in ("changed", "all", "neighbors"):
         raise VerifyError(f"{step.name}: wake={step.wake!r} is not known.")
+    if step.along not in ("out", "in") or (step.along == "in" and step.kind != "edge"):
+        raise VerifyError(f"{step.name}: along={step.along!r} is not possible.")
     base = Scope(step.name, fields, signature, frozenset({"scalars"}))
     for name, block in step.hoisted:
         scope = replace(base, where=f"{step.name}, {name}", who=base.who | {"u"})
@@ -219,14 +225,9 @@ def _verify_control(value: Value, scope: Scope) -> None:
             _refuse(scope, "a gather stands at the top of a vertex function only")
         _verify_gather(value, replace(inner, who=inner.who | {"u", "e"}))
     elif value.op == "common":
-        block = _only_block(value, scope)
-        inner = replace(inner, who=inner.who | {"w"})
-        _expect_params(block, [], inner)
-        _verify_block(block, inner)
-        _expect_results(block, inner, [(value.dtype, ())])
-        if not isinstance(value.attr, Reduction) or value.attr.name not in SIMPLE_MONOIDS:
-            _refuse(scope, f"{value.attr!r} cannot combine over common neighbours")
-        _verify_reduction(value.attr, [(value.dtype, ())], scope)
+        if any(group[0].name == "mode" for group in value.attr):
+            _refuse(scope, "mode cannot combine over common neighbours")
+        _verify_groups(value, value.attr, replace(inner, who=inner.who | {"w", "ea", "eb"}))
 
 
 def _verify_while(value: Value, scope: Scope) -> None:
@@ -258,11 +259,16 @@ def _verify_for(value: Value, scope: Scope) -> None:
 
 def _verify_gather(value: Value, scope: Scope) -> None:
     direction, groups = value.attr
-    block = _only_block(value, scope)
     if direction not in ("in", "out", "both"):
         _refuse(scope, f"direction {direction!r} is not known")
     if value.args or not groups:
         _refuse(scope, "a gather has no operands and one group of messages at least")
+    _verify_groups(value, groups, scope)
+
+
+def _verify_groups(value: Value, groups: Any, scope: Scope) -> None:
+    """Check a block without parameters whose results are messages of groups."""
+    block = _only_block(value, scope)
     _expect_params(block, [], scope)
     _verify_block(block, scope)
     messages = list(value.results)

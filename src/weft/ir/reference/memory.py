@@ -94,9 +94,13 @@ class Memory:
 
     def column(self, name: str, arc: int) -> Any:
         """Return the value of an edge column at an arc."""
+        return self.edge_column(name, self.edge_id[arc])
+
+    def edge_column(self, name: str, edge: int) -> Any:
+        """Return the value of an edge column at an edge id."""
         if name not in self._columns:
             self._columns[name] = self._column(name, "edge")
-        return self._columns[name][self.edge_id[arc]]
+        return self._columns[name][edge]
 
     # -- sweeps
 

@@ -84,6 +84,7 @@ class Builder:
         self.live: set[str] = set()
         self.kind = "vertex"
         self.code: CodeType | None = None  # of the function being traced
+        self.in_common = False  # inside the function of `weft.common`
         self.effects = True  # whether it may write, reduce or gather
 
     def __enter__(self) -> Builder:

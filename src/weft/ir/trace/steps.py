@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,7 @@ class EdgeFunction(_Made):
             function=function, into=into, reduce=reduce, accept=roles.get("accept"),
             active=roles.get("active"), priority=roles.get("priority"),
             everywhere=roles.get("on") == "all", order_free=bool(roles.get("order_free")),
+            along=roles.get("along") or "out",
             __name__=name_of(function), __doc__=function.__doc__,
         )  # fmt: skip
 
@@ -60,6 +62,7 @@ class EdgeFunction(_Made):
     priority: Function | None
     everywhere: bool
     order_free: bool
+    along: str
     __name__: str
 
     def __repr__(self) -> str:
@@ -189,7 +192,7 @@ def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
     if f.priority is not None:
         step.priority = _condition(f.priority, signature, vertex_proxy, "priority")
-    step.everywhere, step.order_free = f.everywhere, f.order_free
+    step.everywhere, step.order_free, step.along = f.everywhere, f.order_free, f.along
     return step
 
 
@@ -252,10 +255,22 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
     return step
 
 
+def _check_one_way(steps: list[Step]) -> None:
+    """Raise unless the edge functions of a fold that share a sweep go along the same arcs."""
+    for before, step in itertools.pairwise(steps):
+        if before.kind == step.kind == "edge" and before.along != step.along:
+            raise TraceError(
+                f"{before.name} goes along={before.along!r} and {step.name} along={step.along!r}, "
+                f"but edge functions that follow each other in a weft.fold share one sweep. Put "
+                f"them into a list instead."
+            )
+
+
 def trace_step(function: AnyFunction, signature: Signature) -> list[Step]:
     """Trace one function, or the functions of a fold, into steps."""
     if isinstance(function, Fold):
         steps = [trace_step(part, signature)[0] for part in function.parts]
+        _check_one_way(steps)
         for step in steps[1:]:
             step.folded = True
         for step in steps:

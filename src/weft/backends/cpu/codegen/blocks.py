@@ -172,10 +172,10 @@ class BlockRenderer:
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cpu.codegen.adjacent import render_common
+            from weft.backends.cpu.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge"):
+            self.parts[id(value)] = render_common(self, value)
+        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cpu.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
@@ -335,9 +335,12 @@ class BlockRenderer:
     def _fault(self, cause: str) -> None:
         self.out.line(f"fault(ctl, {cause}, {self.scope.function}, np.int64({self.scope.vertex}))")
 
-    def checked(self, value: Value) -> str:
-        """Return a computed vertex as an index, after a check against the number of vertices."""
-        index = self._own_index(value)
+    def checked(self, value: Value, count: str = "") -> str:
+        """Return a computed vertex as an index, after a check against the number of vertices.
+
+        With `count` it is an edge, one of so many.
+        """
+        index = "" if count else self._own_index(value)
         if index:
             return index
         place = self.scalar(value)
@@ -345,9 +348,10 @@ class BlockRenderer:
             place = f"np.uint64({place})"
         else:
             place = (
-                f"checked(ctl, {place}, n, {self.scope.function}, np.int64({self.scope.vertex}))"
+                f"checked(ctl, {place}, {count or 'n'}, {self.scope.function}, "
+                f"np.int64({self.scope.vertex}))"
             )
-        if self.args.renumbered:
+        if self.args.renumbered and not count:
             place = f"np.uint64({self.args.use('vertex_places')}[{place}])"
         return self.variable(place, "p")
 

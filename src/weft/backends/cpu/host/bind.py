@@ -25,7 +25,7 @@ STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
     "arc_source", "arc_target", "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
-    "spread", "hidden",
+    "spread", "hidden", "marker_slots",
 })  # fmt: skip
 
 
@@ -196,6 +196,9 @@ class Binder:
             edges = np.arange(self.topology.num_arcs, dtype=np.int64)
         return unsigned(edges)
 
+    def _num_edges(self) -> Any:
+        return np.uint64(self.topology.num_edges)
+
     def _degree(self, direction: str) -> Array:
         return self.topology.out_degree if direction == "out" else self.topology.in_degree
 
@@ -273,6 +276,10 @@ class Binder:
         marker = self.workspace.get("marker", self.nt * words, np.uint32)
         marker[:] = 0
         return marker
+
+    def _marker_slots(self) -> Array:
+        kind = np.uint32 if self.topology.num_arcs < 2**32 else np.uint64
+        return self.workspace.get("marker_slots", self.nt * (self.n + 32), kind)
 
     def _longest_row(self) -> int:
         """Return the most messages that a vertex can gather, one at least."""

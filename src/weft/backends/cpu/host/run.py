@@ -45,7 +45,7 @@ from weft.plan.prepare import (
     push_narrow,
     wants_state,
 )
-from weft.plan.queries import Traits
+from weft.plan.queries import Traits, counted_way
 from weft.plan.sweeps import Sweep, plan_program
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
@@ -259,7 +259,8 @@ class _Run:
         request, topology = self.request, self.request.topology
         self.ctl[:] = 0
         frontier = None if request.start.arcs else request.start.frontier
-        degrees = topology.out_degree
+        way = counted_way(self.compiled.sweeps[0])
+        degrees = topology.out_degree if way == "out" else topology.in_degree
         if frontier is None:
             self.save("size", self.n)
             self.save("dense", 1)

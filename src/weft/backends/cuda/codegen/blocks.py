@@ -202,10 +202,10 @@ class BlockRenderer:
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cuda.codegen.adjacent import render_common
+            from weft.backends.cuda.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge"):
+            self.parts[id(value)] = render_common(self, value)
+        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cuda.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
@@ -356,15 +356,18 @@ class BlockRenderer:
     def _fault(self, cause: str) -> None:
         self.out.line(f"report(a.fault, {cause}, {self.scope.function}, {self.scope.vertex});")
 
-    def checked(self, value: Value) -> str:
-        """Return a computed vertex as an index, after a check against the number of vertices."""
-        index = self._own_index(value)
+    def checked(self, value: Value, count: str = "") -> str:
+        """Return a computed vertex as an index, after a check against the number of vertices.
+
+        With `count` it is an edge, one of so many.
+        """
+        index = "" if count else self._own_index(value)
         if index:
             return index
         place = self.scalar(value)
         if not value.vertex:
-            place = f"checked({place}, a.n, {self.place()})"
-        if self.args.renumbered:
+            place = f"checked({place}, {count or 'a.n'}, {self.place()})"
+        if self.args.renumbered and not count:
             place = f"i64(load_constant({self.args.use('vertex_places')} + {place}))"
         return self.variable(place, "i64", "p")
 

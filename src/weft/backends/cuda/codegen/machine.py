@@ -23,6 +23,7 @@ from weft.ir.check.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.queries import Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 READY = "t.ready = true;"  # the last word of a decision: nothing may follow it
 NOWHERE = "-1"  # the vertex of a fault that comes up where messages of several threads meet
@@ -137,6 +138,7 @@ class Kernel:
     program: Program
     traits: DeviceTraits
     options: Options
+    entry: Sweep  # the first of a superstep
     args: Arguments = field(default_factory=Arguments)
     pieces: list[str] = field(default_factory=list)  # visitors, in order
     phases: list[Phase] = field(default_factory=list)
@@ -150,6 +152,7 @@ class Kernel:
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
     deep: bool = False  # a search that is deep: latency counts, not how many warps are under way
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds

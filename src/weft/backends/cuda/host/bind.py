@@ -34,7 +34,7 @@ TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
     "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
-    "vertex_ids", "vertex_places",
+    "vertex_ids", "vertex_places", "num_edges",
 })  # fmt: skip
 
 
@@ -68,19 +68,19 @@ def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
 _long: weakref.WeakKeyDictionary[Topology, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-def long_rows(topology: Topology, warp_degree: int, block_degree: int) -> Any:
-    """Return the vertices with many arcs into them, those for blocks first, then those for warps.
+def long_rows(topology: Topology, way: Direction, warp_degree: int, block_degree: int) -> Any:
+    """Return the vertices with long rows, those for blocks first, then those for warps.
 
     Two numbers stand before them: how many are for blocks, and how many there are.
     """
     known = _long.setdefault(topology, {})
-    key = (warp_degree, block_degree)
+    key = (way, warp_degree, block_degree)
     if key not in known:
         xp = topology.xp
         offsets = (
             arcs_by_target(topology)[0]
             if topology.keep == "out"
-            else topology.adjacency("in").offsets
+            else topology.adjacency(way).offsets
         )
         degrees = offsets[1:] - offsets[:-1]
         wide = degrees >= max(warp_degree, block_degree)
@@ -268,7 +268,11 @@ class Binder:
 
     def _arcs(self, direction: Direction, side: str = "") -> Any:
         arcs = self.topology.arcs(direction)
-        return self._ordered(side, direction).numbers("arcs", arcs) if side else arcs
+        if side:
+            return self._ordered(side, direction).numbers("arcs", arcs)
+        if arcs is None:  # the arcs into each vertex, where those are the slots
+            arcs = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
+        return arcs
 
     def _edges(self, direction: Direction, side: str = "") -> Any:
         edges = self.topology.edges(direction)
@@ -318,6 +322,9 @@ class Binder:
             edges = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
         return edges
 
+    def _num_edges(self) -> Any:
+        return np.int64(self.topology.num_edges)
+
     def _degree(self, direction: str) -> Any:
         degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
         return degree.astype(self.topology.index_dtype, copy=False)
@@ -348,9 +355,9 @@ class Binder:
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
 
-    def _long_rows(self) -> Any:
+    def _long_rows(self, way: Direction) -> Any:
         degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])
-        return long_rows(self.topology, *degrees)
+        return long_rows(self.topology, way, *degrees)
 
     def _sorted_offsets(self) -> Any:
         return arcs_by_target(self.topology)[0]

@@ -28,8 +28,21 @@ WEFT_DEVICE i64 neighbor_slot(const Offset* offsets, i64 row, i64 i, Fault* faul
     return -1;
 }
 template <class T>
-WEFT_DEVICE i64 entry_or_zero(const T* array, i64 slot) {
-    return slot < 0 ? 0 : static_cast<i64>(load_constant(array + slot));
+WEFT_DEVICE i64 entry_or(const T* array, i64 slot, i64 otherwise) {
+    return slot < 0 ? otherwise : static_cast<i64>(load_constant(array + slot));
+}
+
+// The first slot of a row that leads to a target, or -1.
+template <class Offset, class Vertex>
+WEFT_DEVICE i64 edge_slot(const Offset* offsets, const Vertex* targets, i64 row, i64 target) {
+    const i64 end = row_end(offsets, row);
+    i64 low = row_begin(offsets, row), high = end;
+    while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (static_cast<i64>(load_constant(targets + middle)) < target) low = middle + 1;
+        else high = middle;
+    }
+    return low < end && static_cast<i64>(load_constant(targets + low)) == target ? low : -1;
 }
 
 // Two rows: the slots of the shorter one are walked, their targets are searched in the longer one.
@@ -81,6 +94,18 @@ WEFT_DEVICE u32 common_slots(const Vertex* targets, RowPair& pair, i64 slot, i64
     }
     pair.low = low[0];
     return found;
+}
+
+// The first slot of a row whose target is w, which the row has.
+template <class Offset, class Vertex>
+WEFT_DEVICE i64 slot_of(const Offset* offsets, const Vertex* targets, i64 row, i64 w) {
+    i64 low = row_begin(offsets, row), left = row_end(offsets, row) - low;
+    while (left > 1) {
+        const i64 half = left / 2;
+        if (static_cast<i64>(load_constant(targets + low + half - 1)) < w) low += half;
+        left -= half;
+    }
+    return low;
 }
 
 // NaN comes after every number.
