@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def topological_generations(G: Network) -> Iterator[list[Any]]:
     order, starts = _generations(G)
     nodes = G.at(order)
     begins = starts.tolist()
-    for begin, end in zip(begins, begins[1:], strict=False):
+    for begin, end in pairwise(begins):
         yield nodes[begin:end]
     if order.size < G.size:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
