@@ -172,9 +172,10 @@ def _make(
 def run_request(request: Request, form: Form) -> Outcome:
     """Run a request to its end."""
     compiled, constants = proven_form(request, form, prepare)
-    outcome = evaluated(request, compiled)
-    if outcome is not None:
-        return outcome
+    if compiled.kernel is None or request.options.config.compiled is False:
+        outcome = evaluated(request, compiled)
+        if outcome is not None:
+            return outcome
     topology = request.topology
     small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
     nt = 1 if small else int(request.options.config.threads or num_threads())
