@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 
-import networkx as nx
 import numpy as np
+
+import networkx as nx
 
 from .cases import Difference
 from .drawing import Drawn

@@ -14,6 +14,14 @@ Array = np.ndarray[Any, Any]
 UNLIMITED = np.iinfo(np.int64).max
 
 
+def refuse(network: Network, *, directed: bool = False, multigraph: bool = False) -> None:
+    """Raise NetworkX's error for a kind of graph, where its own checks come too late."""
+    if directed and network.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    if multigraph and network.is_multigraph():
+        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
+
+
 def row_of(network: Network, node: Any, message: str, error: type[Exception]) -> int:
     """Return the row of a node, or raise NetworkX's error for one that is not there."""
     if node not in network:

@@ -183,7 +183,7 @@ def harmonic_centrality(
             total[place[node]] = sum(inverse.tolist())
         else:
             total[order[counted]] += inverse
-    return {node: total[place[node]].item() for node in wanted}
+    return {node: total[place[node]].item() or 0 for node in wanted}
 
 
 def efficiency(G: Network, u: Any, v: Any) -> float:

@@ -142,8 +142,8 @@ def katz_centrality_numpy(
     """The solution of the linear system of Katz' centrality."""
     if not G.size:
         return {}
-    if hasattr(beta, "keys"):
-        raise NotImplementedError("beta= by node")
+    if hasattr(beta, "keys") or G.size == 1:
+        raise NotImplementedError("beta= by node, or a single node")
     try:
         own = np.ones((G.size, 1)) * beta
     except (TypeError, ValueError, AttributeError) as error:

@@ -69,14 +69,13 @@ def betweenness_centrality(
     """Brandes' accumulation over all nodes or a sample of them."""
     if weight is not None or endpoints:
         raise NotImplementedError("weight= and endpoints= of betweenness are NetworkX's own")
-    if not G.size:
-        return {}
-    if k == G.size:
-        k = None
-    g = simple(G.graph(), directed=True)
-    if k is None:
+    if k is None or k == G.size:
+        if not G.size:
+            return {}
+        g = simple(G.graph(), directed=True)
         return G.named(weft.betweenness(g, normalized=normalized))
     rows = [G.structure.place[node] for node in seed.sample(list(G.nodes), k)]
     if k == 0:
         raise ZeroDivisionError("division by zero")
+    g = simple(G.graph(), directed=True)
     return G.named(to_host(weft.betweenness(g, np.array(rows), normalized)))

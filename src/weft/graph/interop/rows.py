@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
@@ -92,10 +92,10 @@ def _paired(network: Any) -> Rows | None:
 
 
 @functools.cache
-def is_plain(kind: type) -> bool:
+def is_plain(kind: Hashable) -> bool:
     """Whether a class of graphs has the rows that its dictionaries say."""
     for name in ("adj", "adjacency", "neighbors", "__getitem__", "__iter__"):
-        owner = next((c for c in kind.__mro__ if name in vars(c)), object)
+        owner = next((c for c in getattr(kind, "__mro__", ()) if name in vars(c)), object)
         if not owner.__module__.startswith("networkx.classes."):
             return False
     return True
