@@ -2,9 +2,9 @@
 
 import functools
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 
 

@@ -1,8 +1,7 @@
 """A call of every function that is served, and graphs to call it with."""
 
-import numpy as np
-
 import networkx as nx
+import numpy as np
 
 
 def weighted(graph, seed=1):

@@ -52,9 +52,9 @@ def printed(folder, code, **variables):
 @contextlib.contextmanager
 def registered():
     """Register the backend in this process, as an installation would have."""
+    import networkx as nx
     from networkx.utils import backends
 
-    import networkx as nx
     from weft.networkx.metadata import get_info
 
     kind, before, known = (

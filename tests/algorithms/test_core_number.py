@@ -1,10 +1,10 @@
 """Core numbers against NetworkX."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import networkx as nx
 import weft
 from graphs import AWKWARD, graphs
 from networks import medium, simple_graph, values_of, wide

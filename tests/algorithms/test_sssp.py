@@ -1,11 +1,11 @@
 """Shortest paths against NetworkX."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import networkx as nx
 import weft
 from graphs import AWKWARD, graphs
 from networks import medium, multigraph, wide

@@ -1,12 +1,12 @@
 """Strongly connected components and condensations against SciPy and NetworkX."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-import networkx as nx
 import weft
 from graphs import AWKWARD, graphs
 from library import Case

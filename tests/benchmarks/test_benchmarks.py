@@ -7,11 +7,10 @@ import math
 import sys
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-import networkx as nx
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 

@@ -1,9 +1,9 @@
 """Edge functions that see arcs as if they ran from the destination to the source."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft
 from agreement import agreed, on_device, placed
 from weft.errors import ConfigError, TraceError

@@ -2,12 +2,12 @@
 
 import inspect
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
 from hypothesis import given, settings
 
-import networkx as nx
 import weft
 from graphs import AWKWARD, graphs
 from networks import medium, multigraph, simple_graph, values_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 
 from . import learning, oracles

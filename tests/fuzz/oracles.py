@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 
-import numpy as np
-
 import networkx as nx
+import numpy as np
 
 from .cases import Difference
 from .drawing import Drawn

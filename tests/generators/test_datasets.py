@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft
 from weft import datasets
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import networkx as nx
 import weft
 from weft import generators
 from weft.errors import ConfigError

@@ -6,13 +6,13 @@ import copy
 import pickle
 from collections import Counter, defaultdict
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-import networkx as nx
 import weft
 from graphs import AWKWARD, EdgeList, edge_lists, graphs
 from weft.errors import ConfigError, FieldError, GraphError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -12,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fake_cupy
-import networkx as nx
 import weft
 from graphs import AWKWARD, graphs
 from weft.errors import ConfigError, FieldError, GraphError, WeftError

@@ -2,12 +2,12 @@
 
 import gc
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import networkx as nx
 import networkx_calls as calls
 import weft
 from weft.graph.interop import rows as reading

@@ -2,9 +2,9 @@
 
 import warnings
 
+import networkx as nx
 import pytest
 
-import networkx as nx
 from weft.arrays.device import cuda_problem
 from weft.networkx import settings
 

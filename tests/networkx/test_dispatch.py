@@ -5,10 +5,10 @@ import logging
 import subprocess
 import sys
 
+import networkx as nx
 import pytest
 from networkx.utils.backends import _registered_algorithms
 
-import networkx as nx
 from networkx_registration import ROOT, entry_points, printed
 from weft.networkx.interface import backend
 from weft.networkx.metadata import DEFAULTS, FUNCTIONS, NEVER, get_info

@@ -6,12 +6,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 
+import networkx as nx
 import numpy as np
 import pytest
 from networkx.utils.backends import _registered_algorithms
 from scipy.sparse import issparse
 
-import networkx as nx
 import networkx_calls as calls
 from weft.networkx.metadata import FUNCTIONS
 

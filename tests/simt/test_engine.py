@@ -3,10 +3,10 @@
 from dataclasses import replace
 from importlib import import_module
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft
 from graphs import AWKWARD
 from networks import multigraph

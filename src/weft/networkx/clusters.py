@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.algorithms.clustering import credit
 from weft.algorithms.support.simple import simple

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.arguments import bunch
 from weft.networkx.components import is_tree
 from weft.networkx.network import Network

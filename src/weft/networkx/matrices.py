@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse
 
-import networkx as nx
 from weft.networkx.degrees import degrees
 from weft.networkx.network import Network
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.arrays.device import to_host
 from weft.engine.state import scalar
 from weft.ir.trace import functions as fn

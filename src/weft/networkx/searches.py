@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.arrays.device import to_host
 from weft.errors import GraphError
