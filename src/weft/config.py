@@ -47,6 +47,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
+    "compiled": (None, True, False),
 }
 # Integer fields: minimum, maximum, and the number that the value must be a multiple of.
 RANGES: dict[str, tuple[int, int | None, int]] = {
@@ -216,6 +217,10 @@ class Config:
         Names of compiler passes to skip.
     deterministic
         Whether results are bit-identical from run to run, for any number of threads.
+    compiled
+        ``True`` always runs a compiled kernel. By default, work on small graphs is evaluated with
+        NumPy until compiling pays (``WEFT_EVALUATE=off`` switches that off). ``False`` evaluates
+        always, an error where that is impossible. CPU.
 
     Examples
     --------
@@ -250,6 +255,7 @@ class Config:
     threads: int | None = None
     passes_off: frozenset[str] | str = field(default_factory=frozenset)
     deterministic: bool = False
+    compiled: bool | None = None
 
     def __post_init__(self) -> None:
         for name in BY_SIDE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -249,5 +250,5 @@ def to_dict_of_lists(G: Network, nodelist: Any = None) -> dict[Any, list[Any]]:
     if G.is_multigraph():
         raise NotImplementedError("parallel edges give one neighbour")
     targets, offsets = G.at(G.structure.targets), G.structure.offsets.tolist()
-    rows = zip(offsets[:-1], offsets[1:], strict=True)
+    rows = pairwise(offsets)
     return {node: targets[begin:end] for node, (begin, end) in zip(G.nodes, rows, strict=True)}

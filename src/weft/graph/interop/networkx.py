@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,18 +13,13 @@ from weft.arrays.reduce import any_true
 from weft.errors import GraphError
 from weft.graph.build import BuildOptions, checked_options, native
 from weft.graph.columns import Columns, EdgeColumns, VertexColumns
-from weft.graph.interop.rows import (
-    EdgeValues,
-    NodeValues,
-    Values,
-    names_of,
-    read_column,
-    read_rows,
-)
 from weft.graph.interop.tables import optional
 from weft.graph.labels import Labels, label_array, numbered_from_zero
 from weft.graph.parts import Parts, numbered_parts
 from weft.topology.adjacency import Array
+
+if TYPE_CHECKING:
+    from weft.graph.interop.rows import Values
 
 
 def network_parts(
@@ -56,6 +51,8 @@ def _read(
                 f"A {type(network).__name__} is not a NetworkX graph. Expected a networkx.Graph, "
                 "DiGraph, MultiGraph or MultiDiGraph."
             )
+    from weft.graph.interop.rows import EdgeValues, NodeValues, read_rows  # imports Numba
+
     rows = read_rows(network)
     nodes, src, dst, first = rows.nodes, rows.sources, rows.targets, rows.first
     if first is not None:
@@ -101,6 +98,8 @@ def _columns(
 
     A missing weight is 1, as in NetworkX; any other missing attribute is NaN.
     """
+    from weft.graph.interop.rows import names_of, read_column
+
     columns: dict[str, Array] = {}
     named = names_of(items)
     if weight is not None and weight in named:
@@ -132,6 +131,8 @@ def _columns(
 
 
 def _attribute(items: Values, name: str, known: bool) -> Array | None:
+    from weft.graph.interop.rows import read_column
+
     if not known:
         return None if items.count else np.zeros(0)
     values, present = read_column(items, name, _numbers)

@@ -423,7 +423,7 @@ def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:
         elif value.op in FEATURE:
             result = _one_by_one(value, args)
         elif value.op.startswith("random_"):
-            result = _random_array(value, *args)
+            result = random_array(value, *args)
         else:
             raise TraceError(
                 f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
@@ -443,7 +443,7 @@ def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
     return result
 
 
-def _random_array(value: Value, key: Any, counter: Any) -> Any:
+def random_array(value: Value, key: Any, counter: Any) -> Any:
     """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
     from weft.arrays import random
 
