@@ -20,7 +20,7 @@ from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import GraphError
+from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import emitting, execution
 from weft.graph.build import BuildOptions, Duplicates, SelfLoops, checked_options
 from weft.graph.columns import EdgeColumns, VertexColumns
@@ -769,6 +769,7 @@ class Graph:
         frontier: Any = None,
         *,
         edge_state: State | None = None,
+        output: str = "vertices",
         direction: str | None = None,
         config: Config | None = None,
     ) -> Frontier:
@@ -786,6 +787,10 @@ class Graph:
             Where to run; by default on all vertices.
         edge_state
             Made by `edge_state`, for functions that use edge fields.
+        output
+            What to return: the "vertices" that changed, or a frontier of the "arcs" at which the
+            last function, an edge function, ran and its condition held (that of ``weft.send``, or
+            what it returns without ``into=``).
         direction, config
             As for `iterate`.
 
@@ -802,7 +807,10 @@ class Graph:
         >>> state.count
         array([1, 0, 2])
         """
-        return execution.run(self, functions, state, frontier, edge_state, config, direction)
+        if output not in ("vertices", "arcs"):
+            raise ConfigError(unknown("output", output, ("vertices", "arcs")))
+        run = execution.run if output == "vertices" else execution.run_to_arcs
+        return run(self, functions, state, frontier, edge_state, config, direction)
 
     def emit(
         self,

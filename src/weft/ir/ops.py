@@ -138,6 +138,7 @@ class Reduction:
     name: str  # sum prod min max any or and argmin argmax mode user
     combine: Block | None = None
     identity: float | int | bool | None = None
+    terminal: float | int | bool | None = None  # of a user-made one: what no message changes
 
     @property
     def selecting(self) -> bool:
@@ -309,6 +310,18 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
             True if dtype.kind == "b" else (-1 if dtype.kind == "i" else int(np.iinfo(dtype).max))
         )
     return 0
+
+
+def terminal_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return the value at which a reduction may end, since no message changes it; None: none.
+
+    Only where looking for it is cheap beside the messages: truth values, and what users declare.
+    """
+    if reduction.name == "user":
+        return reduction.terminal
+    if dtype.kind == "b" and reduction.name in ("or", "and"):
+        return reduction.name == "or"
+    return None
 
 
 def total_dtype(reduction: Reduction, dtype: np.dtype[Any]) -> np.dtype[Any]:

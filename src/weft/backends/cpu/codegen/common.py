@@ -90,3 +90,5 @@ def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], 
             accumulator.take(messages)
             if ends:
                 out.line("break")
+            elif len(accumulators) == 1:
+                accumulator.end_early()
