@@ -41,11 +41,21 @@ if TYPE_CHECKING:
     from weft.algorithms.label_propagation import label_propagation
     from weft.algorithms.louvain import leiden, louvain
     from weft.algorithms.maximal_independent_set import maximal_independent_set
+    from weft.algorithms.maximal_matching import maximal_matching, vertex_cover
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
+    from weft.algorithms.random_walks import node2vec_walks, random_walks
     from weft.algorithms.shortest_path import astar, shortest_path
+    from weft.algorithms.similarity import (
+        adamic_adar,
+        common_neighbors,
+        cosine,
+        jaccard,
+        overlap,
+        resource_allocation,
+    )
     from weft.algorithms.sssp import sssp
     from weft.algorithms.strongly_connected_components import (
         condensation,
