@@ -22,7 +22,7 @@ LAYERS = (
     ("plan",),
     ("backends",),
     ("engine",),
-    ("program", "group", "maps", "operators", "graphblas"),
+    ("program", "group", "maps", "operators", "graphblas", "weaver"),
     ("graph", "io", "generators", "datasets"),
     ("algorithms", "learning", "acc"),
     ("inspect",),
