@@ -1,7 +1,7 @@
-"""Run the experiments of the SparseWeaver thesis on the cycle model: ``python benchmarks/weaver.py``.
+"""Run the SparseWeaver thesis's experiments on the cycle model: ``python benchmarks/weaver.py``.
 
-Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they have
-the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
+Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they
+have the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
 ``--only E1,E4`` runs some experiments; ``--json FILE`` keeps all counters.
 
 | experiment | what is varied                                            |
@@ -135,10 +135,10 @@ def why(thesis: float, ours: float, counters: Any, base: Any) -> str:
     cause = max(stalls, key=lambda name: stalls[name])
     hits = counters["l1_hits"] / max(1, counters["l1_hits"] + counters["l1_misses"])
     lines = base["lines"] / max(1, counters["lines"])
+    more = base["instructions"] / max(1, counters["instructions"])
     return (
-        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits {hits:.0%}; "
-        f"the baseline sends {lines:.1f} × its lines, {base['instructions'] / counters['instructions']:.1f}"
-        " × its instructions"
+        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits "
+        f"{hits:.0%}; the baseline sends {lines:.1f} × its lines, {more:.1f} × its instructions"
     )
 
 
@@ -263,7 +263,9 @@ def e7(bench: Bench) -> list[Row]:
         unit = bench.best(name, g, "pagerank", "weaver")
         other = bench.best(name, g, "pagerank", "eghw")
         ratios.append(other.cycles / unit.cycles)
-        gained = other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        gained = (
+            other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        )
         share = gained / max(1.0, float(other.cycles - unit.cycles))
         rows.append(Row(f"{name}: Weaver over EGHW", "–", f"{ratios[-1]:.2f}",
                         f"{share:.0%} of it in work-id calculation"))  # fmt: skip

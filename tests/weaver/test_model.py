@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_formats import FORMATS
 
 import weft
+from small_formats import FORMATS
 from weft.errors import ConfigError, FaultError
 from weft.weaver import Machine, WeaverError, programs, simulate
 from weft.weaver.core import Round, model, rows_of
@@ -105,7 +105,9 @@ def test_programs_of_many_ops(schedule, direction):
     run = simulate(g, run_steps, schedule=schedule, direction=direction, machine=SMALL)
     found, found_fronts = run.result
     assert found_fronts == fronts
-    assert all(np.allclose(a, b) for k, (a, b) in enumerate(zip(found, values, strict=True)) if k != 1)
+    assert all(
+        np.allclose(a, b) for k, (a, b) in enumerate(zip(found, values, strict=True)) if k != 1
+    )
     ties = found[1] != values[1]  # any of several nearest ones may be kept
     assert not np.any(ties & (values[0] == 100))
 
@@ -121,7 +123,7 @@ def test_what_has_no_stream_is_refused():
         state = g.state(x=np.ones((4, 2)), m=np.tile(np.eye(2), (4, 1, 1)))
         g.run(invert, state)
 
-    with pytest.raises(ConfigError, match="solve.*has no form"):
+    with pytest.raises(ConfigError, match=r"solve.*has no form"):
         simulate(g, run, machine=SMALL)
     for wrong in ({"schedule": "wrap"}, {"direction": "down"}, {"warp": 3}):
         with pytest.raises(ConfigError, match="is not known"):
@@ -178,8 +180,8 @@ def test_a_load_takes_the_way_to_the_dram():
 
 def pagerank_cycles(schedule="vertex", **parameters):
     g = weft.generators.rmat(6, 6, seed=1)
-    return simulate(g, ALGORITHMS["pr"], schedule=schedule,
-                    **{"warps": 4, "threads": 8, "entries": 32, "sockets": 1} | parameters).cycles  # fmt: skip
+    size = {"warps": 4, "threads": 8, "entries": 32, "sockets": 1}
+    return simulate(g, ALGORITHMS["pr"], schedule=schedule, **size | parameters).cycles
 
 
 @pytest.mark.parametrize("schedule", ["vertex", "weaver"])

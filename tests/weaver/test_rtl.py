@@ -31,7 +31,9 @@ def drawn_round(rng, p):
 def drawn_log(seed, p):
     """Return what a model was given and told in one or two random rounds."""
     rng = random.Random(seed)
-    core = model(p, keep_log=True, busy=rng.choice([0, 0.3]), thinking=rng.choice([0, 5]), seed=seed)
+    core = model(
+        p, keep_log=True, busy=rng.choice([0, 0.3]), thinking=rng.choice([0, 5]), seed=seed
+    )
     for _ in range(rng.randint(1, 2)):
         core.play(drawn_round(rng, p))
     return core.log
@@ -82,7 +84,7 @@ def test_faults_in_model_and_rtl():
 def test_a_difference_is_found():
     core = model(P, keep_log=True)
     core.play(golden_round())
-    given, out = core.log[15]
+    _given, out = core.log[15]
     out.decode_ready = not out.decode_ready
     (found,) = compare(P, [core.log])
     assert "cycle 15: decode_ready" in found
@@ -91,7 +93,8 @@ def test_a_difference_is_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(20))
 def test_ten_thousand_random_rounds(batch):
-    p = Parameters(lanes=(2, 4)[batch % 2], warps=4, entries=(8, 16)[batch % 2], latency=1 + batch % 4,
+    lanes = (2, 4)[batch % 2]
+    p = Parameters(lanes=lanes, warps=4, entries=4 * lanes, latency=1 + batch % 4,
                    id_bits=12, read_ahead=batch % 3 != 0)  # fmt: skip
     assert compare(p, [drawn_log(10_000 + 500 * batch + k, p) for k in range(500)]) == []
 

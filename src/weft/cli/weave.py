@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -112,7 +113,7 @@ def _rows(g: Any) -> list[tuple[int, int, int]]:
     """Return a few rows of a graph as they would be registered."""
     arcs = g.to("cpu")._topology.adjacency("in" if g.directed else "out")
     bounds = arcs.offsets[: SHOWN_ROWS + 1].tolist()
-    pairs = zip(bounds, bounds[1:], strict=False)
+    pairs = itertools.pairwise(bounds)
     return [(v, begin, min(end - begin, 12)) for v, (begin, end) in enumerate(pairs)]
 
 

@@ -34,11 +34,11 @@ COMPARISONS = (LT, NE)  # all between
 @_jit
 def width_of(kind: Any) -> Any:
     """Return the bits of an integer type."""
-    if kind == T_BOOL or kind == T_I8 or kind == T_U8:
+    if kind in (T_BOOL, T_I8, T_U8):
         return 8
-    if kind == T_I16 or kind == T_U16:
+    if kind in (T_I16, T_U16):
         return 16
-    if kind == T_I32 or kind == T_U32:
+    if kind in (T_I32, T_U32):
         return 32
     return 64
 
@@ -48,7 +48,7 @@ def wrapped(x: Any, kind: Any) -> Any:
     """Return an integer as its type would hold it."""
     if kind == T_I32:
         return np.int64(np.int32(x))
-    if kind == T_I64 or kind == T_U64:
+    if kind in (T_I64, T_U64):
         return x
     if kind == T_BOOL:
         return np.int64(x != 0)

@@ -1,7 +1,7 @@
 """The memory system of the modelled GPU: caches, MSHRs, DRAM channels. Compiled by Numba.
 
-A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle from
-which it is free, so the answer's cycle is known at once. Requests come in the order of their cycles.
+A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle
+from which it is free, so the answer's cycle is known at once. Requests come in the order of their cycles.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ class Watched(Unit):
             mask, vids = out.answer[1:]
             answer += " ".join(map(str, vids[: mask.bit_count()])) or "-1"
         self.frames.append({
-            "state": out.state.name, "queue": list(self.queue), "ced": [self.vid, self.loc, self.deg],
+            "state": out.state.name, "queue": list(self.queue),
+            "ced": [self.vid, self.loc, self.deg],
             "od": [list(pair) for pair in self.out[: self.fill]], "answer": answer,
         })  # fmt: skip
         return out

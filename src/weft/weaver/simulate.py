@@ -25,7 +25,8 @@ from weft.weaver.unit_timing import OPEN, Units, empty_units, pass_barrier, serv
 _jit = numba.njit(cache=True, error_model="numpy", nogil=True)
 OUT_OF_RANGE, STUCK = 100, 101  # fault codes of the machine, beside those of the unit
 (EXIT, JUMP, IF, ELSE, ENDIF, LOOP, PRED, ALL, LI, MOV, SPECIAL, LD, ST, ATOM, CAS, SMIN, SMAX, LDS,
- STS, UP, SHFL, VOTE, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD, ATOMS) = range(31)  # fmt: skip
+ STS, UP, SHFL, VOTE, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD, ATOMS,
+) = range(31)  # fmt: skip
 SELECT, CAST, BITCAST = OP["select"], OP["cast"], OP["bitcast"]
 A_SUM, A_MIN, A_MAX, A_ANY, A_OR, A_AND, A_PROD = ATOMIC.values()
 F32, F64 = TYPE["float32"], TYPE["float64"]
@@ -33,7 +34,8 @@ C = {name: k for k, name in enumerate(COUNTS)}
 (N_INSTR, N_LANES, N_LINES, N_ATOM, N_SREAD, N_SWRITE, N_SHFL, N_BAR, N_REG, N_DEC, N_SKIP, N_EGHW,
  N_ITER) = (C[n] for n in (
     "instructions", "lane_instructions", "lines", "atomics", "shared_reads", "shared_writes",
-    "shuffles", "barriers", "registrations", "decodes", "skips", "eghw_batches", "iterations"))  # fmt: skip
+    "shuffles", "barriers", "registrations", "decodes", "skips", "eghw_batches", "iterations",
+))  # fmt: skip
 W_NONE, W_ALU, W_MEM, W_SHARED, W_LSU, W_PORT, W_BAR, W_WEAVER, W_DONE = range(len(CAUSES))
 (P_CPS, P_LINE, P_SHL, P_QUEUE, P_ALU, P_MUL, P_FPU, P_DIV, P_FUN, P_BARL, P_SHUF, P_BRANCH, P_ENT,
  P_TAB, P_AHEAD, P_WL, P_EOUT, P_ECPE) = (place(n) for n in (
@@ -262,7 +264,7 @@ def run(
     port = np.zeros(cores, np.int64)
     live = np.full(cores, warps, np.int64)
     at_bar = np.zeros(cores, np.int64)
-    in_round = np.zeros(cores, np.int64)
+    np.zeros(cores, np.int64)
     eg = np.zeros((cores, 8), np.int64)
     eg_lines = np.zeros((cores, max(1, cfg[P_EOUT])), np.int64)
     place_ = np.zeros(lanes, np.int64)
@@ -294,7 +296,7 @@ def run(
         later = now
         if memory and lsu[core] > now + cfg[P_QUEUE]:  # the queue is full: try again
             later, busy_with = lsu[core] - cfg[P_QUEUE], W_LSU
-        elif (op == WREG or op == EREG) and u.state[core, OPEN] == 1:
+        elif (op in (WREG, EREG)) and u.state[core, OPEN] == 1:
             later, busy_with = now + 4, W_WEAVER  # the unit is still in the round before
         if later > now:
             due[w] = since[w] = later
@@ -361,7 +363,7 @@ def run(
             came, count = touch(caches, cfg, core, issue, place_, bits, 0, lanes, lines, counts)
             lsu[core] = issue + count
             came_why = W_MEM
-        elif op == ST or op == ATOM or op == CAS or op == SMIN or op == SMAX:
+        elif op in (ST, ATOM, CAS, SMIN, SMAX):
             which = imm & 0xFFFF
             start, base, size, length = bufs[which]
             how = imm >> 16 & 0xFF
@@ -464,7 +466,7 @@ def run(
             for k in range(lanes):
                 values = (k, w - first, core, lanes, warps, cores)
                 r[d, k] = values[imm]
-        elif op == LDS or op == STS or op == ATOMS:
+        elif op in (LDS, STS, ATOMS):
             for k in range(lanes):
                 if bits >> k & 1:
                     place_[k] = r[a, k] + imm
@@ -483,7 +485,7 @@ def run(
             begin = max(now, port[core])
             port[core] = begin + took
             came, came_why = begin + took + cfg[P_SHL], W_SHARED
-        elif op == UP or op == SHFL:
+        elif op in (UP, SHFL):
             for k in range(lanes):
                 place_[k] = r[a, k]
             for k in range(lanes):
@@ -506,7 +508,7 @@ def run(
             at_bar[core] += 1
             counts[N_BAR] += 1
             next_due, blocked = NEVER, W_BAR
-        elif op == WREG or op == EREG:
+        elif op in (WREG, EREG):
             slot = (w - first) * lanes
             bad = Fault.NONE.value
             if slot >= cfg[P_ENT]:
@@ -598,7 +600,7 @@ def run(
         if d >= 0:
             ready[w, d] = came
             why[w, d] = came_why
-        if op == BAR or op == EXIT:
+        if op in (BAR, EXIT):
             due[w], since[w], cause[w] = NEVER, now + 1, W_BAR if op == BAR else W_DONE
             if op == BAR:
                 pc[w] = went
