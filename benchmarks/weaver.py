@@ -1,7 +1,7 @@
 """Run the SparseWeaver thesis's experiments on the cycle model: ``python benchmarks/weaver.py``.
 
 Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they
-have the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
+have the skew of the thesis's graphs, not their size. ``--small`` takes a few thousand edges;
 ``--only E1,E4`` runs some experiments; ``--json FILE`` keeps all counters.
 
 | experiment | what is varied                                            |
@@ -321,7 +321,7 @@ def e8(bench: Bench) -> list[Row]:
         ratio = cycles["vertex"] / cycles["weaver"]
         rows.append(Row(f"width {width}: over VM", f"{E8}" if width == 16 else "–",
                         f"{ratio:.2f} ({listed(cycles)})",
-                        "the product is one stream per vertex under every schedule here"))  # fmt: skip
+                        "the product is a stream per vertex under every schedule"))  # fmt: skip
     return rows
 
 

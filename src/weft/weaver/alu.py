@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import inner
 from weft.weaver.stream import OP, TYPE
 
-_jit = numba.njit(cache=True, inline="never", error_model="numpy")
+_jit = inner(error_model="numpy")
 T_BOOL, T_I8, T_I16, T_I32, T_I64 = (TYPE[n] for n in ("bool", "int8", "int16", "int32", "int64"))
 T_U8, T_U16, T_U32, T_U64 = (TYPE[n] for n in ("uint8", "uint16", "uint32", "uint64"))
 T_F32, T_F64 = TYPE["float32"], TYPE["float64"]

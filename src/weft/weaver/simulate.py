@@ -7,6 +7,7 @@ all cores; what an instruction needs is known by the scoreboard of its registers
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import compiling, inner
 from weft.errors import FaultError
 from weft.weaver import alu
 from weft.weaver.caches import Caches, empty_caches, load_line, store_line
@@ -22,11 +24,11 @@ from weft.weaver.machine import CAUSES, COUNTS, Counters, Machine, place
 from weft.weaver.stream import ALU, ATOMIC, OP, TYPE, Kernel, Phase
 from weft.weaver.unit_timing import OPEN, Units, empty_units, pass_barrier, serve, skip
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+_jit = inner(error_model="numpy")
 OUT_OF_RANGE, STUCK = 100, 101  # fault codes of the machine, beside those of the unit
 (EXIT, JUMP, IF, ELSE, ENDIF, LOOP, PRED, ALL, LI, MOV, SPECIAL, LD, ST, ATOM, CAS, SMIN, SMAX, LDS,
- STS, UP, SHFL, VOTE, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD, ATOMS,
-) = range(31)  # fmt: skip
+ STS, UP, SHFL, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD,
+) = range(29)  # fmt: skip
 SELECT, CAST, BITCAST = OP["select"], OP["cast"], OP["bitcast"]
 A_SUM, A_MIN, A_MAX, A_ANY, A_OR, A_AND, A_PROD = ATOMIC.values()
 F32, F64 = TYPE["float32"], TYPE["float64"]
@@ -238,7 +240,7 @@ def eghw_batch(
     return max(clock, done) + 3, fill  # ids, edges and data go back to the buffer row by row
 
 
-@_jit
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def run(
     code: Any, consts: Any, cfg: Any, shape: Any, bufs: Any, data: Any, fdata: Any, regs: Any,
     fregs: Any, shared: Any, u: Any, caches: Any, layout: Any, counts: Any, phases: Any,
@@ -419,8 +421,6 @@ def run(
             if taken == 0:
                 went = imm
             mask_of[w] = taken if taken else mask
-            if taken == 0 and code[imm, 0] == ELSE:
-                went = imm
             next_due = now + cfg[P_BRANCH]
         elif op == ELSE:
             top = depth[w] - 1
@@ -466,7 +466,7 @@ def run(
             for k in range(lanes):
                 values = (k, w - first, core, lanes, warps, cores)
                 r[d, k] = values[imm]
-        elif op in (LDS, STS, ATOMS):
+        elif op in (LDS, STS):
             for k in range(lanes):
                 if bits >> k & 1:
                     place_[k] = r[a, k] + imm
@@ -475,11 +475,8 @@ def run(
                         return -1
                     if op == LDS:
                         r[d, k] = shared[core, place_[k]]
-                    elif op == STS:
-                        shared[core, place_[k]] = r[b, k]
                     else:
-                        r[d, k] = shared[core, place_[k]]
-                        shared[core, place_[k]] += r[b, k]
+                        shared[core, place_[k]] = r[b, k]
             counts[N_SREAD if op == LDS else N_SWRITE] += n_on
             took = bank_conflicts(place_, bits, lanes)
             begin = max(now, port[core])
@@ -492,16 +489,6 @@ def run(
                 if bits >> k & 1:
                     source = k - imm if op == UP else r[b, k]
                     r[d, k] = place_[source] if 0 <= source < lanes else r[a, k]
-            counts[N_SHFL] += 1
-            came, came_why = now + cfg[P_SHUF], W_SHARED
-        elif op == VOTE:
-            some = 0
-            for k in range(lanes):
-                if bits >> k & 1 and r[a, k] != 0:
-                    some = 1
-            for k in range(lanes):
-                if bits >> k & 1:
-                    r[d, k] = some
             counts[N_SHFL] += 1
             came, came_why = now + cfg[P_SHUF], W_SHARED
         elif op == BAR:
@@ -674,12 +661,13 @@ class Simulator:
         trace = np.zeros((self.traced, 6), np.int64)
         fault = np.zeros(4, np.int64)
         began = time.process_time()
-        cycles = run(
-            kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
-            memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
-            self.units, self.caches, layout, result.counts, result.phases, result.stalls,
-            result.idle, reads, trace, fault,
-        )  # fmt: skip
+        with contextlib.nullcontext() if run.signatures else compiling():
+            cycles = run(
+                kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
+                memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
+                self.units, self.caches, layout, result.counts, result.phases, result.stalls,
+                result.idle, reads, trace, fault,
+            )  # fmt: skip
         result.seconds = time.process_time() - began
         if cycles < 0:
             raise _fault(kernel, fault)
