@@ -300,9 +300,11 @@ def convolve(g: Any, width: int) -> Any:
     n = g.num_vertices
     norm = (1 / np.sqrt(np.maximum(np.asarray(g.out_degree), 1))).astype(np.float32)
     features = np.ones((n, width), np.float32)
-    state = g.state(feature=features, hidden=weft.full(np.zeros(width, np.float32)), norm=norm,
-                    mixed=weft.full(np.zeros(width, np.float32)),
-                    weight=weft.parameter(np.eye(width, dtype=np.float32)))  # fmt: skip
+    nothing = np.zeros((n, width), np.float32)
+    state = g.state(
+        feature=features, hidden=nothing, mixed=nothing, norm=norm,
+        weight=weft.parameter(np.eye(width, dtype=np.float32)),
+    )  # fmt: skip
     g.run([product, graph_sum], state)
     return np.asarray(state.mixed)
 

@@ -82,7 +82,7 @@ def spread(u, v, e):
 
 @weft.vertex
 def digits(v, total):
-    seen = weft.while_loop(lambda x, n: x > 0, lambda x, n: (x // 3, n + x % 3), (v.id + 7, 0))
+    seen = weft.while_loop(lambda x, n: x > 0, lambda x, n: (x // 3, n + x % 3), v.id + 7, 0)
     v.count = seen[1] + v.gather(lambda u, e: weft.where(u.id > v.id, 2, 1), weft.max)
     weft.reduce("total", v.count * 1.0, weft.sum)
 
