@@ -33,6 +33,7 @@ from benchmarks import ablation_programs, defaults, formats_report, gpu_graphs
 from benchmarks.formats_report import Row
 from benchmarks.gpu_graphs import Workload, synchronize
 from benchmarks.racing import as_ready, compilers
+from weft.graph.execution import arrangement
 
 BUDGET_SECONDS = 240.0
 GRAPHS = ("kron21", "road4900", "planted20")
@@ -279,7 +280,7 @@ def describe_all(
         if order:
             seconds = time.perf_counter() - began
             print(f"{name}: {order} order in {seconds * 1e3:.4g} ms", flush=True)
-        topology = graph.topology if not order else graph._arranged()
+        topology = graph.topology if not order else arrangement(graph)
         rows = [
             Row(name, text, order or "none", csr_build_ms=csr_ms)
             for text in formats_of(order)

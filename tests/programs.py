@@ -113,6 +113,7 @@ class EdgeSpec:
     accept: Tree | None = None
     active: Tree | None = None
     everywhere: bool = False
+    along: str = "out"
 
     def make(self) -> Any:
         def step(u: Any, v: Any, e: Any, total: Any) -> Any:
@@ -132,6 +133,7 @@ class EdgeSpec:
             accept=_test(self.accept),
             active=_test_change(self.active),
             on="all" if self.everywhere else None,
+            along=self.along,
         )
 
 
@@ -322,6 +324,7 @@ def edge_specs(draw: Any) -> EdgeSpec:
             None if sent is None else draw(_maybe(_trees("bool", "v", "before", live=True), 5))
         ),
         everywhere=draw(st.integers(0, 7)) == 0,
+        along=draw(st.sampled_from(["out", "out", "in"])),
     )
 
 
@@ -375,6 +378,8 @@ def folds(draw: Any) -> tuple[Any, ...]:
 def _apart(spec: Any, first: Any) -> Any:
     """Keep the functions of one sweep from writing one thing by several monoids."""
     spec = replace(spec, effects=Effects())
+    if isinstance(spec, EdgeSpec):
+        spec = replace(spec, along=getattr(first, "along", "out"))
     taken = getattr(first, "messages", None)
     if isinstance(spec, EdgeSpec) and spec.messages is not None and taken is not None:
         shared = set(spec.messages.into) & set(taken.into)
@@ -438,5 +443,9 @@ def fixpoints(draw: Any) -> Case:
         lookup = Lookup("minimum", field("v", "live"), place)
         return Case(**draw(graphs()), steps=(VertexSpec(lookup=lookup, wake="all"),))
     unset = Tree("binary", "<", (field("v", "c"), Tree("number", 0)))
-    spec = EdgeSpec(shapes[name], accept=unset if name == "levels" else None)
+    spec = EdgeSpec(
+        shapes[name],
+        accept=unset if name == "levels" else None,
+        along=draw(st.sampled_from(["out", "in"])),
+    )
     return Case(**draw(graphs()), steps=(spec,))

@@ -44,6 +44,12 @@ def _check_on(on: str | None) -> str | None:
     return on
 
 
+def _check_along(along: str) -> str:
+    if along not in ("out", "in"):
+        raise TraceError(unknown("along", along, ["out", "in"]))
+    return along
+
+
 @overload
 def edge(
     function: Function,
@@ -54,6 +60,7 @@ def edge(
     active: Function | None = None,
     priority: Function | None = None,
     on: str | None = None,
+    along: str = "out",
     order_free: bool = False,
 ) -> EdgeFunction: ...
 
@@ -68,6 +75,7 @@ def edge(
     active: Function | None = None,
     priority: Function | None = None,
     on: str | None = None,
+    along: str = "out",
     order_free: bool = False,
 ) -> Callable[[Function], EdgeFunction]: ...
 
@@ -81,6 +89,7 @@ def edge(
     active: Function | None = None,
     priority: Function | None = None,
     on: str | None = None,
+    along: str = "out",
     order_free: bool = False,
 ) -> Any:
     """Make an edge function: `f(u, v, e)` returns a message from u to v.
@@ -103,6 +112,11 @@ def edge(
         result; those that are not due stay in the frontier (see ``max_iter`` of `iterate`).
     on
         ``"all"``: run on every edge, whatever the frontier.
+    along
+        ``"out"``: messages run from the source of an arc to its destination. ``"in"``: they run
+        against it; the function sees the arc a -> b as if it ran b -> a, so that `u` is b and `v`
+        is a. Needs the rows of both directions (``keep="both"``). Whether a step pushes or pulls
+        is another question, see `Config.direction`.
     order_free
         A promise that live accesses give the same result in any order. ``deterministic=True``
         needs it where a field is accessed through ``.at(i)`` and written in the same step.
@@ -157,7 +171,7 @@ def edge(
         f = check_function(f, "weft.edge", "u, v, e")
         return EdgeFunction(
             f, names, reduce, accept=accept, active=active, priority=priority, on=_check_on(on),
-            order_free=order_free,
+            along=_check_along(along), order_free=order_free,
         )  # fmt: skip
 
     return decorate if function is None else decorate(function)

@@ -18,7 +18,7 @@ from weft.graph import execution as running
 def found(monkeypatch):
     """Whether the program of each call was prepared already."""
     seen, made = [], []
-    iterate = running.Running.iterate
+    iterate = weft.Graph.iterate
 
     class Counted(running.Prepared):
         def __init__(self, *arguments):
@@ -32,7 +32,7 @@ def found(monkeypatch):
         return run
 
     monkeypatch.setattr(running, "Prepared", Counted)
-    monkeypatch.setattr(running.Running, "iterate", counted)
+    monkeypatch.setattr(weft.Graph, "iterate", counted)
     return seen
 
 

@@ -18,6 +18,7 @@ from weft.formats import choose, cr2
 from weft.formats.regular import CODES, Piece, cut, local_dtype, rows
 from weft.formats.regular.editing import recut
 from weft.formats.regular.expand import expand_list, number_bits
+from weft.graph.execution import arrangement
 from weft.topology import merge as merging
 from weft.topology import orders
 from weft.topology.topology import Topology
@@ -186,7 +187,7 @@ def test_updates_change_the_rows_of_a_graph_in_place(monkeypatch, directed, name
     g = weft.generators.planted(400, 40, mean_degree=20, seed=3, directed=directed, weights="int")
     if named:
         g = g.reorder("community")
-    held = g._arranged() if named else orders.arranged(g.topology, "community")
+    held = arrangement(g) if named else orders.arranged(g.topology, "community")
     for direction in ("out", "in"):
         layouts.ordered(held, choose("cr2(bits=6)"), direction)
     src, dst, _ = g.to_edges()
@@ -197,7 +198,7 @@ def test_updates_change_the_rows_of_a_graph_in_place(monkeypatch, directed, name
         add = ([401 + k, 7, 5], [9, 401 + k, 5], [2, 1, 3])
         more = {"src": add[0], "dst": add[1], "weight": add[2], "num_vertices": 404}
         g.update(add=more, remove=(src[k : k + 9], dst[k : k + 9]), missing="ignore")
-    now = g._arranged() if named else orders.arranged(g.topology, "community")
+    now = arrangement(g) if named else orders.arranged(g.topology, "community")
     assert now is not held and not cut_before
     for direction in ("out", "in"):
         found = layouts.ordered(now, choose("cr2(bits=6)"), direction).layout

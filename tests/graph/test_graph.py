@@ -565,6 +565,17 @@ def test_copies_and_pickles(duplicate):
     assert twin.edge.in_slots("weight", "in").sum() == 2 * g.edge.in_slots("weight", "in").sum()
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+def test_a_graph_on_which_programs_ran_is_copied_without_them(duplicate):
+    g = weft.generators.path(5)
+    g.vertex["age"] = np.arange(5)
+    want = weft.bfs(g, 1).level
+    twin = duplicate(g)
+    assert weft.bfs(twin, 1).level.tolist() == want.tolist()
+    twin.update(remove=([0], [1]))
+    assert weft.bfs(twin, 1).level[0] == -1 and weft.bfs(g, 1).level.tolist() == want.tolist()
+
+
 def test_a_frontier_is_made_of_ids_a_set_a_mask_or_nothing():
     g = weft.generators.path(5)
     for members in ([3, 1, 3], (1, 3), {3, 1}, frozenset({1, 3}), np.array([1, 3], np.uint8)):

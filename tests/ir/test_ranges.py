@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft.errors import FaultError
+from weft.graph.execution import signature_for
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.trace.steps import trace_program
 
@@ -13,7 +14,7 @@ def proved(function, **fields):
     """Trace a function; return which index operands need no check, and the fields relied on."""
     g = weft.generators.path(5)
     state = g.state(**fields)
-    program = trace_program(function, g._signature(state, None), "run")
+    program = trace_program(function, signature_for(g, state, None), "run")
     needed = prove_vertices(program)
     indexed = ("at_load", "at_store", "at_reduce", "at_cas", "degree", "neighbor", "common")
     values = [v for step in program.steps for v in step.body.walk() if v.op in indexed]

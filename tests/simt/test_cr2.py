@@ -12,6 +12,7 @@ from weft.backends.cuda.backend import CudaBackend
 from weft.errors import ConfigError
 from weft.formats import choose
 from weft.formats.regular import expand, rows
+from weft.graph.execution import signature_for, topology_for
 from weft.ir.trace.steps import trace_program
 from weft.tuning.compiling import under
 from weft.tuning.measuring import Bench
@@ -171,10 +172,10 @@ def test_bytes_follow_the_formula(text, name):
 
 def test_cr2_runs_in_the_order_of_communities():
     g = weft.generators.planted(300, 30, 20, seed=2).to("emulated")
-    program = trace_program(look, g._signature(g.state(**FIELDS), g.edge_state(mark=0)), "run")
+    program = trace_program(look, signature_for(g, g.state(**FIELDS), g.edge_state(mark=0)), "run")
 
     def order(g, **choice):
-        numbering = g._held_for(program, weft.Config(**choice)).numbering
+        numbering = topology_for(g, program, weft.Config(**choice)).numbering
         return None if numbering is None else numbering.order.tolist()
 
     want = g.reorder("community").order.tolist()

@@ -19,6 +19,7 @@ from weft.engine import watch as watching
 from weft.engine.tuning_store import Store, config_text
 from weft.errors import ConfigError, DeviceError, GraphError
 from weft.formats import formats
+from weft.graph.execution import topology_for
 from weft.schedules import schedules
 from weft.tuning.comparing import Reference
 from weft.tuning.compiling import sources_of, under
@@ -476,7 +477,7 @@ def test_what_is_compiled_ahead_is_what_runs():
     (request,) = watch.requests.values()
     for given in ({}, {"reorder": "degree"}, {"schedule": {"push": "row"}, "compaction": "jit"}):
         config = weft.Config(**given)
-        topology = g._held_for(request.program, config)
+        topology = topology_for(g, request.program, config)
         assert (topology.numbering is not None) == ("reorder" in given)
         real = replace(under(request, config), topology=topology)
         assert execute.compile_program(real)[0].rendered.source == sources_of([request], config)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -25,6 +25,16 @@ SELF_LOOPS: Final = ("keep", "drop")
 MOST_VERTICES: Final = 1 << 48  # row offsets alone would take 2 PiB
 
 
+class BuildOptions(TypedDict, total=False):
+    """Options shared by all builders; see `Graph.from_edges`."""
+
+    duplicates: Duplicates
+    self_loops: SelfLoops
+    keep: Keep
+    index_dtype: DTypeLike | None
+    device: str | Device | None
+
+
 @dataclass(frozen=True)
 class BuildRules:
     """How a list of edges becomes a topology; see `Graph.from_edges`.
@@ -38,6 +48,7 @@ class BuildRules:
     keep: Keep = "both"
     index_dtype: DTypeLike | None = None
     device: Device | None = None
+    others: Literal["first", "sum", "min", "max"] = "first"  # of columns other than the weight
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -47,6 +58,21 @@ class BuildRules:
         ):
             if (value := getattr(self, name)) not in known:
                 raise ConfigError(unknown(name, value, known))
+
+
+def checked_options(options: BuildOptions) -> dict[str, Any]:
+    """Return the options with their defaults; raise if one is unknown."""
+    known = {
+        "duplicates": "keep",
+        "self_loops": "keep",
+        "keep": "both",
+        "index_dtype": None,
+        "device": None,
+    }
+    for name in options:
+        if name not in known:
+            raise ConfigError(unknown("option", name, known))
+    return {**known, **options}
 
 
 def check_ends(
@@ -152,8 +178,8 @@ def assemble(
 ) -> tuple[Topology, dict[str, Array]]:
     """Build the topology of checked edges, and their columns in edge-id order.
 
-    Where parallel edges are merged, `duplicates` says how their weights are combined; every other
-    column keeps the first value.
+    Where parallel edges are merged, `duplicates` says how their weights are combined, and `others`
+    how every other column is.
     """
     directed, duplicates, keep = rules.directed, rules.duplicates, rules.keep
     dtype = index_dtype_for(num_vertices, rules.index_dtype)
@@ -186,7 +212,7 @@ def assemble(
         starts = _run_starts(offsets, targets)
         if starts is not None:
             columns = {
-                name: _combine(values, starts, duplicates if name == "weight" else "first")
+                name: combine_runs(values, starts, duplicates if name == "weight" else rules.others)
                 for name, values in columns.items()
             }
             offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
@@ -224,7 +250,7 @@ def _run_starts(offsets: Array, targets: Array) -> Array | None:
     return None if all_true(first) else xp.flatnonzero(first)
 
 
-def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
+def combine_runs(values: Array, starts: Array, how: str) -> Array:
     """Reduce each run that begins at `starts` to one value; min and max ignore NaN."""
     if how == "first":
         return values[starts]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,9 +11,9 @@ from weft.arrays.reduce import all_true
 from weft.errors import GraphError, listed
 from weft.graph.build import check_count, check_pairs
 from weft.graph.labels import Labels, encode, end_array, label_array
+from weft.graph.parts import Parts
 from weft.topology.adjacency import Array
 from weft.topology.edit import insert_edges, remove_edges
-from weft.topology.topology import Topology
 
 _SHOWN: Final = 3
 
@@ -22,128 +21,127 @@ _SHOWN: Final = 3
 _HELD_BY: Final = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 
 
-@dataclass
-class Parts:
-    """The parts of a graph; a change replaces them."""
+def remove_from(
+    parts: Parts, src: Any, dst: Any, weight: Any = None, *, missing: str
+) -> tuple[Array, Array]:
+    """Remove the edges of some pairs; return the ends of the removed edges."""
+    topology, n = parts.topology, parts.topology.num_vertices
+    placed = place_ends(parts.labels, n, src, dst)[:2]
+    rows, columns = check_pairs(*placed, topology.device)
+    values = None if weight is None else _new_values(parts, "weight", weight, rows.size)
+    there = (rows >= 0) & (rows < n) & (columns >= 0) & (columns < n)
+    known = topology.xp.flatnonzero(there)
+    parts.topology, parts.edge, gone, found = remove_edges(
+        topology, parts.edge, rows[known], columns[known],
+        None if values is None else values[known],
+    )  # fmt: skip
+    there[known] = found
+    if missing == "raise" and not all_true(there):
+        absent = to_host(topology.xp.flatnonzero(~there))
+        raise GraphError(_missing_text(absent, rows.size, src, dst, values))
+    return gone
 
-    topology: Topology
-    vertex: dict[str, Array]
-    edge: dict[str, Array]
-    labels: Labels | None
-    order: Array | None
 
-    def remove(
-        self, src: Any, dst: Any, weight: Any = None, *, missing: str
-    ) -> tuple[Array, Array]:
-        """Remove the edges of some pairs; return the ends of the removed edges."""
-        topology, n = self.topology, self.topology.num_vertices
-        placed = place_ends(self.labels, n, src, dst)[:2]
-        rows, columns = check_pairs(*placed, topology.device)
-        values = None if weight is None else self._new_values("weight", weight, rows.size)
-        there = (rows >= 0) & (rows < n) & (columns >= 0) & (columns < n)
-        known = topology.xp.flatnonzero(there)
-        self.topology, self.edge, gone, found = remove_edges(
-            topology, self.edge, rows[known], columns[known],
-            None if values is None else values[known],
-        )  # fmt: skip
-        there[known] = found
-        if missing == "raise" and not all_true(there):
-            absent = to_host(topology.xp.flatnonzero(~there))
-            raise GraphError(_missing_text(absent, rows.size, src, dst, values))
-        return gone
+def add_to(
+    parts: Parts,
+    src: Any,
+    dst: Any,
+    weight: Any = None,
+    columns: Any = None,
+    num_vertices: Any = None,
+) -> tuple[Array, Array]:
+    """Add edges and the vertices they need; return the ends of the new edges."""
+    n, device = parts.topology.num_vertices, parts.topology.device
+    rows, targets, new = place_ends(parts.labels, n, src, dst)
+    rows, targets = check_pairs(rows, targets, device)
+    count = _count(parts, num_vertices, new)
+    for name, ends in (("src", rows), ("dst", targets)):
+        _check_exist(name, ends, count, labelled=parts.labels is not None)
+    values = _values_of_all(parts, weight, columns, rows.size)
+    if new is not None and len(new):
+        assert parts.labels is not None
+        parts.labels = parts.labels.extended(new.values)
+    parts.vertex = {name: _lengthened(old, count) for name, old in parts.vertex.items()}
+    if parts.order is not None and count > n:
+        xp = parts.topology.xp
+        parts.order = xp.concatenate((parts.order, xp.arange(n, count, dtype=parts.order.dtype)))
+    parts.topology, parts.edge = insert_edges(
+        parts.topology, parts.edge, rows, targets, values, count
+    )
+    dtype = parts.topology.index_dtype
+    return rows.astype(dtype), targets.astype(dtype)
 
-    def add(
-        self, src: Any, dst: Any, weight: Any = None, columns: Any = None, num_vertices: Any = None
-    ) -> tuple[Array, Array]:
-        """Add edges and the vertices they need; return the ends of the new edges."""
-        n, device = self.topology.num_vertices, self.topology.device
-        rows, targets, new = place_ends(self.labels, n, src, dst)
-        rows, targets = check_pairs(rows, targets, device)
-        count = self._count(num_vertices, new)
-        for name, ends in (("src", rows), ("dst", targets)):
-            _check_exist(name, ends, count, labelled=self.labels is not None)
-        values = self._values_of_all(weight, columns, rows.size)
-        if new is not None and len(new):
-            assert self.labels is not None
-            self.labels = self.labels.extended(new.values)
-        self.vertex = {name: _lengthened(old, count) for name, old in self.vertex.items()}
-        if self.order is not None and count > n:
-            xp = self.topology.xp
-            self.order = xp.concatenate((self.order, xp.arange(n, count, dtype=self.order.dtype)))
-        self.topology, self.edge = insert_edges(
-            self.topology, self.edge, rows, targets, values, count
+
+def _count(parts: Parts, num_vertices: Any, new: Labels | None) -> int:
+    """Return the number of vertices after the change."""
+    n = parts.topology.num_vertices
+    if num_vertices is None:
+        return n + (0 if new is None else len(new))
+    if parts.labels is not None:
+        raise GraphError(
+            f"num_vertices={num_vertices} was given, but the vertices have labels. Leave it "
+            "out: an unknown label creates a new vertex."
         )
-        dtype = self.topology.index_dtype
-        return rows.astype(dtype), targets.astype(dtype)
+    count = check_count("num_vertices", num_vertices)
+    if count < n:
+        raise GraphError(
+            f"num_vertices={count} is less than the {n} vertices of the graph. To remove "
+            "vertices, use g.subgraph(...)."
+        )
+    return count
 
-    def _count(self, num_vertices: Any, new: Labels | None) -> int:
-        """Return the number of vertices after the change."""
-        n = self.topology.num_vertices
-        if num_vertices is None:
-            return n + (0 if new is None else len(new))
-        if self.labels is not None:
-            raise GraphError(
-                f"num_vertices={num_vertices} was given, but the vertices have labels. Leave it "
-                "out: an unknown label creates a new vertex."
-            )
-        count = check_count("num_vertices", num_vertices)
-        if count < n:
-            raise GraphError(
-                f"num_vertices={count} is less than the {n} vertices of the graph. To remove "
-                "vertices, use g.subgraph(...)."
-            )
-        return count
 
-    def _values_of_all(self, weight: Any, columns: Any, count: int) -> dict[str, Array]:
-        """Return the values of the new edges for exactly the existing edge columns."""
-        given = dict(columns or {})
-        if "weight" in given:
-            raise GraphError("columns contains 'weight'. Pass the weights as weight=.")
-        if weight is not None:
-            given["weight"] = weight
-        lacking = [name for name in self.edge if name not in given]
-        if lacking:
-            hint = "weight=..." if lacking[0] == "weight" else f"columns={{{lacking[0]!r}: ...}}"
-            raise GraphError(
-                f"The new edges have no values for the edge column(s) {listed(lacking)}. Expected "
-                f"values for every column; pass {hint}, an array or one value for all edges."
-            )
-        return {name: self._new_values(name, given[name], count) for name in given}
+def _values_of_all(parts: Parts, weight: Any, columns: Any, count: int) -> dict[str, Array]:
+    """Return the values of the new edges for exactly the existing edge columns."""
+    given = dict(columns or {})
+    if "weight" in given:
+        raise GraphError("columns contains 'weight'. Pass the weights as weight=.")
+    if weight is not None:
+        given["weight"] = weight
+    lacking = [name for name in parts.edge if name not in given]
+    if lacking:
+        hint = "weight=..." if lacking[0] == "weight" else f"columns={{{lacking[0]!r}: ...}}"
+        raise GraphError(
+            f"The new edges have no values for the edge column(s) {listed(lacking)}. Expected "
+            f"values for every column; pass {hint}, an array or one value for all edges."
+        )
+    return {name: _new_values(parts, name, given[name], count) for name in given}
 
-    def _new_values(self, name: str, given: Any, count: int) -> Array:
-        """Return the values of edges in the dtype of a column."""
-        if name not in self.edge:
-            has = f"There are {listed(self.edge)}" if self.edge else "There are none"
-            raise GraphError(
-                f"The graph has no edge column {name!r}, but values for it were given. {has}; "
-                f"omit the values, or assign g.edge[{name!r}] first."
-            )
-        column, values = self.edge[name], as_array(given)
-        feature = column.shape[1:]
-        if values.shape not in (feature, (count, *feature)):
-            raise GraphError(
-                f"edge column {name!r} was given values of shape {values.shape}. Expected "
-                f"{(count, *feature)}, one per edge, or {feature}, one for all."
-            )
-        fits = values.dtype.kind in _HELD_BY[column.dtype.kind]
-        with np.errstate(over="ignore"):
-            cast = values.astype(column.dtype) if fits else values
-        if fits and column.dtype.kind in "iu":
-            fits = all_true(cast == values)
-        elif fits and column.dtype.kind == "f":  # rounding is fine, overflow to infinity is not
-            fits = all_true((abs(cast) != np.inf) | (abs(values) == np.inf))
-        if not fits:
-            raise GraphError(
-                f"edge column {name!r} is {column.dtype}, but was given values of "
-                f"{values.dtype} that it cannot hold. Assign the column in a wider dtype first, "
-                f"g.edge[{name!r}] = g.edge[{name!r}].astype(...), or convert the values."
-            )
-        there, xp = move(cast, self.topology.device), self.topology.xp
-        if there.shape == (count, *feature) and there.ndim == column.ndim:
-            return there
-        spread = xp.empty((count, *feature), column.dtype)
-        spread[...] = there
-        return spread
+
+def _new_values(parts: Parts, name: str, given: Any, count: int) -> Array:
+    """Return the values of edges in the dtype of a column."""
+    if name not in parts.edge:
+        has = f"There are {listed(parts.edge)}" if parts.edge else "There are none"
+        raise GraphError(
+            f"The graph has no edge column {name!r}, but values for it were given. {has}; "
+            f"omit the values, or assign g.edge[{name!r}] first."
+        )
+    column, values = parts.edge[name], as_array(given)
+    feature = column.shape[1:]
+    if values.shape not in (feature, (count, *feature)):
+        raise GraphError(
+            f"edge column {name!r} was given values of shape {values.shape}. Expected "
+            f"{(count, *feature)}, one per edge, or {feature}, one for all."
+        )
+    fits = values.dtype.kind in _HELD_BY[column.dtype.kind]
+    with np.errstate(over="ignore"):
+        cast = values.astype(column.dtype) if fits else values
+    if fits and column.dtype.kind in "iu":
+        fits = all_true(cast == values)
+    elif fits and column.dtype.kind == "f":  # rounding is fine, overflow to infinity is not
+        fits = all_true((abs(cast) != np.inf) | (abs(values) == np.inf))
+    if not fits:
+        raise GraphError(
+            f"edge column {name!r} is {column.dtype}, but was given values of "
+            f"{values.dtype} that it cannot hold. Assign the column in a wider dtype first, "
+            f"g.edge[{name!r}] = g.edge[{name!r}].astype(...), or convert the values."
+        )
+    there, xp = move(cast, parts.topology.device), parts.topology.xp
+    if there.shape == (count, *feature) and there.ndim == column.ndim:
+        return there
+    spread = xp.empty((count, *feature), column.dtype)
+    spread[...] = there
+    return spread
 
 
 def place_ends(

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike, DTypeLike
 
 from weft.arrays.device import (
     Device,
-    as_array,
     bytes_text,
     device_of,
-    move,
     open_device,
     parse_device,
     read_only,
     to_host,
 )
+from weft.config import Config
+from weft.engine.frontier import Frontier, Pairs
+from weft.engine.run import Run
+from weft.engine.state import State
 from weft.errors import GraphError
-from weft.graph.build import (
-    BuildRules,
-    Duplicates,
-    SelfLoops,
-    assemble,
-    check_ends,
-    check_weight,
-    native,
-)
+from weft.graph import emitting, execution
+from weft.graph.build import BuildOptions, Duplicates, SelfLoops, checked_options
 from weft.graph.columns import EdgeColumns, VertexColumns
-from weft.graph.execution import Running, scratch_bytes
-from weft.graph.interop.methods import Interchange
+from weft.graph.contraction import contracted_parts
+from weft.graph.execution import PLAIN, Loop
+from weft.graph.interop.dlpack import read_tensor, tensor_ends
+from weft.graph.interop.frames import TableLayout, edge_frame, table_parts, vertex_frame
+from weft.graph.interop.networkx import network_parts, write_network
+from weft.graph.interop.scipy import adjacency_matrix, matrix_edges
+from weft.graph.interop.tables import ArrowTable, PandasTable
 from weft.graph.labels import (
     Labels,
     LabelsLike,
@@ -39,13 +39,22 @@ from weft.graph.labels import (
     number_ends,
     vertex_numbers,
 )
-from weft.graph.mutation import Changing
-from weft.graph.prepared_cache import prepared_cache
-from weft.graph.subgraph import induced, members_mask
+from weft.graph.mutation import Batch, Missing, added_since, edited, update
+from weft.graph.pairs import pairs_of
+from weft.graph.parts import (
+    Parts,
+    moved_parts,
+    numbered_parts,
+    ordered_parts,
+    reversed_parts,
+    subgraph_parts,
+    undirected_parts,
+)
+from weft.graph.prepared_cache import PreparedCache
 from weft.graph.version import History, Version
+from weft.ir.trace import monoids
 from weft.report.html import columns_text, few, table_html
 from weft.topology.adjacency import Array
-from weft.topology.orders import arranged, check_order
 from weft.topology.topology import Keep, Topology
 
 
@@ -67,7 +76,7 @@ class Edges(NamedTuple):
     weight: Array | None
 
 
-class Graph(Running, Changing, Interchange):
+class Graph:
     """A directed or undirected graph with named columns on its vertices and edges.
 
     Build one with `Graph.from_edges`, another `Graph.from_...`, `weft.read`, or a function in
@@ -117,7 +126,24 @@ class Graph(Running, Changing, Interchange):
         self._edge = EdgeColumns(topology, edge)
         self._order = order
         self._history = History(Version(topology.num_vertices))
-        self._ready, self._expected = prepared_cache(), prepared_cache()
+        self._arrangement: tuple[Topology, Topology] | None = None
+        self._prepared = PreparedCache()
+
+    @classmethod
+    def _of(cls, parts: Parts, history: History | None = None) -> Graph:
+        """Return the graph of some parts, at the end of a history."""
+        g = cls(
+            parts.topology,
+            vertex=parts.vertex,
+            edge=parts.edge,
+            labels=parts.labels,
+            order=parts.order,
+        )
+        if history is not None:
+            g._history = history
+        return g
+
+    # -- from other representations ---------------------------------------------------------------
 
     @classmethod
     def from_edges(
@@ -196,10 +222,9 @@ class Graph(Running, Changing, Interchange):
         """
         with device_of(src, dst).current():
             numbered = number_ends(src, dst, num_vertices, labels)
-        columns = {} if weight is None else {"weight": weight}
-        return cls._from_numbered(
+        parts = numbered_parts(
             numbered,
-            columns,
+            {} if weight is None else {"weight": weight},
             device=device_of(src, dst, weight) if device is None else device,
             directed=bool(directed),
             duplicates=duplicates,
@@ -207,34 +232,323 @@ class Graph(Running, Changing, Interchange):
             keep=keep,
             index_dtype=index_dtype,
         )
+        return cls._of(parts)
 
     @classmethod
-    def _from_numbered(
+    def from_scipy(
         cls,
-        numbered: tuple[Any, Any, int | None, Labels | None],
-        columns: Mapping[str, Any],
+        matrix: Any,
         *,
-        device: str | Device | None,
-        vertex: Mapping[str, Any] | None = None,
-        **options: Any,
+        directed: bool = True,
+        weighted: bool = True,
+        duplicates: Duplicates = "sum",
+        self_loops: SelfLoops = "keep",
+        keep: Keep = "both",
+        index_dtype: DTypeLike | None = None,
+        device: str | Device | None = None,
+        labels: ArrayLike | None = None,
     ) -> Graph:
-        """Build a graph from the result of `number_ends`, columns, and rules by name."""
-        src, dst, num_vertices, labels = numbered
-        place = device_of(src, dst) if device is None else open_device(device)
-        rules = BuildRules(device=place, **options)
-        with place.current():
-            src, dst, count = check_ends(src, dst, num_vertices, place)
-            checked = {
-                name: check_weight(values, src.size, place)
-                if name == "weight"
-                else native(as_array(values), f"edge column {name!r}", place)
-                for name, values in columns.items()
-            }
-            topology, checked = assemble(src, dst, checked, count, rules)
-            g = cls(topology, edge=checked, labels=labels)
-        for name, values in (vertex or {}).items():
-            g.vertex[name] = values
-        return g
+        """Build a graph from a square sparse matrix: entry (i, j) is the edge i -> j.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array
+            Every stored entry is an edge, including explicit zeros.
+        directed : bool
+            If False, the matrix must be symmetric; only its upper triangle is used.
+        weighted : bool
+            Whether the entries become weights. Boolean entries never do.
+        duplicates : {"keep", "first", "sum", "min", "max"}
+            How to treat entries stored more than once; by default they are summed, as in SciPy.
+        self_loops, keep, index_dtype, device
+            As in `from_edges`.
+        labels : array_like, optional
+            The label of each row.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            Unless the matrix is sparse, square and, with `directed=False`, symmetric.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> import weft
+        >>> weft.Graph.from_scipy(scipy.sparse.csr_array([[0, 2.5], [1.0, 0]])).edge["weight"]
+        array([2.5, 1. ])
+        """
+        src, dst, weight, n, duplicates = matrix_edges(matrix, directed, weighted, duplicates)
+        return cls.from_edges(
+            src,
+            dst,
+            weight,
+            num_vertices=n,
+            directed=directed,
+            duplicates=duplicates,
+            self_loops=self_loops,
+            keep=keep,
+            index_dtype=index_dtype,
+            device=device,
+            labels=False if labels is None else labels,
+        )
+
+    @classmethod
+    def from_networkx(
+        cls,
+        network: Any,
+        *,
+        weight: str | None = "weight",
+        vertex_columns: Iterable[str] | None = None,
+        edge_columns: Iterable[str] | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from a NetworkX graph, with isolated nodes, self-loops and parallel edges.
+
+        Nodes 0, 1, 2, ... become vertex numbers; any other nodes become labels.
+
+        Parameters
+        ----------
+        network : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        weight : str, optional
+            The edge attribute to use as weight, if any edge has it; edges without it get weight 1.
+            None ignores weights.
+        vertex_columns, edge_columns : list of str, optional
+            The attributes that become columns. By default all numeric ones, with NaN for missing
+            values; others, such as text, are skipped.
+        **options
+            `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not a NetworkX graph, or a selected attribute is not numeric.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import weft
+        >>> network = nx.Graph([("Ada", "Bob", {"weight": 2.5})])
+        >>> network.add_node("Eve", age=31)
+        >>> g = weft.Graph.from_networkx(network)
+        >>> g.labels.tolist(), g.edge["weight"], g.vertex["age"]
+        (['Ada', 'Bob', 'Eve'], array([2.5]), array([nan, nan, 31.]))
+        """
+        return cls._of(network_parts(network, weight, vertex_columns, edge_columns, options))
+
+    @classmethod
+    def from_pandas(
+        cls,
+        edges: Any,
+        source: Any = "source",
+        target: Any = "target",
+        weight: Any = "weight",
+        *,
+        vertices: Any = None,
+        vertex: Any = None,
+        vertex_columns: Iterable[str] | None = None,
+        edge_columns: Iterable[str] | None = None,
+        directed: bool = True,
+        labels: bool | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from a data frame with one row per edge.
+
+        Non-negative integers are vertex numbers, unless they are too sparse (see `from_edges`).
+        Any other ids (text, keys, dates, tuples) become labels, in order of appearance.
+
+        Parameters
+        ----------
+        edges : pandas.DataFrame
+            One row per edge.
+        source, target : str
+            The columns with the ends of the edges.
+        weight : str, optional
+            The column with the weights; the default may be missing. None ignores weights.
+        vertices : pandas.DataFrame, optional
+            One row per vertex, including isolated ones; determines the vertex order.
+        vertex : str, optional
+            The column of `vertices` with the ids; by default the first.
+        vertex_columns, edge_columns : list of str, optional
+            The columns to keep; by default all other numeric ones.
+        directed : bool
+            If False, each row is an undirected edge.
+        labels : bool, optional
+            True turns all ids into labels, False none.
+        **options
+            `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If a column or an id is missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import weft
+        >>> edges = pd.DataFrame({"source": ["Ada", "Bob"], "target": ["Bob", "Eve"]})
+        >>> g = weft.Graph.from_pandas(edges)
+        >>> g.frame(weft.bfs(g, "Ada"))
+          label  level  parent
+        0   Ada      0       0
+        1   Bob      1       0
+        2   Eve      2       1
+        """
+        table = PandasTable(edges, "edges")
+        known = None if vertices is None else PandasTable(vertices, "vertices")
+        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+
+    @classmethod
+    def from_arrow(
+        cls,
+        edges: Any,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = "weight",
+        *,
+        vertices: Any = None,
+        vertex: str | None = None,
+        vertex_columns: Iterable[str] | None = None,
+        edge_columns: Iterable[str] | None = None,
+        directed: bool = True,
+        labels: bool | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from a table of edges with the Arrow PyCapsule interface.
+
+        PyArrow, Polars, DuckDB, pandas and others provide it (`__arrow_c_stream__`).
+
+        Parameters
+        ----------
+        edges : object with `__arrow_c_stream__`
+            One row per edge.
+        source, target, weight, vertices, vertex, vertex_columns, edge_columns, directed, labels
+            As in `from_pandas`.
+        **options
+            `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not such a table, or a column or an id is missing.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import weft
+        >>> table = pa.table({"source": ["Ada", "Bob"], "target": ["Bob", "Eve"], "weight": [2, 3]})
+        >>> weft.Graph.from_arrow(table).edge["weight"]
+        array([2, 3])
+        """
+        table = ArrowTable(edges, "edges")
+        known = None if vertices is None else ArrowTable(vertices, "vertices")
+        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+
+    @classmethod
+    def from_dlpack(
+        cls,
+        edge_index: Any,
+        weight: Any = None,
+        *,
+        num_vertices: int | None = None,
+        directed: bool = True,
+        labels: ArrayLike | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from a tensor of shape (2, m): row 0 has the sources, row 1 the targets.
+
+        Accepts tensors of PyTorch, JAX, TensorFlow, CuPy, NumPy and any library that provides
+        `__dlpack__`. A tensor on a GPU gives a graph on that GPU, without a detour via the host.
+
+        Parameters
+        ----------
+        edge_index : tensor of int, shape (2, m)
+        weight : tensor of shape (m,), optional
+        num_vertices, directed, labels
+            As in `from_edges`.
+        **options
+            `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If the tensors cannot be read, or have another shape.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weft
+        >>> weft.Graph.from_dlpack(np.array([[0, 1, 1], [1, 2, 0]])).num_edges
+        3
+        """
+        src, dst = tensor_ends(edge_index)
+        return cls.from_edges(
+            src,
+            dst,
+            None if weight is None else read_tensor(weight, "weight"),
+            num_vertices=num_vertices,
+            directed=directed,
+            labels=False if labels is None else labels,
+            **checked_options(options),
+        )
+
+    @classmethod
+    def from_torch(
+        cls,
+        edge_index: Any,
+        edge_weight: Any = None,
+        *,
+        num_nodes: int | None = None,
+        directed: bool = True,
+        labels: ArrayLike | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from `edge_index` and `edge_weight` in the style of PyTorch Geometric.
+
+        Works like `from_dlpack`; tensors that require a gradient are detached. PyTorch Geometric
+        stores an undirected edge in both directions, which gives a directed graph here;
+        `to_undirected` merges each pair into one edge.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import weft
+        >>> edge_index = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])  # or a torch.Tensor
+        >>> weft.Graph.from_torch(edge_index, num_nodes=4).to_undirected()
+        Graph(4 vertices, 2 edges, undirected, 56 B)
+        """
+        return cls.from_dlpack(
+            edge_index,
+            edge_weight,
+            num_vertices=num_nodes,
+            directed=directed,
+            labels=labels,
+            **options,
+        )
+
+    # -- to other representations -----------------------------------------------------------------
 
     def to_edges(self, *, labels: bool = False) -> Edges:
         """Return the edges in the order of the edge columns.
@@ -264,6 +578,565 @@ class Graph(Running, Changing, Interchange):
                 src, dst = (self._labels.values[to_host(ends)] for ends in (src, dst))
             return Edges(src, dst, self._edge.storage("weight").copy() if self.weighted else None)
 
+    def to_scipy(self) -> Any:
+        """Return the adjacency matrix: entry (i, j) is the weight of the edge i -> j, or 1.0.
+
+        An undirected graph gives a symmetric matrix. Parallel edges stay separate entries, which
+        SciPy treats as their sum; `sum_duplicates()` on the result merges them.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Always in host memory.
+
+        Examples
+        --------
+        >>> import weft
+        >>> weft.Graph.from_edges([0, 1], [1, 2], [5, 7]).to_scipy().toarray()
+        array([[0, 5, 0],
+               [0, 0, 7],
+               [0, 0, 0]])
+        """
+        weight = self._edge.storage("weight") if self.weighted else None
+        return adjacency_matrix(self._topology, weight)
+
+    def to_networkx(self, *, multigraph: bool | None = None) -> Any:
+        """Return the graph as a NetworkX graph, with labels as nodes and columns as attributes.
+
+        Parameters
+        ----------
+        multigraph : bool, optional
+            Whether to return a multigraph; by default only if there are parallel edges. With False,
+            only the last of several parallel edges is kept.
+
+        Returns
+        -------
+        networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"], [1, 2], directed=False)
+        >>> g.to_networkx()["Bob"]
+        AtlasView({'Ada': {'weight': 1}, 'Eve': {'weight': 2}})
+        """
+        return write_network(self, multigraph)
+
+    def to_pandas(self, source: str = "source", target: str = "target") -> Any:
+        """Return a data frame with one row per edge: both ends (as labels, if any) and all columns.
+
+        A vector column x becomes the columns x[0], x[1], ...; `from_pandas` joins them again. For
+        the vertices, see `frame`.
+
+        Parameters
+        ----------
+        source, target : str
+            Names of the columns with the ends.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        GraphError
+            If an edge column has one of these names.
+
+        Examples
+        --------
+        >>> import weft
+        >>> weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"], [0.5, 2.0]).to_pandas()
+          source target  weight
+        0    Ada    Bob     0.5
+        1    Bob    Eve     2.0
+        """
+        return edge_frame(self, source, target)
+
+    def frame(self, result: Any = None, /, *, name: str | None = None, **fields: Any) -> Any:
+        """Return a data frame with one row per vertex: its label (or number), and values.
+
+        Row i is vertex i.
+
+        Parameters
+        ----------
+        result : array, named tuple, mapping or State, optional
+            The result of an algorithm: arrays with one row per vertex. A plain array gets the
+            column name `"value"`. Without `result` and `fields`, the vertex columns are used.
+        name : str, optional
+            Name of the first column; by default `"label"` or `"vertex"`.
+        **fields
+            Further arrays by name.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        GraphError
+            If an array does not have one row per vertex, or the names collide.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"])
+        >>> g.frame(level=weft.bfs(g, "Ada").level, degree=g.out_degree)
+          label  level  degree
+        0   Ada      0       1
+        1   Bob      1       1
+        2   Eve      2       0
+        """
+        return vertex_frame(self, result, fields, name)
+
+    # -- programs ---------------------------------------------------------------------------------
+
+    def state(self, **fields: Any) -> State:
+        """Create the state that programs work on: one array per field, aligned with the vertices.
+
+        Parameters
+        ----------
+        **fields
+            Each a constant (`weft.full`), an array with one row per vertex, a function of v, a
+            scalar (`weft.scalar`) or a parameter (`weft.parameter`). A field hides the vertex
+            column of the same name: programs read and write the field, and the column stays
+            unchanged. To start from its values, pass them: ``g.state(rank=g.vertex["rank"])``.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.star(3)
+        >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
+        State(rank: float64, degree: int32, error=0.0)
+        """
+        return execution.vertex_state(self, fields)
+
+    def edge_state(self, **fields: Any) -> State:
+        """Create edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
+
+        Pass it to `run` and `iterate` as ``edge_state=``. Arcs are numbered in the order of the
+        stored rows; an undirected edge has two. A field hides the edge column of the same name,
+        which stays unchanged.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.path(3)
+        >>> g.edge_state(msg=weft.full(1.0)).msg.shape
+        (4,)
+        """
+        return execution.edge_state(self, fields)
+
+    def frontier(self, vertices: Any = None) -> Frontier:
+        """Create a frontier of vertices from ids or a mask; without an argument, of all vertices.
+
+        Ids are vertex numbers even if the vertices have labels: use
+        ``g.frontier(g.vertex_of(labels))`` for labels.
+        """
+        return execution.vertex_frontier(self, vertices)
+
+    def edge_frontier(self, arcs: Any = None) -> Frontier:
+        """Create a frontier of arcs from numbers or a mask; without an argument, of all arcs."""
+        return execution.arc_frontier(self, arcs)
+
+    def pairs(self, a: Any, b: Any) -> Pairs:
+        """Create a list of vertex pairs, which need not be arcs, for an edge function to run over.
+
+        The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
+        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`.
+
+        Examples
+        --------
+        The Jaccard similarity of given pairs:
+
+        >>> import weft
+        >>> @weft.edge
+        ... def jaccard(u, v, e):
+        ...     shared = weft.common(u, v, lambda w: 1, weft.sum)
+        ...     e.score = shared / (u.out_degree + v.out_degree - shared)
+        >>> g = weft.Graph.from_edges([0, 0, 1, 1, 2], [2, 3, 2, 3, 3], directed=False)
+        >>> pairs = g.pairs([0, 0], [1, 2])
+        >>> found = pairs.state(score=weft.full(0.0))
+        >>> changed = g.run(jaccard, g.state(), pairs, edge_state=found)
+        >>> found.score
+        array([1.  , 0.25])
+        """
+        return pairs_of(self, a, b)
+
+    def run(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Frontier:
+        """Run one superstep of a function, a fold or a list; return the vertices that changed.
+
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them. The
+            functions of a list run one after another, each on the vertices that the previous one
+            changed. A function with ``on="all"`` runs on all vertices.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            Where to run; by default on all vertices.
+        edge_state
+            Made by `edge_state`, for functions that use edge fields.
+        direction, config
+            As for `iterate`.
+
+        Examples
+        --------
+        >>> import weft
+        >>> @weft.edge(into="count", reduce=weft.sum)
+        ... def arrive(u, v, e):
+        ...     return 1
+        >>> g = weft.Graph.from_edges([0, 1, 1], [2, 2, 0])
+        >>> state = g.state(count=weft.full(0))
+        >>> g.run(arrive, state).tolist()
+        [0, 2]
+        >>> state.count
+        array([1, 0, 2])
+        """
+        return execution.run(self, functions, state, frontier, edge_state, config, direction)
+
+    def emit(
+        self,
+        function: Any,
+        state: State | None = None,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        config: Config | None = None,
+    ) -> tuple[Any, ...]:
+        """Run a function that calls `weft.emit`; return its records, one array for every part.
+
+        The function runs twice: it counts the records of every arc or vertex, and writes them to
+        the places that follow from these numbers. It may not write anything else. Records come in
+        the order of arcs or vertices and of the calls there, in every run and on every device.
+
+        Parameters
+        ----------
+        function
+            Made by `weft.edge` without ``into=``, or by `weft.vertex`.
+        state
+            Made by `state`; not needed by functions that read no fields.
+        frontier
+            Where to run: vertices or, for an edge function, arcs; by default everywhere.
+        edge_state, config
+            As for `run`.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If the records do not fit in memory.
+
+        Examples
+        --------
+        All triangles, each once, and the graph of those edges that are in one:
+
+        >>> import weft
+        >>> @weft.edge
+        ... def triangles(u, v, e):
+        ...     ordered = lambda w: weft.emit(u.id, v.id, w.id, when=(u.id < v.id) & (v.id < w.id))
+        ...     weft.common(u, v, ordered)
+        >>> g = weft.Graph.from_edges([0, 1, 0, 2, 3], [1, 2, 2, 3, 4], directed=False)
+        >>> a, b, c = g.emit(triangles)
+        >>> a, b, c
+        (array([0]), array([1]), array([2]))
+        """
+        state = self.state() if state is None else state
+        return emitting.emit(self, function, state, frontier, edge_state, config)
+
+    def iterate(
+        self,
+        functions: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        until: Callable[..., Any] | None = None,
+        max_iter: int | None = None,
+        refill: Any = (),
+        trail: bool = False,
+        next_threshold: Callable[..., Any] | None = None,
+        change_driven: bool | str | None = None,
+        tolerance: float = 0.0,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> Run:
+        """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
+
+        The whole loop runs inside the backend. An empty frontier ends it, unless `until` is given
+        and a function runs with ``on="all"``: then the loop continues until the condition holds. If
+        it never does and there is no `max_iter`, the loop does not end; Ctrl-C stops it.
+
+        Parameters
+        ----------
+        functions
+            A function made by `weft.edge`, `weft.vertex` or `weft.fold`, or a list of them, each of
+            which runs on the vertices that the previous one changed, as in `run`.
+        state
+            Made by `state`; its arrays are changed in place.
+        frontier
+            The first frontier; by default all vertices.
+        edge_state
+            Made by `edge_state`, for functions that use edge fields.
+        until
+            A condition on scalars of the state, tested after each superstep. ``Run.converged`` then
+            says whether it holds at the end.
+        max_iter
+            Maximum number of supersteps. A superstep of an edge function with a priority processes
+            the members of the frontier that are due, and those that become due meanwhile; the
+            others stay in the frontier, so that iterating from ``Run.frontier`` continues in order
+            and reaches the same result. Which members are due depends on the device and the
+            threads: if intermediate states matter, use ``Config(ordering=False)`` or
+            ``Config(deterministic=True)``.
+        refill
+            Steps to run over all vertices when the frontier is empty; the vertices where the last
+            one returns true form the new frontier. The loop ends if there are none, even if `until`
+            does not hold.
+        trail
+            Whether to keep the frontiers of all supersteps, for `replay`.
+        next_threshold
+            ``next_threshold(old, stats)`` returns the next threshold of a step with a priority.
+        change_driven
+            Short for ``Config(change_driven=...)``: keep the values that a vertex function gathers,
+            and send only the differences of changed vertices. ``True`` raises where that is not
+            possible; ``"auto"`` then runs normally. Messages must be finite, since an infinity
+            cannot be subtracted again.
+        tolerance
+            Accuracy of a change-driven run: smaller changes are not sent on, and at the end another
+            full step would move no feature by more than twice this value.
+        direction
+            "push", "pull" or "auto"; short for ``Config(direction=...)``.
+        config
+            How to run it.
+
+        Returns
+        -------
+        Run
+            The number of supersteps, whether the run converged, the last frontier, the scalars.
+
+        Raises
+        ------
+        TraceError
+            If the last function only writes through ``.at(i)``, which puts no vertex into the next
+            frontier, and neither `until` nor `refill` is given: set ``v.changed``.
+
+        Examples
+        --------
+        Differences of integer sums are exact, so a change-driven run gives the same result:
+
+        >>> import weft
+        >>> @weft.vertex
+        ... def count(v):
+        ...     v.paths = v.own + v.gather(lambda u, e: u.paths, weft.sum)
+        >>> g = weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3])
+        >>> state = g.state(own=[1, 0, 0, 0], paths=weft.full(0))
+        >>> g.iterate(count, state, change_driven=True).steps
+        4
+        >>> state.paths
+        array([1, 1, 1, 2])
+        """
+        plain = (
+            until is None and max_iter is None and edge_state is None and next_threshold is None
+            and change_driven is None and not (refill or trail)
+            and type(tolerance) is float and tolerance == 0
+        )  # fmt: skip
+        loop = PLAIN if plain else Loop(
+            edge_state, until, max_iter, refill, trail, next_threshold, change_driven, tolerance
+        )  # fmt: skip
+        return execution.iterate(self, functions, state, frontier, loop, config, direction)
+
+    def replay(
+        self,
+        functions: Any,
+        state: State,
+        trail: list[Array],
+        *,
+        edge_state: State | None = None,
+        direction: str | None = None,
+        config: Config | None = None,
+    ) -> None:
+        """Run functions over the frontiers of a trail, last to first."""
+        execution.replay(self, functions, state, trail, edge_state, config, direction)
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """Number of changes made to the graph so far; `update` adds one."""
+        return self._history.version.number
+
+    def add_edges(
+        self,
+        src: ArrayLike,
+        dst: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        columns: Mapping[str, ArrayLike] | None = None,
+        num_vertices: int | None = None,
+    ) -> Graph:
+        """Return a graph with additional edges; this graph is unchanged.
+
+        Takes time linear in the vertices and edges, and sorts only the new edges. Both graphs share
+        what did not change. Adding an existing edge creates a parallel one.
+
+        Parameters
+        ----------
+        src, dst : array_like
+            The ends of the new edges, by number, or by label if the graph has labels. An unknown
+            label creates a new vertex after the existing ones.
+        weight : array_like, optional
+            The weights of the new edges, or one for all: required if the graph has weights.
+        columns : mapping of str to array_like, optional
+            Values for every other edge column of the graph, per edge or one for all.
+        num_vertices : int, optional
+            The number of vertices afterwards, to add vertices to a graph without labels.
+
+        Returns
+        -------
+        Graph
+            Edges are renumbered in the order of `to_edges`; a new edge comes after those parallel
+            to it. Vertex columns of new vertices hold 0, False or NaN.
+
+        Raises
+        ------
+        GraphError
+            If a vertex does not exist, or values for an edge column are missing.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 1], [1, 2], weight=[1.0, 2.0])
+        >>> more = g.add_edges([0, 2], [2, 0], weight=[5.0, 6.0])
+        >>> more.to_edges().dst, more.edge["weight"], g.num_edges
+        (array([1, 2, 2, 0], dtype=int32), array([1., 5., 2., 6.]), 2)
+
+        >>> g = weft.Graph.from_edges(["Ada"], ["Bob"]).add_edges(["Bob"], ["Eve"])
+        >>> g.labels.tolist()
+        ['Ada', 'Bob', 'Eve']
+        """
+        added = {
+            "src": src,
+            "dst": dst,
+            "weight": weight,
+            "columns": columns,
+            "num_vertices": num_vertices,
+        }
+        return edited(self, added, None, "raise")[0]
+
+    def remove_edges(
+        self,
+        src: ArrayLike,
+        dst: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        missing: Missing = "raise",
+    ) -> Graph:
+        """Return a graph without the edges between some pairs of vertices; this one is unchanged.
+
+        Takes time linear in the vertices and edges. All vertices are kept.
+
+        Parameters
+        ----------
+        src, dst : array_like
+            The ends of the edges, by number, or by label if the graph has labels. All parallel
+            edges of a pair are removed; in an undirected graph, (a, b) and (b, a) are the same.
+        weight : array_like, optional
+            Remove only edges of this weight: one number per pair, or one for all.
+        missing : {"raise", "ignore"}
+            Whether to raise an error for pairs without such an edge.
+
+        Returns
+        -------
+        Graph
+            Edges are renumbered in the order of `to_edges`.
+
+        Raises
+        ------
+        GraphError
+            If edges do not exist; the message says how many and which.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 0, 1], [1, 1, 2], weight=[1, 2, 3])
+        >>> g.remove_edges([0], [1]).num_edges, g.remove_edges([0], [1], weight=2).num_edges
+        (1, 2)
+        >>> g.remove_edges([2], [0], missing="ignore").num_edges
+        3
+        """
+        removed = {"src": src, "dst": dst, "weight": weight}
+        return edited(self, None, removed, missing)[0]
+
+    def update(
+        self, add: Batch | None = None, remove: Batch | None = None, *, missing: Missing = "raise"
+    ) -> None:
+        """Remove some edges, then add others, in place.
+
+        Increases `version` by one. States made before belong to the old version, and using one
+        raises an error. Graphs derived from this one, such as copies on a device, are unchanged.
+
+        Parameters
+        ----------
+        add : tuple or mapping, optional
+            ``(src, dst)``, ``(src, dst, weight)``, or the arguments of `add_edges` by name.
+        remove : tuple or mapping, optional
+            The same for `remove_edges`.
+        missing : {"raise", "ignore"}
+            Whether to raise an error if an edge to remove does not exist.
+
+        Raises
+        ------
+        GraphError
+            As in `add_edges` and `remove_edges`; the graph is then unchanged.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 1], [1, 2])
+        >>> g.update(add=([2], [0]), remove=([0], [1]))
+        >>> g.to_edges().src.tolist(), g.version
+        ([1, 2], 1)
+        """
+        update(self, add, remove, missing)
+
+    def added_since(self, earlier: Graph | int) -> tuple[Array, Array]:
+        """Return the ends of all edges added since an earlier version.
+
+        Parameters
+        ----------
+        earlier : Graph or int
+            A graph from which this one was derived by `add_edges` (and `to`), or the value of
+            `version` before `update`.
+
+        Returns
+        -------
+        src, dst : ndarray
+            Vertex numbers, in the order of insertion.
+
+        Raises
+        ------
+        GraphError
+            If edges were removed since, or this graph is not derived from the earlier one.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.path(4)
+        >>> g.add_edges([3], [0]).add_edges([1], [3]).added_since(g)
+        (array([3, 1], dtype=int32), array([0, 3], dtype=int32))
+        """
+        return added_since(self, earlier)[:2]
+
+    # -- graphs derived from this one -------------------------------------------------------------
+
     def reverse(self) -> Graph:
         """Return the graph with every edge reversed; edges keep their columns.
 
@@ -276,11 +1149,7 @@ class Graph(Running, Changing, Interchange):
         >>> weft.Graph.from_edges([0, 0], [1, 2]).reverse().in_degree
         array([2, 0, 0], dtype=int32)
         """
-        topology = self._topology
-        columns = {name: self._edge.storage(name) for name in self._edge}
-        if topology.directed and topology.keep == "both":
-            columns = {k: topology.slot_values(values, "in") for k, values in columns.items()}
-        return self._sibling(topology.reversed(), columns)
+        return Graph._of(reversed_parts(self))
 
     def to_undirected(self, duplicates: Duplicates = "first") -> Graph:
         """Return the graph with every edge made undirected.
@@ -304,22 +1173,7 @@ class Graph(Running, Changing, Interchange):
         >>> g.to_undirected("sum").to_edges().weight
         array([4., 5.])
         """
-        columns = {name: self._edge.storage(name) for name in self._edge}
-        topology = self._topology
-        if topology.directed:
-            with topology.device.current():
-                topology, columns = assemble(
-                    *topology.endpoints(),
-                    columns,
-                    topology.num_vertices,
-                    BuildRules(
-                        directed=False,
-                        duplicates=duplicates,
-                        index_dtype=topology.index_dtype,
-                        device=topology.device,
-                    ),
-                )
-        return self._sibling(topology, columns)
+        return Graph._of(undirected_parts(self, duplicates))
 
     def reorder(self, order: str | ArrayLike) -> Graph:
         """Return the same graph with its vertices in another order in memory.
@@ -357,20 +1211,59 @@ class Graph(Running, Changing, Interchange):
         >>> weft.bfs(g, 2).parent
         array([-1,  2,  2, -1], dtype=int32)
         """
-        topology = self._topology
-        if isinstance(order, str):
-            held = arranged(topology, order)
-            assert held.numbering is not None
-            chosen = held.numbering.order
-        else:
-            chosen = check_order(topology, order)
-            held = topology.arranged(chosen)
-        columns = {name: self._edge.storage(name) for name in self._edge}
-        vertex = self._vertex_storage()
-        result = Graph(topology, vertex=vertex, edge=columns, labels=self._labels, order=chosen)
-        result._arrangement = topology, held
-        result._history = self._history.copied()
+        parts, held = ordered_parts(self, order)
+        result = Graph._of(parts, self._history.copied())
+        result._arrangement = self._topology, held
         return result
+
+    def contract(
+        self,
+        labels: Any,
+        *,
+        edge: Any = monoids.sum,
+        vertex: Any = None,
+        self_loops: SelfLoops = "drop",
+    ) -> Graph:
+        """Return the graph whose vertices are groups of vertices of this one.
+
+        The result is built on the graph's device and keeps its direction and stored arcs. Names of
+        vertices are left out.
+
+        Parameters
+        ----------
+        labels : array_like
+            An integer for each vertex; those with equal ones become one vertex. Groups are numbered
+            in ascending order of their labels.
+        edge : monoid or None
+            How the columns of parallel edges are combined: `weft.sum`, `weft.min`, `weft.max`, or
+            `weft.any`, which takes the first value. A sum of an unweighted graph counts the edges
+            as their weight. With None, parallel edges are kept.
+        vertex : monoid or dict, optional
+            How the vertex columns are combined, all or by name; others are left out.
+        self_loops : str
+            What becomes of the edges within a group: "drop", or "keep" as self-loops.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If there is not one integer for each vertex, or a sum does not fit its dtype.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1, 2, 3, 4], directed=False)
+        >>> g.vertex["people"] = [10, 20, 30, 40]
+        >>> small = g.contract([5, 5, 7, 7], vertex=weft.sum)
+        >>> small.to_edges()
+        Edges(src=array([0], dtype=int32), dst=array([1], dtype=int32), weight=array([6]))
+        >>> small.vertex["people"]
+        array([30, 70])
+        """
+        return Graph._of(contracted_parts(self, labels, edge, vertex, self_loops))
 
     def subgraph(self, vertices: Any) -> Graph:
         """Return the subgraph of some vertices and all edges between them.
@@ -401,13 +1294,7 @@ class Graph(Running, Changing, Interchange):
         >>> part.vertex["origin"], part.num_edges
         (array([3, 4, 5]), 2)
         """
-        mask = members_mask(self._topology, self._labels, vertices)
-        columns = {name: self._edge.storage(name) for name in self._edge}
-        topology, columns, kept = induced(self._topology, columns, mask)
-        with topology.device.current():
-            vertex = {name: values[kept] for name, values in self._vertex_storage().items()}
-        labels = None if self._labels is None else self._labels.take(kept)
-        return Graph(topology, vertex=vertex, edge=columns, labels=labels)
+        return Graph._of(subgraph_parts(self, vertices))
 
     def to(self, device: str | Device) -> Graph:
         """Return the graph on a device, with independent columns; itself if already there.
@@ -446,16 +1333,9 @@ class Graph(Running, Changing, Interchange):
         """
         if parse_device(device) == self._topology.device:
             return self
-        place = open_device(device)
-        there = Graph(
-            self._topology.to(place),
-            vertex=self._vertex.moved(place),
-            edge=self._edge.moved(place),
-            labels=self._labels,
-            order=None if self._order is None else move(self._order, place),
-        )
-        there._history = self._history.copied()
-        return there
+        return Graph._of(moved_parts(self, open_device(device)), self._history.copied())
+
+    # -- labels and properties --------------------------------------------------------------------
 
     def vertex_of(self, labels: Any) -> Any:
         """Return the vertex with a given label, or the vertices of several labels.
@@ -567,7 +1447,7 @@ class Graph(Running, Changing, Interchange):
         """
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
         held += 0 if self._labels is None else self._labels.nbytes
-        return held + self._arranged_bytes() + scratch_bytes(self._topology)
+        return held + execution.arranged_bytes(self) + execution.scratch_bytes(self._topology)
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]
@@ -588,10 +1468,14 @@ class Graph(Running, Changing, Interchange):
         ]
         return table_html("Graph", [row for row in rows if row[1]])
 
-    def _sibling(self, topology: Topology, edge: Mapping[str, Array]) -> Graph:
-        """Return a graph with the same vertices and another structure."""
-        vertex = self._vertex_storage()
-        return Graph(topology, vertex=vertex, edge=edge, labels=self._labels, order=self._order)
+    def __copy__(self) -> Graph:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _history=self._history.copied())
+        return twin
 
-    def _vertex_storage(self) -> dict[str, Array]:
-        return {name: self._vertex.storage(name) for name in self._vertex}
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_prepared"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepared = PreparedCache()

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 
 from weft.config import Config
-from weft.engine.prepared import Prepared
+from weft.engine.prepared import Columns, Prepared
 from weft.engine.tuned import changes
 from weft.storage.memory import Cache
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
-
-
-def prepared_cache() -> Cache[Any, Any]:
-    """Return an empty cache for the prepared programs of a graph."""
-    return Cache("prepared programs", 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,3 +42,21 @@ class Expected:
     reads: Any
     kept: Kept
     priority: Any
+
+
+class PreparedCache:
+    """The prepared programs of a graph, its loops that may recur, and how runs read its columns."""
+
+    def __init__(self) -> None:
+        self.programs: Cache[Any, Kept] = Cache("prepared programs", 64)
+        self.loops: Cache[Any, Expected] = Cache("prepared programs", 64)
+        self.columns: Columns | None = None
+
+    def drop_orders_but(self, wanted: tuple[Topology, ...]) -> None:
+        """Drop what was prepared for other topologies."""
+        for key, kept in list(self.programs.items()):
+            if kept.prepared.topology not in wanted:
+                self.programs.pop(key, None)
+        for key, found in list(self.loops.items()):
+            if found.kept.prepared.topology not in wanted:
+                self.loops.pop(key, None)

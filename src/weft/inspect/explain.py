@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from weft.config import Config, check_config
+from weft.config import Config
 from weft.engine.change_driven import hidden_state
 from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import cross
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
+from weft.graph.execution import PLAIN, columns_of, delta_of, prepared_for, signature_for
 from weft.ir.check.show import show
 from weft.ir.ops import ROLES
 from weft.ir.trace.steps import trace_program
@@ -199,7 +200,7 @@ def explain(
 
     def trace(candidate: State) -> Program:
         return trace_program(
-            functions, g._signature(candidate, edge_state), mode, until=until, refill=refill,
+            functions, signature_for(g, candidate, edge_state), mode, until=until, refill=refill,
             bounded=max_iter is not None, trail=trail,
         )  # fmt: skip
 
@@ -211,11 +212,12 @@ def explain(
     copy = State(dict(state.fields), state.scalars, state.parameters)
     copy.old.update(state.old)
     # As in a run, only an explicit configuration can make a program change-driven.
-    wanted = check_config(config).change_driven if mode == "iterate" else False
-    delta = g._delta(program, wanted, 0.0, frontier, max_iter)
+    delta = None
+    if mode == "iterate":
+        delta = delta_of(g, program, config, PLAIN, frontier, max_iter)
     if delta is not None:
         program, copy = delta.program, hidden_state(delta, copy, g.topology)
-    prepared = g._prepared(program, config, direction)
+    prepared = prepared_for(g, program, config, direction)
     inputs = Inputs(copy, edge_state, g.frontier(frontier))
     compiled, on_device = _compiled(prepared, g, inputs)
     return Explanation(
@@ -241,7 +243,7 @@ def _compiled(prepared: Prepared, g: Graph, inputs: Inputs) -> tuple[Any, dict[s
     """Return the compiled program and what the backend reports about its kernels."""
     backend = prepared.backend
     with g.topology.device.current():
-        request = prepared.request(g._columns(), inputs)
+        request = prepared.request(columns_of(g), inputs)
         if request.topology.numbering is not None:
             request, _ = cross(request, backend, {})
         form = backend.prove(request, prepared.form(request))

@@ -144,6 +144,11 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
     """Raise if a sweep over edges cannot go in any direction that is there."""
     if sweep.kind != "edge":
         return
+    if sweep.turned and request.topology.keep != "both":
+        raise ConfigError(
+            f'{sweep.last.name!r} goes along="in", which needs the rows of both directions, but '
+            f'the graph keeps only {request.topology.keep!r}. Build it with keep="both".'
+        )
     refusals = {"push": sweep.push_refused, "pull": sweep.pull_refused}
     if any(not refusals[direction] for direction in directions):
         return

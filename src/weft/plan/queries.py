@@ -10,6 +10,7 @@ from weft.ir.check.facts import block_facts, is_pure
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import Program, Reduction, Step, Value
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
@@ -46,7 +47,7 @@ def side_of(sweep: Sweep, direction: str) -> str:
 
 def looks_at_arcs(sweep: Sweep) -> bool:
     """Whether the functions of a vertex sweep read adjacency: their arcs count as looked at."""
-    ops = {"gather", "common", "neighbor", "neighbor_edge"}
+    ops = {"gather", "gather_by", "common", "neighbor", "neighbor_edge"}
     return any(value.op in ops for step in sweep.steps for value in step.body.walk())
 
 
@@ -54,6 +55,11 @@ def buffered_edges(sweep: Sweep) -> set[str]:
     """Return the edge fields that are written while the opposite arc's are read."""
     facts = sweep.facts
     return facts.edge_written & facts.edge_read if "reverse" in facts.loads else set()
+
+
+def counted_way(following: Sweep) -> Direction:
+    """Return the rows whose lengths are the work that a frontier is for the sweep that takes it."""
+    return following.way("push") if following.kind == "edge" else "out"
 
 
 def groups_of(step: Step) -> list[tuple[Reduction, tuple[str, ...], range]]:

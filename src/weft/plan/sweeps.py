@@ -18,6 +18,7 @@ from typing import Any
 from weft.ir.check.facts import Facts, before_reads, block_facts, facts_of
 from weft.ir.ops import BOOL, ROLES, Program, Step, Value
 from weft.ir.types import fits
+from weft.topology.topology import Direction
 
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
 
@@ -70,6 +71,15 @@ class Sweep:
     def copied(self) -> set[str]:
         """Fields that are copied before the sweep begins."""
         return self.frozen_accept.union(self.frozen_before, self.live_old, *self.frozen)
+
+    @property
+    def turned(self) -> bool:
+        """Whether its functions see an arc as if it ran from its destination to its source."""
+        return self.steps[0].along == "in"
+
+    def way(self, direction: str) -> Direction:
+        """Return the rows that a push, or a pull, walks."""
+        return "in" if (direction == "pull") != self.turned else "out"
 
     def live_in(self, number: int) -> set[str]:
         """Return the fields that are live while a function of the sweep runs.

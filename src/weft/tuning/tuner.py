@@ -22,6 +22,7 @@ from weft.engine.tuned import device_name, forget_remembered, version
 from weft.errors import ConfigError, DeviceError, GraphError, unknown
 from weft.formats import choose, formats
 from weft.graph import Graph
+from weft.graph.execution import arrangement
 from weft.ir.request import Request
 from weft.plan.prepare import directions_of
 from weft.plan.queries import side_of
@@ -325,7 +326,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
 
 def unsuited_formats(g: Graph, sides: Iterable[str]) -> dict[tuple[str, str], str]:
     """Return the formats that refuse a graph as it lies, by side and name, with the reason."""
-    held = g.topology if g.order is None or not g.num_vertices else g._arranged()
+    held = g.topology if g.order is None or not g.num_vertices else arrangement(g)
     found: dict[tuple[str, str], str] = {}
     for name, format_ in formats().items():
         for side in sides if format_.refuses else ():

@@ -10,6 +10,7 @@ from weft.arrays.device import as_array, move
 from weft.arrays.reduce import any_true
 from weft.errors import ConfigError, GraphError
 from weft.graph import Graph
+from weft.graph.mutation import added_since
 
 Array = np.ndarray[Any, Any]
 
@@ -40,7 +41,17 @@ def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertio
             f"{given}= was given without {lacking}=. Expected an earlier result as warm_start, and "
             "as since the graph that it is of, or the number that g.version was then."
         )
-    return Insertions(*g._added_since(since))
+    return Insertions(*added_since(g, since))
+
+
+def refuse_limits(**limits: Any) -> None:
+    """Raise if a continued search was given a limit: what lies behind it would stay as it was."""
+    for name, value in limits.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name}= cannot be combined with warm_start=, which continues a whole search. "
+                "Expected one of them."
+            )
 
 
 def continued(

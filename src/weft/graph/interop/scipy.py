@@ -13,7 +13,23 @@ from weft.topology.adjacency import Array
 from weft.topology.topology import Topology
 
 
-def matrix_entries(matrix: Any) -> tuple[Array, Array, Array, int]:
+def matrix_edges(
+    matrix: Any, directed: bool, weighted: bool, duplicates: Duplicates
+) -> tuple[Array, Array, Array | None, int, Duplicates]:
+    """Return the edges that a matrix describes, the number of vertices, and how to merge edges.
+
+    Entries without a weight are merged by keeping the first, since there is nothing to sum.
+    """
+    src, dst, data, n = _entries(matrix)
+    weight: Array | None = data if weighted and data.dtype.kind != "b" else None
+    if weight is None and duplicates == "sum":
+        duplicates = "first"
+    if not directed:
+        src, dst, weight = _upper_triangle(src, dst, weight, n, duplicates)
+    return src, dst, weight, n, duplicates
+
+
+def _entries(matrix: Any) -> tuple[Array, Array, Array, int]:
     """Return the row, column and value of every stored entry, and the number of rows.
 
     Raises
@@ -37,7 +53,7 @@ def matrix_entries(matrix: Any) -> tuple[Array, Array, Array, int]:
     return entries.row, entries.col, entries.data, int(matrix.shape[0])
 
 
-def upper_triangle(
+def _upper_triangle(
     row: Array, column: Array, weight: Array | None, num_vertices: int, duplicates: Duplicates
 ) -> tuple[Array, Array, Array | None]:
     """Return the entries of a symmetric matrix on and above the diagonal.

@@ -32,7 +32,7 @@ _ARITIES = {
     "inverse": 1,
     "normalize": 1, "feature_reduce": 1, "argmin_feature": 1, "argmax_feature": 1, "eye": 0,
     "index": 2, "iota": 0, "take": 2, "scatter": 3, "degree": 1, "neighbor": 2,
-    "neighbor_edge": 2, "random_bits": 2,
+    "neighbor_edge": 2, "has_edge": 2, "find_edge": 2, "column_at": 1, "random_bits": 2,
     "random_unit": 2, "at_load": 1, "at_store": 2, "at_reduce": 2, "at_cas": 3, "store": 1,
     "store_edge": 1, "reduce_scalar": 1, "set_changed": 1, "project": 1, "load": 0, "const": 0,
     "constant": 0, "common": 2, "select": 3, "cast": 1, "bitcast": 1, "broadcast": 1,
@@ -69,7 +69,7 @@ def check_op(
     elif op == "load":
         _check_load(value, fields, signature, who)
     elif op in INDEXED or op == "common":
-        _check_indexed(value)
+        _check_indexed(value, signature)
     elif op in LIVE_READ or op in LIVE_WRITE:
         _check_live(value, fields)
     elif op == "project":
@@ -200,7 +200,8 @@ def _check_load(
         known, needs, name = fields, rest[0], rest[1]
     elif kind in ("column", "edge_state"):
         rows = signature.columns if kind == "column" else signature.edge_fields
-        known, needs, name = {n: (d, s) for n, d, s in rows}, "e", rest[1]
+        known, name = {n: (d, s) for n, d, s in rows}, rest[1]
+        needs = "e" if rest[0] == "rev" else rest[0]
     elif kind == "parameter":
         known = {n: (d, s) for n, d, s in signature.parameters}
         needs, name = "scalars", rest[1]
@@ -220,16 +221,20 @@ def _check_load(
     _result(value, *known[name])
 
 
-def _check_indexed(value: Value) -> None:
+def _check_indexed(value: Value, signature: Signature) -> None:
     random = value.op.startswith("random_")
     for i in range(len(value.args)):
         _operand(value, i, UINT64 if random else INT64, ())
     if value.op == "common":
-        demand(value.shape == (), "it combines scalars")
+        demand(value.shape == (), "it combines scalars")  # its messages: in verify
     elif random:
         _result(value, UINT64 if value.op == "random_bits" else FLOAT64, ())
+    elif value.op == "column_at":
+        known = {name: (dtype, shape) for name, dtype, shape in signature.columns}
+        demand(value.attr in known, f"there is no column {value.attr!r}")
+        _result(value, *known[value.attr])
     else:
-        _result(value, INT64, ())
+        _result(value, BOOL if value.op == "has_edge" else INT64, ())
 
 
 def _check_live(value: Value, fields: dict[str, Kind]) -> None:

@@ -59,6 +59,7 @@ class Keyer:
         """Return the key of a program."""
         return (
             program.mode,
+            (program.emits, *(dtype.char for dtype in program.emitted)),
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,
@@ -71,8 +72,8 @@ class Keyer:
         """Return the key of a step."""
         return (
             step.kind, step.into, step.conditional, step.sends_always, step.wake, step.everywhere,
-            step.order_free, step.folded, step.relaxed, step.settled, self.block(step.body),
-            tuple(self.reduction(r) for r in step.reductions),
+            step.order_free, step.folded, step.relaxed, step.settled, step.along,
+            self.block(step.body), tuple(self.reduction(r) for r in step.reductions),
             self.optional(step.accept), self.optional(step.active), self.optional(step.priority),
         )  # fmt: skip
 
@@ -115,7 +116,11 @@ class Keyer:
         if value.op == "gather":
             return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
         if value.op == "common":
-            return self.reduction(attr)
+            return tuple((self.reduction(r), c, w) for r, c, w in attr)
+        if value.op == "gather_by":
+            way, hops, reduction, when, groups = attr
+            each = tuple((self.reduction(r), c, w) for r, c, w in groups)
+            return (way, hops, self.reduction(reduction), when, each)
         if value.op == "reduce_scalar":
             return (attr[0], self.reduction(attr[1]))
         return attr

@@ -16,7 +16,7 @@ from weft.ir.ops import Program, Step, Value, program_blocks
 # Ops that index by a vertex, with the number of operands that are one.
 _INDEXING = {
     "at_load": 1, "at_store": 1, "at_reduce": 1, "at_cas": 1, "degree": 1, "neighbor": 1,
-    "neighbor_edge": 1, "common": 2,
+    "neighbor_edge": 1, "has_edge": 2, "find_edge": 2, "common": 2,
 }  # fmt: skip
 
 

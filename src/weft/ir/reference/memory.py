@@ -60,6 +60,10 @@ class Memory:
         self.scalars = request.data.scalars
         self.parameters = request.data.parameters
         self.constants = request.constants
+        self.emits, self.emitted = request.program.emits, request.data.emitted
+        self.emitting = 0  # the number of records of an item so far, or the place of the next one
+        pairs = request.start.pairs
+        self.pairs = None if pairs is None else (pairs[0].tolist(), pairs[1].tolist())
         self.begin: dict[str, Array] = {}
         self.edge_begin: dict[str, Array] = {}
         self.reduced: dict[Step, dict[str, Any]] = {}
@@ -94,9 +98,13 @@ class Memory:
 
     def column(self, name: str, arc: int) -> Any:
         """Return the value of an edge column at an arc."""
+        return self.edge_column(name, self.edge_id[arc])
+
+    def edge_column(self, name: str, edge: int) -> Any:
+        """Return the value of an edge column at an edge id."""
         if name not in self._columns:
             self._columns[name] = self._column(name, "edge")
-        return self._columns[name][self.edge_id[arc]]
+        return self._columns[name][edge]
 
     # -- sweeps
 

@@ -124,19 +124,25 @@ class Sweeper:
     # -- edge functions
 
     def _active_arcs(self, step: Step, frontier: Members) -> list[int]:
-        if step.everywhere:
+        if step.everywhere and not self.memory.pairs:
             return list(range(len(self.memory.source)))
         if frontier.arcs:
             return list(frontier.items)
-        members = set(frontier.items)
-        return [arc for arc, source in enumerate(self.memory.source) if source in members]
+        members, (sources, _) = set(frontier.items), self._ends(step)
+        return [arc for arc, source in enumerate(sources) if source in members]
+
+    def _ends(self, step: Step) -> tuple[list[int], list[int]]:
+        """Return u and v of every arc, as an edge function sees them."""
+        ends = self.memory.pairs or (self.memory.source, self.memory.target)
+        return ends if step.along == "out" else ends[::-1]
 
     def _run_edges(self, steps: Sequence[Step], frontier: Members) -> Members:
         """Do one sweep over the active arcs: at each arc, one function after another."""
         memory = self.memory
         inboxes: list[dict[int, list[Message]]] = [defaultdict(list) for _ in steps]
+        sources, targets = self._ends(steps[0])
         for arc in self.evaluator.order(self._active_arcs(steps[0], frontier)):
-            u, v = memory.source[arc], memory.target[arc]
+            u, v = sources[arc], targets[arc]
             for step, inbox in zip(steps, inboxes, strict=True):
                 if step.accept is not None:
                     accepting = Frame(v=v, live=self.live(step.accept))
@@ -147,7 +153,8 @@ class Sweeper:
                 results = self._call(step, step.body, frame)
                 holds = not step.conditional or results[-1]
                 if holds or step.sends_always:
-                    inbox[v].append((memory.edge_id[arc], results[: len(step.into)]))
+                    number = arc if memory.pairs else memory.edge_id[arc]
+                    inbox[v].append((number, results[: len(step.into)]))
                 if not holds:
                     break
         for step, inbox in zip(steps, inboxes, strict=True):

@@ -278,7 +278,25 @@ def degree(x: Any) -> Expr:
 
 
 def neighbor(x: Any, i: Any) -> Expr:
-    """Return the i-th out-neighbour of a computed vertex."""
+    """Return the i-th out-neighbour of a computed vertex.
+
+    Neighbours are sorted by id; parallel edges count one by one. `i` outside of the row raises a
+    `FaultError`, as does everything that indexes.
+
+    Examples
+    --------
+    Replace every vertex by a random neighbour:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def walk(v):
+    ...     i = weft.cast(weft.random(v.id) * v.out_degree, weft.int64)
+    ...     v.next = weft.neighbor(v.id, i)
+    >>> g = weft.generators.cycle(4)
+    >>> state = g.state(next=weft.full(-1, weft.vertex_id))
+    >>> g.run(walk, state).tolist()
+    [0, 1, 2, 3]
+    """
     builder = tracing.current()
     args = (builder.index(node(x)), builder.index(node(i)))
     return Expr(builder.emit("neighbor", args, None, INT64, (), weak=True))
@@ -289,6 +307,36 @@ def neighbor_edge(x: Any, i: Any) -> Expr:
     builder = tracing.current()
     args = (builder.index(node(x)), builder.index(node(i)))
     return Expr(builder.emit("neighbor_edge", args, None, INT64, (), weak=True))
+
+
+def has_edge(a: Any, b: Any) -> Expr:
+    """Return whether an edge runs from one computed vertex to another: a binary search in a row.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.edge(into="mutual", reduce=weft.or_)
+    ... def answer(u, v, e):
+    ...     return weft.has_edge(v.id, u.id)
+    >>> g = weft.Graph.from_edges([0, 1, 1], [1, 0, 2])
+    >>> state = g.state(mutual=weft.full(False))
+    >>> _ = g.run(answer, state)
+    >>> state.mutual.tolist()
+    [True, True, False]
+    """
+    builder = tracing.current()
+    args = (builder.index(node(a)), builder.index(node(b)))
+    return Expr(builder.emit("has_edge", args, None, ops.BOOL))
+
+
+def find_edge(a: Any, b: Any) -> Expr:
+    """Return the id of the edge from one computed vertex to another, or -1.
+
+    Of parallel edges it is the smallest id. `weft.edge_at` gives what belongs to an edge id.
+    """
+    builder = tracing.current()
+    args = (builder.index(node(a)), builder.index(node(b)))
+    return Expr(builder.emit("find_edge", args, None, INT64, (), weak=True))
 
 
 def random(key: Any, counter: Any = 0) -> Expr:

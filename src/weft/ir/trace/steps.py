@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from weft.errors import TraceError, expected, listed, nearest
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Program, Signature, Step, Value
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.calls import check_takes, parameters_of
+from weft.ir.trace.emits import make_pass
 from weft.ir.trace.expr import Expr, node
 from weft.ir.trace.proxies import Edge, Sent, Vertex, messages_of
 
@@ -49,6 +51,7 @@ class EdgeFunction(_Made):
             function=function, into=into, reduce=reduce, accept=roles.get("accept"),
             active=roles.get("active"), priority=roles.get("priority"),
             everywhere=roles.get("on") == "all", order_free=bool(roles.get("order_free")),
+            along=roles.get("along") or "out",
             __name__=name_of(function), __doc__=function.__doc__,
         )  # fmt: skip
 
@@ -60,6 +63,7 @@ class EdgeFunction(_Made):
     priority: Function | None
     everywhere: bool
     order_free: bool
+    along: str
     __name__: str
 
     def __repr__(self) -> str:
@@ -189,7 +193,7 @@ def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
     if f.priority is not None:
         step.priority = _condition(f.priority, signature, vertex_proxy, "priority")
-    step.everywhere, step.order_free = f.everywhere, f.order_free
+    step.everywhere, step.order_free, step.along = f.everywhere, f.order_free, f.along
     return step
 
 
@@ -246,16 +250,28 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
             step.conditional = True
     if f.active is not None:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
-    gathers = any(value.op == "gather" for value in step.body.body)
+    gathers = any(value.op in ("gather", "gather_by") for value in step.body.body)
     step.wake = f.wake or ("all" if gathers else "changed")
     step.everywhere, step.order_free = f.everywhere, f.order_free
     return step
+
+
+def _check_one_way(steps: list[Step]) -> None:
+    """Raise unless the edge functions of a fold that share a sweep go along the same arcs."""
+    for before, step in itertools.pairwise(steps):
+        if before.kind == step.kind == "edge" and before.along != step.along:
+            raise TraceError(
+                f"{before.name} goes along={before.along!r} and {step.name} along={step.along!r}, "
+                f"but edge functions that follow each other in a weft.fold share one sweep. Put "
+                f"them into a list instead."
+            )
 
 
 def trace_step(function: AnyFunction, signature: Signature) -> list[Step]:
     """Trace one function, or the functions of a fold, into steps."""
     if isinstance(function, Fold):
         steps = [trace_step(part, signature)[0] for part in function.parts]
+        _check_one_way(steps)
         for step in steps[1:]:
             step.folded = True
         for step in steps:
@@ -317,11 +333,18 @@ def trace_program(
     next_threshold: Function | None = None,
     bounded: bool = False,
     trail: bool = False,
+    emits: str = "",
 ) -> Program:
     """Trace everything that one `run`, `iterate` or `replay` executes."""
     program = Program(
         trace_steps(functions, signature), signature, mode, bounded=bounded, trail=trail
     )
+    if emits:
+        make_pass(program, emits)
+    elif any(v.op == "emit" for step in program.steps for v in step.body.walk()):
+        raise TraceError(
+            "weft.emit adds to the results of g.emit(function, state): run it by that."
+        )
     if until is not None:
         program.until = _condition(until, signature, (), "until")
     if refill:

@@ -17,6 +17,7 @@ from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
+    EMIT,
     FEATURE,
     LIVE_WRITE,
     Block,
@@ -76,13 +77,22 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
+        emits: str = "",
     ) -> None:
         self.load = load
+        self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
         self.live = live or set()
         self.function = function
         self.vertex = vertex
         self.gather = gather
+
+    def at(self, site: Any) -> Scope:
+        """Return the scope of an inner loop, whose loads mean what a site says."""
+        return Scope(
+            site.load, live=self.live, function=self.function, vertex=self.vertex, site=site,
+            emits=self.emits,
+        )  # fmt: skip
 
 
 class BlockRenderer:
@@ -168,20 +178,24 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
-        elif op == "gather":
+        elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cpu.codegen.adjacent import render_common
+            from weft.backends.cpu.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge"):
+            self.parts[id(value)] = render_common(self, value)
+        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cpu.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self.known[id(value)] = self.variable(f"{op}({a}, {b})")
+        elif op in EMIT:
+            from weft.backends.cpu.codegen.emits import render_emit
+
+            render_emit(self, value)
         elif op == "at_load":
             self._live_load(value)
         elif op in LIVE_WRITE:
@@ -335,9 +349,12 @@ class BlockRenderer:
     def _fault(self, cause: str) -> None:
         self.out.line(f"fault(ctl, {cause}, {self.scope.function}, np.int64({self.scope.vertex}))")
 
-    def checked(self, value: Value) -> str:
-        """Return a computed vertex as an index, after a check against the number of vertices."""
-        index = self._own_index(value)
+    def checked(self, value: Value, count: str = "") -> str:
+        """Return a computed vertex as an index, after a check against the number of vertices.
+
+        With `count` it is an edge, one of so many.
+        """
+        index = "" if count else self._own_index(value)
         if index:
             return index
         place = self.scalar(value)
@@ -345,9 +362,10 @@ class BlockRenderer:
             place = f"np.uint64({place})"
         else:
             place = (
-                f"checked(ctl, {place}, n, {self.scope.function}, np.int64({self.scope.vertex}))"
+                f"checked(ctl, {place}, {count or 'n'}, {self.scope.function}, "
+                f"np.int64({self.scope.vertex}))"
             )
-        if self.args.renumbered:
+        if self.args.renumbered and not count:
             place = f"np.uint64({self.args.use('vertex_places')}[{place}])"
         return self.variable(place, "p")
 

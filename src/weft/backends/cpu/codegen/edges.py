@@ -238,18 +238,20 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
         _sweep_push_parts(kernel, sweep)
         return
     out, args = kernel.out, kernel.args
-    targets = args.use("targets", "out")
+    way = sweep.way("push")
+    targets = args.use("targets", way)
     live = sweep.facts.live
     places = touched_places(kernel, sweep)
-    with pushed_rows(kernel, places):
-        site = kernel.site("out", "s")
+    with pushed_rows(kernel, way, places):
+        site = kernel.site(way, "s")
+        site.turned = sweep.turned
         overlay_pairs(kernel, site)
         renderers = _renderers(kernel, sweep, site)
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
         out.line("looked += np.int64(end - first)")
         with out.block("for s in range(first, end):"):
-            fetch_arcs_ahead(kernel, places)
+            fetch_arcs_ahead(kernel, way, places)
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
 
@@ -257,13 +259,14 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
 def _sweep_push_parts(kernel: Kernel, sweep: Sweep) -> None:
     """Walk the out-edges of the frontier in the parts of a format."""
     out, args = kernel.out, kernel.args
-    format_ = kernel.options.format("push")
-    with whole_rows(kernel, "size", ROWS, "out"):
+    format_, way = kernel.options.format("push"), sweep.way("push")
+    with whole_rows(kernel, "size", ROWS, way):
         out.line("u = i if dense else np.uint64(queue_a[i])")
-        offsets = args.use("offsets", "out")
+        offsets = args.use("offsets", way)
         out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
-        with arcs_of(out, args, format_, "push", "out", "u", "s", "v") as place:
-            site = kernel.arc_site("push", "out", place)
+        with arcs_of(out, args, format_, "push", way, "u", "s", "v") as place:
+            site = kernel.arc_site("push", way, place)
+            site.turned = sweep.turned
             overlay_pairs(kernel, site)
             push_arc(kernel, sweep, site, _renderers(kernel, sweep, site))
 
@@ -290,9 +293,12 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
     with kernel.shares(f"{arcs}_array.size", 256):
         out.line("looked += 1")
         out.line(f"s = np.uint64({arcs}[i])")
+        if sweep.turned:
+            source, target = target, source
         out.line(f"u = np.uint64({source}[s])")
         out.line(f"v = np.uint64({target}[s])")
         site = kernel.site("edge", "s")
+        site.turned = sweep.turned
         overlay_pairs(kernel, site)
         renderers = _renderers(kernel, sweep, site)
         push_arc(kernel, sweep, site, renderers)
@@ -307,10 +313,12 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
     if sweep.rises:
         member = _state_member(kernel, sweep)
     out.line("later = np.uint64(0)")
-    with whole_rows(kernel, "((n + 63) // 64)", WORDS, "in", unit=64):
+    way = sweep.way("pull")
+    with whole_rows(kernel, "((n + 63) // 64)", WORDS, way, unit=64):
         out.line("word = np.uint64(0)")
         with _accepting_rows(kernel, sweep):
-            site = kernel.site("in", "s")
+            site = kernel.site(way, "s")
+            site.turned = sweep.turned
             overlay_pairs(kernel, site)
             if sweep.rises:  # all senders hold the same
                 site.known["field", "u", claim_field(step)] = "present"
@@ -331,7 +339,8 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
     found for the word after the present one, so that its first arcs come from memory meanwhile.
     """
     out, step = kernel.out, sweep.steps[0]
-    offsets, targets = kernel.args.use("offsets", "in"), kernel.args.use("targets", "in")
+    way = sweep.way("pull")
+    offsets, targets = kernel.args.use("offsets", way), kernel.args.use("targets", way)
     if step.accept is None:
         out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
         with out.block("for v in range(i << np.uint64(6), top):"):
@@ -346,7 +355,7 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
         out.line("later = np.uint64(0)")
         out.line("top = min((w + ONE) << np.uint64(6), np.uint64(n))")
         with out.block("for v in range(w << np.uint64(6), top):"):
-            site = kernel.site("in", "s")
+            site = kernel.site(way, "s")
             overlay_pairs(kernel, site)
             tested = replace(site, frozen=frozenset(sweep.frozen_accept))
             test = kernel.block_value(step.accept, tested, step)
@@ -376,11 +385,12 @@ def _state_member(kernel: Kernel, sweep: Sweep) -> str:
 def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
     """Walk the in-edges of v; `sends` tests whether u is in the frontier."""
     out, args = kernel.out, kernel.args
-    side = side_of(sweep, "pull")
+    side, way = side_of(sweep, "pull"), sweep.way("pull")
     format_ = kernel.options.format(side)
     if format_ is not None:
-        with arcs_of(out, args, format_, side, "in", "v", "s", "u") as place:
-            site = kernel.arc_site(side, "in", place)
+        with arcs_of(out, args, format_, side, way, "v", "s", "u") as place:
+            site = kernel.arc_site(side, way, place)
+            site.turned = sweep.turned
             site.known.update(pulled.site.known)
             out.line("looked += 1")
             with out.block(sends):
@@ -390,7 +400,7 @@ def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
         return
     site = pulled.site
     renderers = _renderers(kernel, sweep, site)
-    offsets, targets = args.use("offsets", "in"), args.use("targets", "in")
+    offsets, targets = args.use("offsets", way), args.use("targets", way)
     out.line(f"first = {offsets}[v]")
     out.line(f"end = {offsets}[v + ONE]")
     out.line("s = first")

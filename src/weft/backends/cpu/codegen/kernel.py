@@ -19,6 +19,7 @@ from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtyp
 from weft.plan.directions import COST
 from weft.plan.queries import Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 # Uniform variables that survive a pause, in the order of their words in the control block.
 SAVED_NAMES = (
@@ -62,6 +63,7 @@ class Kernel:
     program: Program
     traits: Traits
     options: Options
+    first: Sweep  # of a superstep
     out: Emitter = field(default_factory=Emitter)
     args: Arguments = field(default_factory=Arguments)
     functions: list[str] = field(default_factory=list)
@@ -74,6 +76,7 @@ class Kernel:
     serial: bool = False  # whether one thread does the whole of the phase being rendered
     sorts: bool = False  # whether queues are sorted, so that sums over them have one order
     counts_edges: bool = False  # whether a direction is chosen by the edges of frontiers
+    counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
@@ -103,16 +106,18 @@ class Kernel:
         numbers = [n for n, known in enumerate(self.program.all_steps()) if known is step]
         number = numbers[0] if numbers else 0
         from weft.backends.cpu.codegen.adjacent import render_gather
+        from weft.backends.cpu.codegen.by_key import render_by_key
 
         scope = Scope(
             site.load,
             live=live,
             function=number,
             vertex=vertex,
-            gather=lambda value, renderer: render_gather(
-                value, renderer, site, self.options.deterministic
-            ),
+            gather=lambda value, renderer: (
+                render_by_key if value.op == "gather_by" else render_gather
+            )(value, renderer, site, self.options.deterministic),
             site=site,
+            emits=self.program.emits,
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 
@@ -146,7 +151,7 @@ class Kernel:
             queue = f"{self.args.use('local')}, local_base, count, {vertex}, queue_b"
             out.line(f"count = push({queue}, ctl, base + TAIL)")
         if self.counts_edges and (self.program.wide or not count_only):
-            offsets = self.args.use("offsets", "out")
+            offsets = self.args.use("offsets", self.counted)
             degree = degree or f"{offsets}[{vertex} + ONE] - {offsets}[{vertex}]"
             out.line(f"out_edges += np.int64({degree})")
 

@@ -121,7 +121,8 @@ def _record(kernel: Kernel) -> None:
 def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     """Relax the edges of the near queue, then of what each thread itself found near."""
     out, args = kernel.out, kernel.args
-    offsets = args.use("offsets", "out")
+    way = sweep.way("push")
+    offsets = args.use("offsets", way)
     kernel.begin_phase()
     kernel.begin_scalars(sweep)
     out.line("count = waiting = looked = changed = rounds = 0")
@@ -146,7 +147,9 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
         out.line("last_item = local_base + fetched - 1")
         with out.block("for j in range(local_base, local_base + fetched):"):
             out.line("u = np.uint64(own[j])")
-            fetch_rows_ahead(kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", places)
+            fetch_rows_ahead(
+                kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", way, places
+            )
             out.line("sync_and(flags, u, np.uint8(254))")
             out.line(f"first, end = {offsets}[u], {offsets}[u + ONE]")
             out.line("looked += np.int64(end - first)")
@@ -173,7 +176,7 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
 def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
     """Relax the out-edges of u, from `first` to `end` if they are those of the adjacency."""
     out, step = kernel.out, sweep.steps[0]
-    format_ = kernel.options.format("push")
+    format_, way = kernel.options.format("push"), sweep.way("push")
 
     def relax(site: Site, renderer: BlockRenderer) -> None:
         def update(number: int, s: Step, r: BlockRenderer, messages: list[Operand]) -> None:
@@ -184,18 +187,20 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
         render_functions(kernel, sweep, site, [renderer], update)
 
     if format_ is not None:
-        with arcs_of(out, kernel.args, format_, "push", "out", "u", "s", "v") as place:
-            site = kernel.arc_site("push", "out", place)
+        with arcs_of(out, kernel.args, format_, "push", way, "u", "s", "v") as place:
+            site = kernel.arc_site("push", way, place)
+            site.turned = sweep.turned
             overlay_pairs(kernel, site)
             relax(site, kernel.renderer(site, step, set()))
         return
-    site = kernel.site("out", "s")
+    site = kernel.site(way, "s")
+    site.turned = sweep.turned
     overlay_pairs(kernel, site)
     renderer = kernel.renderer(site, step, set())
     render_row(renderer, step, "u", set())
     with out.block("for s in range(first, end):"):
-        fetch_arcs_ahead(kernel, places)
-        out.line(f"v = np.uint64({kernel.args.use('targets', 'out')}[s])")
+        fetch_arcs_ahead(kernel, way, places)
+        out.line(f"v = np.uint64({kernel.args.use('targets', way)}[s])")
         relax(site, renderer)
 
 

@@ -33,6 +33,7 @@ from weft.plan.directions import wide_test
 from weft.plan.queries import (
     Traits,
     buffered_edges,
+    counted_way,
     looks_at_arcs,
     may_carry,
     refused,
@@ -60,7 +61,7 @@ def render(
 ) -> Rendered:
     """Render the kernel of a program, given its sweeps by role."""
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
-    kernel = Kernel(program, traits, options)
+    kernel = Kernel(program, traits, options, first=sweeps[0])
     kernel.functions = [step.name for step in program.all_steps()]
     find_pairs(kernel, sweeps)
     kernel.sorts = options.deterministic and (
@@ -87,7 +88,7 @@ def render(
     body.lines = []
     _prologue(kernel)
     arrays = ["ctl", *FIXED_ARRAYS]
-    numbers = ("constant", "part_number")
+    numbers = ("constant", "part_number", "num_edges")
     arrays += [name for name, binding in kernel.args.bindings.items() if binding[0] not in numbers]
     named = {name: f"{name}_array" for name in arrays}
     parameters = ["tid", "nt", *(named.get(p, p) for p in ("ctl", *FIXED, *kernel.args.bindings))]
@@ -124,6 +125,12 @@ def _prologue(kernel: Kernel) -> None:
     if "marker" in args.bindings:
         out.line("marker_base = np.uint64(tid * (marker_array.size // nt))")
         out.line("marked = np.uint64(n)")
+    if "marker_slots" in args.bindings:
+        out.line("slots_base = np.uint64(tid * (marker_slots_array.size // nt))")
+        out.line("placed = np.uint64(n)")
+    for name, binding in args.bindings.items():
+        if binding[0] in ("by_keys", "by_values", "by_table"):
+            out.line(f"base_{name} = np.uint64(tid * ({name}_array.size // nt))")
     if any(binding[0] == "keys" for binding in args.bindings.values()):
         name = next(n for n, b in args.bindings.items() if b[0] == "keys")
         out.line(f"keys_base = tid * ({name}_array.size // nt)")
@@ -169,7 +176,9 @@ def _superstep(kernel: Kernel, sweeps: list[Sweep], *, final: str, first_number:
         if sweep.kind == "vertex" and sweep.steps[0].everywhere:
             out.line("size, dense, edges, mapped = n, 1, arcs, 0")
         out.line("entered = size")
-        kernel.discards = not last and sweeps[number + 1].steps[0].everywhere
+        following = kernel.first if last else sweeps[number + 1]
+        kernel.counted = counted_way(following)
+        kernel.discards = not last and following.steps[0].everywhere
         if sweep.kind == "edge":
             out.line("looked_all = 0")
             arcs = kernel.options.arcs and first_number + number == 0

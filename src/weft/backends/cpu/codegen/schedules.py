@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.runtime.prefetch import fetch_rows_ahead
+from weft.topology.topology import Direction
 
 SCHEDULES = ("vertex", "edge", "merge")
 ROWS = 64  # rows of a share of the schedule `vertex`
@@ -28,23 +29,23 @@ def refusal(name: str) -> str:
 
 
 @contextmanager
-def pushed_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
-    """Open a loop over the out-rows of the frontier: gives u, first and end.
+def pushed_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[None]:
+    """Open a loop over the rows of the frontier in a direction: gives u, first and end.
 
     `places` are what an arc touches, to be fetched early.
     """
     if kernel.options.schedule == "vertex":
-        with _whole_rows(kernel, places):
+        with _whole_rows(kernel, way, places):
             yield
     else:
-        with _cut_rows(kernel):
+        with _cut_rows(kernel, way):
             yield
 
 
 @contextmanager
-def _whole_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
+def _whole_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[None]:
     out, args = kernel.out, kernel.args
-    offsets = args.use("offsets", "out")
+    offsets = args.use("offsets", way)
     out.line("last_item = np.uint64(size - 1)")
     # Shares of short rows are alike, so they may be large: a thread then gets all that it found
     # itself, which is in its cache.
@@ -52,17 +53,17 @@ def _whole_rows(kernel: Kernel, places: list[str]) -> Iterator[None]:
     with kernel.shares("size", ROWS, grain):
         out.line("u = i if dense else np.uint64(queue_a[i])")
         with out.block("if not dense:"):
-            fetch_rows_ahead(kernel, "np.uint64(queue_a[min(i + {}, last_item)])", places)
+            fetch_rows_ahead(kernel, "np.uint64(queue_a[min(i + {}, last_item)])", way, places)
         out.line(f"first = {offsets}[u]")
         out.line(f"end = {offsets}[u + ONE]")
         yield
 
 
 @contextmanager
-def _cut_rows(kernel: Kernel) -> Iterator[None]:
+def _cut_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
     """Lay the frontier's slots out by a scan of its degrees, then cut them into equal shares."""
     out, args = kernel.out, kernel.args
-    offsets = args.use("offsets", "out")
+    offsets = args.use("offsets", way)
     ends, sums = args.use("row_ends"), args.use("row_sums")
     rows = 1 if kernel.options.schedule == "merge" else 0
     out.line("begin_row, end_row = size * tid // nt, size * (tid + 1) // nt")

@@ -178,6 +178,17 @@ def mark_row(marker, base, offsets, targets, old, row, n):
 
 
 @inner()
+def place_row(slots, base, offsets, targets, row):
+    """Keep the slot of each far end of a row, of parallel arcs the first, in a thread's array."""
+    last = np.int64(-1)
+    for s in range(offsets[row], offsets[row + ONE]):
+        w = np.int64(targets[s])
+        if w != last:
+            slots[base + np.uint64(w)] = s
+        last = w
+
+
+@inner()
 def is_marked(marker, base, w):
     """Return whether the bit of a vertex is set in a thread's own bitmap."""
     word = marker[base + (w >> np.uint64(5))]
@@ -201,6 +212,22 @@ def neighbor_slot(ctl, offsets, x, i, function, vertex):
         fault(ctl, INDEX_RANGE, function, vertex)
         return np.int64(-1)
     return begin + i
+
+
+@inner()
+def edge_slot(offsets, targets, row, target):
+    """Return the first slot of a row that leads to a target, or -1."""
+    low, high = offsets[row], offsets[row + ONE]
+    end = high
+    while low < high:
+        middle = (low + high) >> ONE
+        if np.uint64(targets[middle]) < target:
+            low = middle + ONE
+        else:
+            high = middle
+    if low < end and np.uint64(targets[low]) == target:
+        return np.int64(low)
+    return np.int64(-1)
 
 
 # The order of a row's sum is free (it is fixed per build), which lets the compiler keep several

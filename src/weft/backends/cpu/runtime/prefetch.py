@@ -12,6 +12,7 @@ from weft.backends.cpu.codegen.kernel import Kernel
 from weft.ir.check.facts import block_facts
 from weft.ir.ops import Step
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 
 def touched_places(kernel: Kernel, sweep: Sweep, *, ordered: bool = False) -> list[str]:
@@ -30,7 +31,7 @@ def touched_places(kernel: Kernel, sweep: Sweep, *, ordered: bool = False) -> li
     elif sweep.mode in ("online", "deferred"):
         places.append(f"{use('stamp')}, w")
     elif sweep.mode == "once" and kernel.counts_edges:
-        places.append(f"{use('offsets', 'out')}, w")
+        places.append(f"{use('offsets', kernel.counted)}, w")
     return places
 
 
@@ -40,10 +41,10 @@ def _paired(sweep: Sweep) -> list[Step]:
     return sweep.steps[:1] if paired else []
 
 
-def fetch_rows_ahead(kernel: Kernel, item: str, places: list[str]) -> None:
+def fetch_rows_ahead(kernel: Kernel, item: str, way: Direction, places: list[str]) -> None:
     """Fetch what the rows after the present one need; `item.format(k)` is the k-th of them."""
     out, use = kernel.out, kernel.args.use
-    offsets, targets = use("offsets", "out"), use("targets", "out")
+    offsets, targets = use("offsets", way), use("targets", way)
     out.line(f"prefetch({offsets}, {item.format('AHEAD_OFFSETS')})")
     out.line(f"ahead = {item.format('AHEAD_ARCS')}")
     out.line(f"prefetch({targets}, {offsets}[ahead])")
@@ -58,9 +59,9 @@ def fetch_rows_ahead(kernel: Kernel, item: str, places: list[str]) -> None:
                 out.line(f"prefetch({place})")
 
 
-def fetch_arcs_ahead(kernel: Kernel, places: list[str]) -> None:
+def fetch_arcs_ahead(kernel: Kernel, way: Direction, places: list[str]) -> None:
     """Fetch what a later arc of the row being walked touches."""
-    out, targets = kernel.out, kernel.args.use("targets", "out")
+    out, targets = kernel.out, kernel.args.use("targets", way)
     with out.block("if s + LATER < end:"):
         out.line(f"w = np.uint64({targets}[s + LATER])")
         for place in places:

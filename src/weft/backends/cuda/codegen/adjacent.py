@@ -18,7 +18,7 @@ from weft.backends.cuda.codegen.blocks import (
     stored,
 )
 from weft.backends.cuda.codegen.expressions import bare, literal
-from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.site import CONSTANT, Site, loaded
 from weft.backends.cuda.codegen.text import c_type, items_of
 from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of
 
@@ -316,70 +316,26 @@ def row_of_pair(args: Sequence[Value], row: str) -> int | None:
     return None
 
 
-def render_common(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render a reduction over common neighbours.
-
-    The targets of the shorter row are searched in the other one; where a block holds the row of u,
-    those of the other row are looked up in it.
-    """
-    out, args = renderer.out, renderer.args
-    a, b = (renderer.checked(arg) for arg in value.args)
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
-    rows, slot, w = out.fresh("rows"), out.fresh("s"), out.fresh("w")
-    accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
-    pair = f"shorter_first({offsets}, {a}, {b})"
-    found_by = f"common_slots({targets}, {rows}, {{slot}}, {{lanes}})"
-    if renderer.scope.marks:
-        other = (b, a)[row_of_pair(value.args, "u") or 0]
-        pair = f"marker.on ? single_row({offsets}, {other}) : {pair}"
-        marked = f"marked_slots({targets}, {rows}, {{slot}}, {{lanes}}, marker)"
-        found_by = f"marker.on ? {marked} : {found_by}"
-    out.line(f"RowPair {rows} = {pair};")
-    lanes = renderer.scope.lanes
-    first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
-    found = out.fresh("found")
-    step = f"{lanes} * searches" if lanes > 1 else "searches"
-    with ExitStack() as stack:
-        stack.enter_context(
-            out.block(
-                f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {step})"
-            )
-        )
-        out.line(f"u32 {found} = {found_by.format(slot=slot, lanes=lanes)};")
-        stack.enter_context(out.block(f"for (; {found} != 0; {found} &= {found} - 1)"))
-        place = f"{slot} + (ffs({found}) - 1) * {lanes}"
-        out.line(f"const i64 {w} = i64(load_constant({targets} + {place}));")
-        site = renderer.scope.site
-        nested = renderer.inner(replace(site, index={**site.index, "w": w}))
-        nested.scope.lanes = 1  # each lane has a neighbour of its own
-        accumulator.renderer = nested
-        accumulator.take(nested.block(value.blocks[0]))
-    if lanes > 1:
-        _meet(renderer, value, accumulator.parts[0], lanes)
-    accumulator.end_row()
-    return accumulator.parts[0]
-
-
-def _meet(renderer: BlockRenderer, value: Value, part: str, lanes: int) -> None:
-    """Combine what the lanes of a group found; all of them get the whole."""
-    out = renderer.out
-    with out.block(f"for (u32 stride = 1; stride < {lanes}; stride *= 2)"):
-        other = renderer.variable(
-            f"shuffle_any(Group<{lanes}>::mask(), {part}, lane_id() ^ stride)", value.dtype, "other"
-        )
-        out.line(f"{part} = {renderer.combined(value.attr, part, other, value.dtype)};")
-
-
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render degree, neighbor and neighbor_edge of a computed vertex."""
+    """Render what belongs to a computed vertex or edge."""
     args = renderer.args
+    if value.op == "column_at":
+        edge = renderer.checked(value.args[0], args.use("num_edges"))
+        text = loaded(args.use("column", value.attr, "edge"), edge, value, CONSTANT)
+        return renderer.variable(text, c_type(value.dtype, value.shape))
     x = renderer.checked(value.args[0])
     offsets = args.use("offsets", "out")
     if value.op == "degree":
         text = f"row_end({offsets}, {x}) - row_begin({offsets}, {x})"
         return renderer.variable(text, "i64")
+    if value.op in ("has_edge", "find_edge"):
+        y, targets = renderer.checked(value.args[1]), args.use("targets", "out")
+        slot = renderer.variable(f"edge_slot({offsets}, {targets}, {x}, {y})", "i64", "p")
+        if value.op == "has_edge":
+            return f"({slot} >= 0)"
+        return renderer.variable(f"entry_or({args.use('edge_ids', 'out')}, {slot}, -1)", "i64")
     i = renderer.scalar(value.args[1])
     call = f"neighbor_slot({offsets}, {x}, {i}, {renderer.place()})"
     slot = renderer.variable(call, "i64", "p")
     array = args.use("targets" if value.op == "neighbor" else "edge_ids", "out")
-    return renderer.variable(f"entry_or_zero({array}, {slot})", "i64")
+    return renderer.variable(f"entry_or({array}, {slot}, 0)", "i64")

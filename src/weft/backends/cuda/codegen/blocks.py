@@ -21,6 +21,7 @@ from weft.backends.cuda.codegen.text import Arguments, Emitter, c_type, columns_
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
     BOOL,
+    EMIT,
     FEATURE,
     INT64,
     LIVE_WRITE,
@@ -55,8 +56,10 @@ class Scope:
         keys_base: Callable[[], str] = lambda: "keys_base",
         lanes: int = 1,
         spread: bool = False,
+        emits: str = "",
     ) -> None:
         self.load = load
+        self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
         self.live = live or set()
         self.function = function
@@ -78,6 +81,7 @@ class Scope:
             keys_base=self.keys_base,
             lanes=self.lanes,
             spread=self.spread,
+            emits=self.emits,
         )
 
 
@@ -198,20 +202,24 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
-        elif op == "gather":
+        elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cuda.codegen.adjacent import render_common
+            from weft.backends.cuda.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge"):
+            self.parts[id(value)] = render_common(self, value)
+        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cuda.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self._bind(value, f"{op}({a}, {b})")
+        elif op in EMIT:
+            from weft.backends.cuda.codegen.emits import render_emit
+
+            render_emit(self, value)
         elif op == "at_load":
             self._live_load(value)
         elif op in LIVE_WRITE:
@@ -356,15 +364,18 @@ class BlockRenderer:
     def _fault(self, cause: str) -> None:
         self.out.line(f"report(a.fault, {cause}, {self.scope.function}, {self.scope.vertex});")
 
-    def checked(self, value: Value) -> str:
-        """Return a computed vertex as an index, after a check against the number of vertices."""
-        index = self._own_index(value)
+    def checked(self, value: Value, count: str = "") -> str:
+        """Return a computed vertex as an index, after a check against the number of vertices.
+
+        With `count` it is an edge, one of so many.
+        """
+        index = "" if count else self._own_index(value)
         if index:
             return index
         place = self.scalar(value)
         if not value.vertex:
-            place = f"checked({place}, a.n, {self.place()})"
-        if self.args.renumbered:
+            place = f"checked({place}, {count or 'a.n'}, {self.place()})"
+        if self.args.renumbered and not count:
             place = f"i64(load_constant({self.args.use('vertex_places')} + {place}))"
         return self.variable(place, "i64", "p")
 

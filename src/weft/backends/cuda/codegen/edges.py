@@ -19,7 +19,7 @@ from weft.backends.cuda.codegen.text import c_type, size_of
 from weft.backends.cuda.codegen.updates import commit_lines, emit, push_update, stamp, touch_first
 from weft.backends.cuda.codegen.visitors import Visitor, pull_visitor, push_visitor
 from weft.ir.check.facts import uses
-from weft.ir.ops import LIVE_WRITE, Program
+from weft.ir.ops import EMIT, LIVE_WRITE, Program
 from weft.plan.queries import buffered_edges, side_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -104,6 +104,12 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
     if any(v.op == "at_load" for v in sweep.steps[0].body.walk()):
         return 1
     for step in sweep.steps:
+        for value in step.body.walk():
+            # What is chosen among lanes, or one after the other in a lane: by one of them.
+            if value.op in EMIT or (
+                value.op == "common" and any(r.selecting for r, _, _ in value.attr)
+            ):
+                return 1
         used = uses(step.body)
         if any(v.op in LIVE_WRITE and used.get(id(v)) for v in step.body.walk()):
             return 1  # every lane would have to know what one of them got
@@ -196,11 +202,11 @@ def visitor_phase(
 
 
 def degree_functor(kernel: Kernel, *, later: bool = False) -> str:
-    """Return what tells the out-degree of a vertex of the next frontier."""
+    """Return what tells how many arcs a vertex of the next frontier stands for."""
     if later:
-        return f"LaterDegree{{{kernel.args.use('offsets', 'out')}}}"
+        return f"LaterDegree{{{kernel.args.use('offsets', kernel.counted)}}}"
     if kernel.counts_edges and kernel.traits.keep != "in":
-        return f"OutDegree{{{kernel.args.use('offsets', 'out')}}}"
+        return f"OutDegree{{{kernel.args.use('offsets', kernel.counted)}}}"
     return "NoDegree{}"
 
 
@@ -214,7 +220,7 @@ def _sweep_phases(
     options = kernel.options
     chosen = side_of(sweep, direction)
     side = options.side(by or chosen)
-    way = "out" if direction == "push" else "in"
+    way = sweep.way(direction)
     rows = rows_of_sweep(side, side.schedule.rows)
     name = f"{by or direction}_{k}"
     if direction == "push" and sorts_messages(sweep, options):
@@ -294,7 +300,7 @@ def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:
     out = kernel.emitter()
     test = "true"
     if step.accept is not None:
-        test = kernel.block_value(out, step.accept, kernel.site("in"), step)
+        test = kernel.block_value(out, step.accept, kernel.site(), step)
     shrinks = "loop.accepting >= 0" if sweep.mode == "once" else "false"
     body = [
         f"const bool shrinks = {shrinks};",
@@ -334,7 +340,10 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
         each = "each_in_order" if sweep.in_order else kernel.for_all
     use = kernel.args.use
-    arcs = f"ArcList<Vertex>{{{use('arc_queue')}, {use('arc_source')}, {use('arc_target')}}}"
+    ends = ["arc_source", "arc_target"]
+    if sweep.turned:
+        ends.reverse()
+    arcs = f"ArcList<Vertex>{{{', '.join(use(name) for name in ('arc_queue', *ends))}}}"
     call = f"{each}(place, loop.size, [&](i64 i) {{ visit_arc(format, i, visitor); }});"
     body = visitor_phase(
         kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
@@ -368,8 +377,9 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         )  # fmt: skip
 
     start = sweep_parts(
-        kernel, f"push_{k}", "push", "out", source, plain, body_of, [finish], turn="push", kept=KEPT
-    )
+        kernel, f"push_{k}", "push", sweep.way("push"), source, plain, body_of, [finish],
+        turn="push", kept=KEPT,
+    )  # fmt: skip
     return kernel.ready(
         start,
         queue=side.frontier_in == "queue",
@@ -384,7 +394,7 @@ def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
     body = visitor_phase(
         kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
         output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
-        call=reduce_sorted(kernel), format_=arcs_into(kernel),
+        call=reduce_sorted(kernel, sweep), format_=arcs_into(kernel, sweep),
     )  # fmt: skip
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
@@ -422,21 +432,22 @@ def _finish(
         chain = _collect(kernel, sweep, k, direction, kind, then)
     for name in buffered:
         chain = kernel.phase(
-            f"copy_{name}_{k}_{direction}", _copied_states(kernel, name, direction), [chain]
+            f"copy_{name}_{k}_{direction}", _copied_states(kernel, sweep, name, direction), [chain]
         )
     lines.append(chain)
     return kernel.decide(f"finish_{direction}_{k}", lines)
 
 
-def _copied_states(kernel: Kernel, name: str, direction: str) -> list[str]:
+def _copied_states(kernel: Kernel, sweep: Sweep, name: str, direction: str) -> list[str]:
     """Return the body of a phase that copies an edge state's second buffer back."""
     size = size_of(kernel.edge_types[name][1])
     source, target = kernel.args.use("edge_next", name), kernel.args.use("edge_state", name)
     everything = f"for_all(place, a.arcs * {size}, [&](i64 i) {{ {target}[i] = {source}[i]; }});"
     queued = kernel.options.push.frontier_in == "queue" and not kernel.options.classes
-    if direction != "push" or not queued or not kernel.traits.arcs_are_slots("out"):
+    way = sweep.way("push")
+    if direction != "push" or not queued or not kernel.traits.arcs_are_slots(way):
         return [everything]
-    offsets = kernel.args.use("offsets", "out")
+    offsets = kernel.args.use("offsets", way)
     return [  # the arcs of the senders alone
         f"if (loop.dense != 0) {{ {everything} return; }}",
         "for_groups<warp_size>(place, loop.entered, [&](i64 i) {",

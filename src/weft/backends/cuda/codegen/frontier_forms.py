@@ -6,7 +6,7 @@ schedule takes the rows as they were discovered and need not sort them. See `tak
 
 from __future__ import annotations
 
-from weft.backends.cuda.codegen.edges import CLASSES
+from weft.backends.cuda.codegen.edges import CLASSES, degree_functor
 from weft.backends.cuda.codegen.machine import READY, Kernel, Options
 from weft.ir.ops import Program
 from weft.plan.sweeps import Sweep
@@ -138,7 +138,7 @@ def _classify(kernel: Kernel, member: str) -> str:
         f"using Out = {CLASSES_OUT};",
         "Out out = make_plain_output<Out>(a, loop, place, cells);",
         "out.begin();",
-        f"const auto degree = OutDegree{{{kernel.args.use('offsets', 'out')}}};",
+        f"const auto degree = OutDegree{{{kernel.args.use('offsets', kernel.counted)}}};",
         "const auto list = [&](i64 v) { out.emit_lazily(v, degree); };",
         "if (loop.dense != 0) for_all(place, a.n, list);",
         "else if (loop.queued != 0) for_all(place, loop.size, "
@@ -167,9 +167,7 @@ def _queue_taking(kernel: Kernel) -> None:
     kernel.decide("follow", following)
     lines = []
     if rebuilds and kernel.thens:
-        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
-        if kernel.counts_edges:
-            kernel.args.use("offsets", "out")
+        degree = degree_functor(kernel)
         member = "StampMember{a.stamps, u32(loop.epoch)}"
         write = kernel.phase(
             "rebuild_write",
@@ -185,9 +183,7 @@ def _queue_taking(kernel: Kernel) -> None:
     lines.append("settle_queue(t);")
     takes = {"take_queue": lines}
     if kernel.batches and kernel.thens:
-        degree = "OutDegree{a.offsets_out}" if kernel.counts_edges else "NoDegree{}"
-        if kernel.counts_edges:
-            kernel.args.use("offsets", "out")
+        degree = degree_functor(kernel)
         body = [
             "using Out = Output<Vertex, Kind::queue, Compaction::online, Dedup::exact, 1>;",
             "Out out = make_plain_output<Out>(a, loop, place, cells);",

@@ -23,6 +23,7 @@ from weft.ir.check.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.queries import Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 READY = "t.ready = true;"  # the last word of a decision: nothing may follow it
 NOWHERE = "-1"  # the vertex of a fault that comes up where messages of several threads meet
@@ -58,7 +59,7 @@ class Options:
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
-    combine: str = "atomic"  # or "sort"
+    combine: str = "atomic"  # or "by_target"
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False
@@ -137,6 +138,7 @@ class Kernel:
     program: Program
     traits: DeviceTraits
     options: Options
+    entry: Sweep  # the first of a superstep
     args: Arguments = field(default_factory=Arguments)
     pieces: list[str] = field(default_factory=list)  # visitors, in order
     phases: list[Phase] = field(default_factory=list)
@@ -150,6 +152,7 @@ class Kernel:
     discards: bool = False  # nobody sees the output of the sweep being rendered
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
+    counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
     deep: bool = False  # a search that is deep: latency counts, not how many warps are under way
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
@@ -290,6 +293,7 @@ class Kernel:
     ) -> BlockRenderer:  # fmt: skip
         """Return a renderer of a function at a site; by default its own live fields are live."""
         from weft.backends.cuda.codegen.adjacent import render_gather
+        from weft.backends.cuda.codegen.by_key import render_by_key
 
         if live is None and step is not None:
             live = block_facts(step.body).live
@@ -300,10 +304,13 @@ class Kernel:
             live=live,
             function=numbers[0] if numbers else 0,
             vertex=vertex,
-            gather=lambda value, renderer: render_gather(value, renderer, site, deterministic),
+            gather=lambda value, renderer: (
+                render_by_key if value.op == "gather_by" else render_gather
+            )(value, renderer, site, deterministic),
             site=site,
             lanes=self.lanes,
             spread=self.spread,
+            emits=self.program.emits,
         )
         renderer = BlockRenderer(out, self.args, scope)
         renderer.outside = in_memory(step) if step is not None else set()

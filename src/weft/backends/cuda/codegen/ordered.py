@@ -135,7 +135,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
     visitor.parts = kernel.parts_struct(sweep)
-    site = kernel.slot_site("push", "out")
+    site = kernel.slot_site("push", sweep.way("push"))
+    site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     known = hoist_row(kernel, visitor, step, site, "u", moving_fields(sweep))
@@ -193,7 +194,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
 
     def phases(name: str, by: str = "") -> str:
         return sweep_parts(
-            kernel, name, "push", "out", MAP if by_map else QUEUE, plain, body_of, [finish],
+            kernel, name, "push", sweep.way("push"), MAP if by_map else QUEUE, plain, body_of,
+            [finish],
             kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"), by=by,
         )  # fmt: skip
 

@@ -26,9 +26,10 @@ from weft.backends.cuda.codegen.vertices import (
     take_snapshots,
 )
 from weft.backends.cuda.host.headers import FRONTIERS, RUNTIME, headers_of
+from weft.ir.check.facts import arcs_of_common
 from weft.ir.ops import REFRESH, ROLES, Program, Reduction
 from weft.plan.directions import wide_test
-from weft.plan.queries import buffered_edges, may_carry, may_turn, side_of
+from weft.plan.queries import buffered_edges, counted_way, may_carry, may_turn, side_of
 from weft.plan.sweeps import Sweep
 
 # The kernels of a program, by the way in which its phases are fused.
@@ -97,7 +98,7 @@ def render(
 ) -> Rendered:  # fmt: skip
     """Render the kernels of a program, given its sweeps by role."""
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
-    kernel = Kernel(program, traits, options)
+    kernel = Kernel(program, traits, options, sweeps[0])
     find_pairs(kernel, sweeps)
     edge_sweeps = [s for s in every if s.kind == "edge"]
     kernel.buffered_edges = set().union(*(buffered_edges(sweep) for sweep in edge_sweeps))
@@ -119,6 +120,7 @@ def render(
         _replay(kernel, sweeps)
     else:
         _loop(kernel, planned)
+    kernel.counted = counted_way(sweeps[0])
     render_beginning(kernel, sweeps, closed)
     render_conversions(kernel)
     types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
@@ -162,6 +164,12 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(kernel.types[binding[1]][0])}*"
     if kind in ("hidden", "gathered", "messages"):
         return f"{stored_type(binding[2])}*"
+    if kind in ("by_keys", "by_values"):
+        return f"{stored_type(binding[1])}*"
+    if kind == "emit_part":
+        return f"{stored_type(binding[2])}*"
+    if kind in ("by_table", "emit_places"):
+        return "i64*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"
     if kind == "parameter":
@@ -172,7 +180,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"const {stored_type(columns[binding[1]])}*"
     if kind in ("edge_state", "edge_next"):
         return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
-    if kind in ("offsets", "sorted_offsets"):
+    if kind in ("offsets", "sorted_offsets", "path_offsets"):
         return "const i64*"
     if kind in ("arcs", "edges", "edge_ids", "reverse", "sorted_arcs"):
         return "const Arc*"
@@ -204,7 +212,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(binding[3])}*"
     if kind == "row_list":
         return "i64*"
-    if kind == "part_number":
+    if kind in ("part_number", "num_edges"):
         return "i64"
     if kind == "part":
         side, _, position, name = binding[1:]
@@ -221,7 +229,9 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
     for position in reversed(range(len(sweeps))):
         sweep, k = sweeps[position], first + position
         last = position == len(sweeps) - 1
-        kernel.discards = not last and sweeps[position + 1].steps[0].everywhere
+        following = kernel.entry if last else sweeps[position + 1]
+        kernel.counted = counted_way(following)
+        kernel.discards = not last and following.steps[0].everywhere
         code = _direction_code(kernel, sweep)
         then = kernel.decide(f"close_{k}", [f"record(t, {k}, {code});", then])
         then = keep_live_old(kernel, sweep, k, then)
@@ -544,9 +554,12 @@ def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:
     """
     if kernel.program.mode != "iterate" or kernel.traits.directed or kernel.options.arcs:
         return False
+    if any(value.op == "common" and arcs_of_common(value)
+           for sweep in sweeps for step in sweep.steps for value in step.body.walk()):  # fmt: skip
+        return False
     touching = [sweep for sweep in sweeps if sweep.facts.edge_written | sweep.facts.edge_read]
     for sweep in touching:
-        if sweep.kind != "edge" or directions_of(kernel, sweep) != ["pull"]:
+        if sweep.kind != "edge" or sweep.turned or directions_of(kernel, sweep) != ["pull"]:
             return False
         if kernel.options.side(side_of(sweep, "pull")).format.own_order:
             return False

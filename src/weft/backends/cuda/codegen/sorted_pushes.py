@@ -20,12 +20,12 @@ from weft.plan.sweeps import Sweep
 
 def sorts_messages(sweep: Sweep, options: Options) -> bool:
     """Whether the messages of a sweep, if it is pushed, are kept and combined afterwards."""
-    return options.combine == "sort" and sweep.mode == "deferred" and len(sweep.steps) == 1
+    return options.combine == "by_target" and sweep.mode == "deferred" and len(sweep.steps) == 1
 
 
 def must_sort(sweeps: list[Sweep], options: Options) -> bool:
     """Whether a deterministic run has to push what depends on the order of messages."""
-    sorting = replace(options, combine="sort")
+    sorting = replace(options, combine="by_target")
     return any(
         sweep.kind == "edge" and sweep.in_order and sorts_messages(sweep, sorting)
         and ("pull" not in options.directions or bool(sweep.pull_refused))
@@ -63,17 +63,17 @@ def keep_message(
     out.line(f"{kernel.args.use('stamp', 'arcs')}[{arc}] = u32(loop.epoch);")
 
 
-def arcs_into(kernel: Kernel) -> str:
+def arcs_into(kernel: Kernel, sweep: Sweep) -> str:
     """Return the construction of the list of the arcs into each vertex."""
-    use = kernel.args.use
+    use, way = kernel.args.use, sweep.way("pull")
     if kernel.traits.keep == "both":
-        return f"ArcsInto<Arc>{{{use('offsets', 'in')}, {use('arcs', 'in')}}}"
+        return f"ArcsInto<Arc>{{{use('offsets', way)}, {use('arcs', way)}}}"
     return f"ArcsInto<Arc>{{{use('sorted_offsets')}, {use('sorted_arcs')}}}"
 
 
-def reduce_sorted(kernel: Kernel) -> str:
+def reduce_sorted(kernel: Kernel, sweep: Sweep) -> str:
     """Return the call that reduces the arcs into each vertex."""
-    listed = kernel.args.use("long_rows")
+    listed = kernel.args.use("long_rows", sweep.way("pull"))
     return (
         f"reduce_rows(place, format, a.n, a.warp_degree, {listed} + 2, {listed}[0], {listed}[1], "
         "visitor);"
@@ -84,7 +84,8 @@ def sorted_visitor(kernel: Kernel, sweep: Sweep, name: str) -> Visitor:
     """Return the visitor that combines the kept messages of a vertex and writes it."""
     step = sweep.steps[0]
     visitor = Visitor(name, vertex="v", far="arc", collects=True, exits=sweep.early_exit)
-    site = kernel.site("in", "s")
+    site = kernel.site(sweep.way("pull"), "s")
+    site.turned = sweep.turned
     pulled = Pulled(kernel, sweep, site, direct=True)
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())

@@ -28,7 +28,7 @@ from weft.backends.cuda.codegen.updates import (
     try_claim,
     try_pair,
 )
-from weft.ir.check.facts import is_pure
+from weft.ir.check.facts import arcs_of_common, is_pure
 from weft.ir.ops import Step, Value
 from weft.plan.queries import buffered_edges, row_values
 from weft.plan.sweeps import Sweep, claim_field
@@ -380,7 +380,10 @@ def push_visitor(
         visitor.splits, visitor.joined = chosen.format.splits, chosen.joined
     visitor.parts = kernel.parts_struct(sweep)
     out = kernel.emitter()
-    site = kernel.slot_site(side, "out") if side else kernel.site("edge", "s")
+    site = kernel.site("edge", "s")
+    if side:
+        site = kernel.slot_site(side, sweep.way("push"))
+    site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     known: dict[int, str] = {}
@@ -463,7 +466,10 @@ def messages_ahead(
 
 def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
     """Let a block that works on a row alone keep it at hand, for the common neighbours of u."""
-    asked = [v.args for v in step.body.walk() if v.op == "common"]
+    commons = [v for v in step.body.walk() if v.op == "common"]
+    asked = [v.args for v in commons]
+    if any(arcs_of_common(value) for value in commons):
+        return  # a marker does not know slots
     if kernel.lanes > 1 and asked and all(row_of_pair(args, "u") is not None for args in asked):
         offsets, targets = (kernel.args.use(name, "out") for name in ("offsets", "targets"))
         ends = f"row_begin({offsets}, u), row_end({offsets}, u)"
@@ -480,7 +486,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     visitor.collects = True
     visitor.exits = sweep.early_exit
     visitor.looks = True
-    site = kernel.slot_site(side, "in")
+    site = kernel.slot_site(side, sweep.way("pull"))
+    site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     if sweep.rises:  # all senders hold the same

@@ -14,7 +14,7 @@ from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
 from weft.backends.cuda.host.workspace import Workspace
-from weft.backends.layouts import Ordered, ordered
+from weft.backends.layouts import Ordered, ordered, out_of_entries
 from weft.config import NARROW, SIDES, of_side
 from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
@@ -33,8 +33,9 @@ TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 # hang on the topology and on what is asked for alone.
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
+    "by_keys", "by_values", "by_table", "path_offsets",
     "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
-    "vertex_ids", "vertex_places",
+    "vertex_ids", "vertex_places", "num_edges",
 })  # fmt: skip
 
 
@@ -68,19 +69,19 @@ def arcs_by_target(topology: Topology) -> tuple[Any, Any]:
 _long: weakref.WeakKeyDictionary[Topology, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-def long_rows(topology: Topology, warp_degree: int, block_degree: int) -> Any:
-    """Return the vertices with many arcs into them, those for blocks first, then those for warps.
+def long_rows(topology: Topology, way: Direction, warp_degree: int, block_degree: int) -> Any:
+    """Return the vertices with long rows, those for blocks first, then those for warps.
 
     Two numbers stand before them: how many are for blocks, and how many there are.
     """
     known = _long.setdefault(topology, {})
-    key = (warp_degree, block_degree)
+    key = (way, warp_degree, block_degree)
     if key not in known:
         xp = topology.xp
         offsets = (
             arcs_by_target(topology)[0]
             if topology.keep == "out"
-            else topology.adjacency("in").offsets
+            else topology.adjacency(way).offsets
         )
         degrees = offsets[1:] - offsets[:-1]
         wide = degrees >= max(warp_degree, block_degree)
@@ -268,7 +269,11 @@ class Binder:
 
     def _arcs(self, direction: Direction, side: str = "") -> Any:
         arcs = self.topology.arcs(direction)
-        return self._ordered(side, direction).numbers("arcs", arcs) if side else arcs
+        if side:
+            return self._ordered(side, direction).numbers("arcs", arcs)
+        if arcs is None:  # the arcs into each vertex, where those are the slots
+            arcs = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
+        return arcs
 
     def _edges(self, direction: Direction, side: str = "") -> Any:
         edges = self.topology.edges(direction)
@@ -318,6 +323,9 @@ class Binder:
             edges = self.xp.arange(self.arcs, dtype=fitting_dtype(self.arcs))
         return edges
 
+    def _num_edges(self) -> Any:
+        return np.int64(self.topology.num_edges)
+
     def _degree(self, direction: str) -> Any:
         degree = self.topology.out_degree if direction == "out" else self.topology.in_degree
         return degree.astype(self.topology.index_dtype, copy=False)
@@ -340,17 +348,17 @@ class Binder:
         return self.xp.asarray(frontier, dtype=np.int64)
 
     def _arc_source(self) -> Any:
-        return self.topology.endpoints()[0]
+        return (self.request.start.pairs or self.topology.endpoints())[0]
 
     def _arc_target(self) -> Any:
-        return self.topology.endpoints()[1]
+        return (self.request.start.pairs or self.topology.endpoints())[1]
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
 
-    def _long_rows(self) -> Any:
+    def _long_rows(self, way: Direction) -> Any:
         degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])
-        return long_rows(self.topology, *degrees)
+        return long_rows(self.topology, way, *degrees)
 
     def _sorted_offsets(self) -> Any:
         return arcs_by_target(self.topology)[0]
@@ -394,6 +402,40 @@ class Binder:
 
     def _keys(self, dtype: Any, number: int) -> Any:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
+
+    def _emit_places(self) -> Any:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int, dtype: Any) -> Any:
+        return flat(self.request.data.emitted[1 + number])
+
+    # -- gathers by key
+
+    def _path_offsets(self, direction: Direction) -> Any:
+        """Return where the entries of each vertex begin that it can reach by two arcs."""
+        paths = self.topology.paths_of_two(direction)
+        offsets = self.xp.zeros(self.n + 1, np.int64)
+        self.xp.cumsum(paths, out=offsets[1:])
+        return offsets
+
+    def _by_array(self, name: str, dtype: Any, room: Any, places: int) -> Any:
+        direction, hops = room
+        most = self.arcs * (2 if direction == "both" else 1)
+        if hops == 2:
+            most = int(self.topology.paths_of_two(direction).sum())
+        try:
+            return self.workspace.get((name, *room), places * most, dtype)
+        except MemoryError:
+            raise out_of_entries(places * most * np.dtype(dtype).itemsize) from None
+
+    def _by_keys(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_keys", element(dtype), room, 1)
+
+    def _by_values(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_values", element(dtype), room, 1)
+
+    def _by_table(self, *room: Any) -> Any:
+        return self._by_array("by_table", np.int64, room, 2)
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)
