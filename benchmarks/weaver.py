@@ -1,7 +1,7 @@
-"""Run the experiments of the SparseWeaver thesis on the cycle model: ``python benchmarks/weaver.py``.
+"""Run the SparseWeaver thesis's experiments on the cycle model: ``python benchmarks/weaver.py``.
 
-Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they have
-the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
+Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they
+have the skew of the thesis's graphs, not their size. ``--small`` takes a few thousand edges;
 ``--only E1,E4`` runs some experiments; ``--json FILE`` keeps all counters.
 
 | experiment | what is varied                                            |
@@ -135,10 +135,10 @@ def why(thesis: float, ours: float, counters: Any, base: Any) -> str:
     cause = max(stalls, key=lambda name: stalls[name])
     hits = counters["l1_hits"] / max(1, counters["l1_hits"] + counters["l1_misses"])
     lines = base["lines"] / max(1, counters["lines"])
+    more = base["instructions"] / max(1, counters["instructions"])
     return (
-        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits {hits:.0%}; "
-        f"the baseline sends {lines:.1f} × its lines, {base['instructions'] / counters['instructions']:.1f}"
-        " × its instructions"
+        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits "
+        f"{hits:.0%}; the baseline sends {lines:.1f} × its lines, {more:.1f} × its instructions"
     )
 
 
@@ -263,7 +263,9 @@ def e7(bench: Bench) -> list[Row]:
         unit = bench.best(name, g, "pagerank", "weaver")
         other = bench.best(name, g, "pagerank", "eghw")
         ratios.append(other.cycles / unit.cycles)
-        gained = other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        gained = (
+            other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        )
         share = gained / max(1.0, float(other.cycles - unit.cycles))
         rows.append(Row(f"{name}: Weaver over EGHW", "–", f"{ratios[-1]:.2f}",
                         f"{share:.0%} of it in work-id calculation"))  # fmt: skip
@@ -298,9 +300,11 @@ def convolve(g: Any, width: int) -> Any:
     n = g.num_vertices
     norm = (1 / np.sqrt(np.maximum(np.asarray(g.out_degree), 1))).astype(np.float32)
     features = np.ones((n, width), np.float32)
-    state = g.state(feature=features, hidden=weft.full(np.zeros(width, np.float32)), norm=norm,
-                    mixed=weft.full(np.zeros(width, np.float32)),
-                    weight=weft.parameter(np.eye(width, dtype=np.float32)))  # fmt: skip
+    nothing = np.zeros((n, width), np.float32)
+    state = g.state(
+        feature=features, hidden=nothing, mixed=nothing, norm=norm,
+        weight=weft.parameter(np.eye(width, dtype=np.float32)),
+    )  # fmt: skip
     g.run([product, graph_sum], state)
     return np.asarray(state.mixed)
 
@@ -319,7 +323,7 @@ def e8(bench: Bench) -> list[Row]:
         ratio = cycles["vertex"] / cycles["weaver"]
         rows.append(Row(f"width {width}: over VM", f"{E8}" if width == 16 else "–",
                         f"{ratio:.2f} ({listed(cycles)})",
-                        "the product is one stream per vertex under every schedule here"))  # fmt: skip
+                        "the product is a stream per vertex under every schedule"))  # fmt: skip
     return rows
 
 

@@ -159,6 +159,7 @@ if TYPE_CHECKING:
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune
+    from weft.weaver.weave import weave
 
 
 def _table() -> dict[str, tuple[str, str]]:

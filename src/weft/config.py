@@ -156,8 +156,8 @@ class Config:
         to the graph's order. Results are always in the user's order.
     schedule
         How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
-        ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"`` or ``"row"``. A CPU supports ``"vertex"``,
-        ``"edge"`` and ``"merge"``, and rejects the others with a reason.
+        ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"``, ``"row"`` or ``"weaver"``. A CPU
+        supports ``"vertex"``, ``"edge"`` and ``"merge"``, and rejects the others with a reason.
     lanes
         Maximum number of threads that share the features of one edge or vertex, or one row under
         the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"`` (rows only). With 1, each thread
