@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.kernels.merge import locate
+from weft.graphblas.kernels.merge import intersect, locate
+from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 from weft.graphblas.storage.vector import VectorStore, empty_vector
@@ -49,20 +50,29 @@ def matrix_vector(
     matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
 ) -> VectorStore:
     """Return the product; entry i is the sum over row i. `flip` exchanges the factors."""
-    np_type = op.return_type.np_type
     if matrix.nvals == 0 or vector.nvals == 0:
-        return empty_vector(matrix.nrows, np_type)
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    rows, pushes = plan(matrix, vector, mask)
+    if pushes:
+        return _push(matrix, vector, op, flip, mask)
+    return _pull(matrix, vector, op, flip, rows)
+
+
+def plan(
+    matrix: MatrixStore, vector: VectorStore, mask: MaskView | None
+) -> tuple[Array | None, bool]:
+    """Return the rows that a narrow mask leaves, and whether to push instead of to pull."""
     rows = None
     pull = matrix.nvals
     if mask is not None and not mask.complement and mask.nvals * 8 < matrix.nrows:
         rows = mask.keys
         pull = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
+    if current["direction"] != "auto":
+        return rows, current["direction"] == "push"
     push = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
     if matrix._twin is None:
         push += matrix.nvals
-    if push * PUSH_COST < pull or vector.size > 1 << 31:
-        return _push(matrix, vector, op, flip, mask)
-    return _pull(matrix, vector, op, flip, rows)
+    return rows, push * PUSH_COST < pull or vector.size > 1 << 31
 
 
 def _push(
@@ -107,17 +117,11 @@ def _pull(
 
 def inner(left: VectorStore, right: VectorStore, op: Any) -> Any:
     """Return the sum of the products of two vectors; None where they share no place."""
-    both, at1, at2 = _common(left, right)
+    both, at1, at2 = intersect(left.indices, right.indices)
     if len(both) == 0:
         return None
     out = products(op, take(left.values, at1), take(right.values, at2), False)
     return op.monoid.segments(out, np.zeros(1, np.int64))[0]
-
-
-def _common(left: VectorStore, right: VectorStore) -> tuple[Array, Array, Array]:
-    from weft.graphblas.kernels.merge import intersect
-
-    return intersect(left.indices, right.indices)
 
 
 def outer(left: VectorStore, right: VectorStore, op: Any) -> MatrixStore:
