@@ -26,7 +26,7 @@ def multiply_vector(matrix: Any, vector: Any, op: Any, flip: bool, mask: Any) ->
         found = attempt(matrix_vector, matrix, vector, op, flip, mask)
         if found is not None:
             return found
-    return multiply.matrix_vector(matrix, vector, op, flip, mask)
+    return multiply.matrix_vector(matrix, vector, op, flip, mask, (rows, pushes))
 
 
 def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import weft
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
 from weft.ir.trace.monoids import Monoid
 
 Traced = Callable[[Any, Any], Any]
@@ -18,8 +19,8 @@ BINARY: dict[str, Traced] = {
     "minus": lambda x, y: x - y,
     "rminus": lambda x, y: y - x,
     "times": lambda x, y: x * y,
-    "min": lambda x, y: weft.minimum(x, y),
-    "max": lambda x, y: weft.maximum(x, y),
+    "min": lambda x, y: fn.minimum(x, y),
+    "max": lambda x, y: fn.maximum(x, y),
     "eq": lambda x, y: x == y,
     "ne": lambda x, y: x != y,
     "lt": lambda x, y: x < y,
@@ -42,15 +43,15 @@ OF_BOOLS: dict[str, Traced] = {
     "lxor": lambda x, y: x ^ y,
 }
 MONOIDS: dict[str, Monoid] = {
-    "plus": weft.sum,
-    "times": weft.prod,
-    "min": weft.min,
-    "max": weft.max,
-    "any": weft.any,
-    "band": weft.and_,
-    "bor": weft.or_,
+    "plus": monoids.sum,
+    "times": monoids.prod,
+    "min": monoids.min,
+    "max": monoids.max,
+    "any": monoids.any,
+    "band": monoids.and_,
+    "bor": monoids.or_,
 }
-MONOIDS_OF_BOOLS: dict[str, Monoid] = {"any": weft.any, "land": weft.and_, "lor": weft.or_}
+MONOIDS_OF_BOOLS: dict[str, Monoid] = {"any": monoids.any, "land": monoids.and_, "lor": monoids.or_}
 
 
 def multiplication(op: Any) -> Traced | None:
@@ -60,7 +61,7 @@ def multiplication(op: Any) -> Traced | None:
         function = parent.orig_func
     elif parent.name == "pair":
         # A constant: neither operand is ever loaded.
-        return lambda x, y: weft.cast(1, result)
+        return lambda x, y: fn.cast(1, result)
     else:
         function = (OF_BOOLS if of_type.kind == "b" else BINARY).get(parent.name)
         if parent.name == "truediv" and of_type.kind == "f":
@@ -78,12 +79,12 @@ def _divide(x: Any, y: Any) -> Any:
 
 def _cast(x: Any, np_type: Any) -> Any:
     """Return a traced value in a type as GraphBLAS casts it: anything but 0 is true."""
-    return x != 0 if np_type.kind == "b" else weft.cast(x, np_type)
+    return x != 0 if np_type.kind == "b" else fn.cast(x, np_type)
 
 
 def addition(op: Any) -> Monoid | None:
     """Return a typed monoid as one of weft's, or None."""
     parent = op.parent
     if parent._anonymous or parent.binaryop.orig_func is not None:
-        return weft.monoid(parent.binaryop.orig_func, op.identity.item())
+        return monoids.monoid(parent.binaryop.orig_func, op.identity.item())
     return (MONOIDS_OF_BOOLS if op.type.np_type.kind == "b" else MONOIDS).get(parent.name)

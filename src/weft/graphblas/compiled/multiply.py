@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 
-import weft
 from weft.errors import WeftError
+from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import VectorStore
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.neighbors import common
+from weft.ir.trace.proxies import send
+from weft.program import edge, vertex
 from weft.topology.adjacency import Adjacency
 from weft.topology.topology import Topology
 
@@ -37,7 +42,7 @@ def graph_of(store: MatrixStore, device: str) -> Any:
             offsets = np.concatenate([offsets, np.full(size - store.nrows, offsets[-1])])
         targets = np.asarray(store.cols).astype(np.int32, copy=False)
         topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep="out")
-        graph = weft.Graph(topology)
+        graph = Graph(topology)
         graph.edge["value"] = np.ascontiguousarray(store.values)
         kept[device] = graph if device == "cpu" else graph.to(device)
     return kept[device]
@@ -52,7 +57,7 @@ def program(op: Any, form: tuple[Any, ...], make: Any) -> Any:
 
         def product(x: Any, y: Any) -> Any:
             made = multiply(x, y)  # type: ignore[misc]
-            return made != 0 if result.kind == "b" else weft.cast(made, result)
+            return made != 0 if result.kind == "b" else fn.cast(made, result)
 
         kernels[key] = None if multiply is None or add is None else make(product, add)
     return kernels[key]
@@ -69,11 +74,11 @@ def matrix_vector(
         def multiply(v: Any) -> None:
             def message(u: Any, e: Any) -> Any:
                 made = product(u.x, e.value) if flip else product(e.value, u.x)
-                return (made, True) if full else weft.send((made, True), when=u.x_there)
+                return (made, True) if full else send((made, True), when=u.x_there)
 
-            v.t, v.t_there = v.gather(message, (add, weft.or_), direction="out")
+            v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
 
-        return weft.vertex(multiply, on=None if masked else "all")
+        return vertex(multiply, on=None if masked else "all")
 
     step = program(op, ("vector", flip, full, masked), make)
     if step is None:
@@ -121,11 +126,11 @@ def masked_by_itself(
 
     def make(product: Any, add: Any) -> Any:
         def multiply(u: Any, v: Any, e: Any) -> None:
-            e.t, e.t_there = weft.common(
-                u, v, lambda w, ea, eb: (product(ea.value, eb.value), True), (add, weft.or_)
+            e.t, e.t_there = common(
+                u, v, lambda w, ea, eb: (product(ea.value, eb.value), True), (add, monoids.or_)
             )
 
-        return weft.edge(multiply, on="all")
+        return edge(multiply, on="all")
 
     step = program(op, ("matrix",), make)
     if step is None:

@@ -30,6 +30,15 @@ def spans(starts: Array, lengths: Array) -> Array:
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
 
 
+def run_starts(keys: Array) -> Array:
+    """Return where runs of equal elements begin; there is at least one element."""
+    changes = np.flatnonzero(keys[1:] != keys[:-1])
+    starts = np.empty(len(changes) + 1, np.int64)
+    starts[0] = 0
+    np.add(changes, 1, out=starts[1:])
+    return starts
+
+
 def products(op: Any, a: Array, b: Array, flip: bool) -> Array:
     """Multiply values of the matrix with the vector's, exchanged with `flip`."""
     multiply = op.binaryop
@@ -42,17 +51,22 @@ def sorted_sums(keys: Array, values: Array, op: Any) -> tuple[Array, Array]:
     """Add up values of equal keys; keys may come in any order."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], take(values, order)
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    starts = run_starts(keys)
     return keys[starts], op.monoid.segments(values, starts)
 
 
 def matrix_vector(
-    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+    matrix: MatrixStore,
+    vector: VectorStore,
+    op: Any,
+    flip: bool,
+    mask: MaskView | None,
+    way: tuple[Array | None, bool] | None = None,
 ) -> VectorStore:
     """Return the product; entry i is the sum over row i. `flip` exchanges the factors."""
     if matrix.nvals == 0 or vector.nvals == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
-    rows, pushes = plan(matrix, vector, mask)
+    rows, pushes = plan(matrix, vector, mask) if way is None else way
     if pushes:
         return _push(matrix, vector, op, flip, mask)
     return _pull(matrix, vector, op, flip, rows)
@@ -111,7 +125,7 @@ def _pull(
     if len(cols) == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
     out = products(op, values, take(vector.dense, cols), flip)
-    starts = np.flatnonzero(np.concatenate(([True], row_of[1:] != row_of[:-1])))
+    starts = run_starts(row_of)
     return VectorStore(matrix.nrows, row_of[starts], op.monoid.segments(out, starts))
 
 
@@ -219,7 +233,7 @@ def _dot(left: MatrixStore, right: MatrixStore, op: Any, entries: MatrixStore) -
     if len(at) == 0:
         return empty_matrix(shape, op.return_type.np_type)
     out = products(op, take(left.values, at), take(right.values, place), False)
-    begins = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
+    begins = run_starts(of)
     which = of[begins]
     return MatrixStore(shape, cols[which], op.monoid.segments(out, begins), rows=rows[which])
 
