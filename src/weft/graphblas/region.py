@@ -14,7 +14,7 @@ from weft.graphblas.kernels.merge import weave
 from weft.graphblas.kernels.places import Axis, as_column, as_rows
 from weft.graphblas.kernels.write import WritePlan
 from weft.graphblas.mask import check_mask
-from weft.graphblas.recorder import record
+from weft.graphblas.recorder import record, recording
 from weft.graphblas.settings import config
 from weft.graphblas.storage.cast import take
 from weft.graphblas.storage.matrix import MatrixStore, sorted_matrix
@@ -37,7 +37,8 @@ def assign_region(
         value = _region_value(target, indexes, value)
     if mask is not None:
         mask = _check_region_mask(target, indexes, mask, submask)
-    record(target, mask, accum, updater.replace, f"[{indexes!r}] {_text(value)}")
+    if recording():
+        record(target, mask, accum, updater.replace, f"[{indexes!r}] {_text(value)}")
     if value is None or output_kind(value) == "Scalar":
         scalar = None if value is None else value
         _assign_scalar(target, updater, indexes, scalar, mask, submask)
