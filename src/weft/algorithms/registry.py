@@ -1,7 +1,8 @@
 """The registry of built-in algorithms, filled by each algorithm's own file.
 
-A module of this folder that is named after its function declares it with `algorithm`. The names of
-`weft`, the table of the documentation, `weft.estimate_memory` and the command line come from here.
+A module of this folder declares its function, or a few that belong together, with `algorithm`. The
+names of `weft`, the table of the documentation, `weft.estimate_memory` and the command line come
+from here.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from weft.algorithms import algorithm_names
+from weft.algorithms import algorithm_homes
 from weft.algorithms.support.guarding import on_its_device
 from weft.topology.topology import Direction
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-GROUPS: Final = ("traversal", "centrality", "structure", "communities")
+GROUPS: Final = (
+    "traversal", "centrality", "structure", "communities", "similarity", "sampling", "matching",
+)  # fmt: skip
 BOTH: Final[tuple[Direction, ...]] = ("out", "in")
 
 
@@ -81,6 +84,9 @@ class Algorithm:
         What the directions of edges mean to it: "followed" or "ignored".
     column
         The name of its column where its result is one array.
+    per
+        What its arrays have one value for: "vertex", or "result" if they have another length, or
+        are no arrays.
     reference
         The publication of the method.
     needs
@@ -94,6 +100,7 @@ class Algorithm:
     weights: str
     directed: str
     column: str
+    per: str
     reference: str
     needs: Needs
 
@@ -110,12 +117,13 @@ def algorithm(
     weights: str = "ignored",
     directed: str = "followed",
     column: str = "",
+    per: str = "vertex",
 ) -> Callable[[Function], Function]:
     """Declare a function as a built-in algorithm; it then runs on the device of its graph.
 
     Parameters
     ----------
-    group, summary, reference, needs, weights, directed, column
+    group, summary, reference, needs, weights, directed, column, per
         See `Algorithm`; `column` is the function's name if left out.
     """
     if group not in GROUPS:
@@ -125,7 +133,7 @@ def algorithm(
         run = on_its_device(function)
         name = function.__name__
         _known[name] = Algorithm(
-            name, run, group, summary, weights, directed, column or name, reference, needs
+            name, run, group, summary, weights, directed, column or name, per, reference, needs
         )
         return run
 
@@ -134,6 +142,6 @@ def algorithm(
 
 def algorithms() -> dict[str, Algorithm]:
     """Return the built-in algorithms by name."""
-    for name in algorithm_names():
-        importlib.import_module(f"{__package__}.{name}")
+    for home in dict.fromkeys(algorithm_homes().values()):
+        importlib.import_module(home)
     return {name: _known[name] for name in sorted(_known)}

@@ -294,8 +294,10 @@ def _write(field: Array, new: Any, places: Places, device: Device) -> None:
 
 
 _RESERVED = frozenset({
-    "id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars", "parameters",
+    "id", "out_degree", "in_degree", "old", "gather", "gather_by", "changed", "fields",
+    "scalars", "parameters",
 })  # fmt: skip
+_RESERVED_EDGES = _RESERVED | {"rank", "reverse"}
 
 
 def make_state(
@@ -315,7 +317,7 @@ def _made(
     starts: list[Any] = []  # fields that a GPU fills in one launch
     untouched: dict[str, tuple[Any, Places]] = {}
     for name, what in declared.items():
-        if name in _RESERVED:
+        if name in (_RESERVED_EDGES if edges else _RESERVED):
             raise FieldError(
                 f"{name!r} cannot be the name of a field: it is reserved. Choose another name."
             )
@@ -441,7 +443,7 @@ def _check_places(
                 f"0 to {length - 1}."
             )
         plain = type(own) is int or type(own) is float  # the common case, checked cheaply
-        if not plain and np.ndim(own) and np.shape(own) != shape:
+        if not plain and as_array(own).ndim and np.shape(own) != shape:
             raise FieldError(
                 f"field {name!r} holds values of shape {shape}, but got one of shape "
                 f"{np.shape(own)} at {item}. Expected that shape, or a single number."

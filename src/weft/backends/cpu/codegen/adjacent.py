@@ -22,7 +22,7 @@ from weft.backends.cpu.codegen.parts import arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of, terminal_of
 
 
 class Accumulator:
@@ -72,6 +72,14 @@ class Accumulator:
             with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
                 self._combine(self.chunks, self.parts[0], dtype, shape)
                 self._assign(self.parts[0], self.nothing, shape)
+
+    def end_early(self) -> None:
+        """Leave the loop where no message changes the result any more."""
+        dtype, shape = self.kinds[0]
+        terminal = terminal_of(self.reduction, dtype)
+        if terminal is not None and not shape:
+            with self.renderer.out.block(f"if {self.parts[0]} == {literal(terminal, dtype)}:"):
+                self.renderer.out.line("break")
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
@@ -235,6 +243,8 @@ def render_gather(
                     accumulator.take(messages, place.edge)
                     if exits:
                         out.line("break")
+                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                        accumulator.end_early()
 
         _walk(renderer, site, way, arc, accumulators)
     for accumulator in accumulators:
@@ -320,37 +330,6 @@ def _walk(
         body(nested, inner)
         for accumulator in accumulators:
             accumulator.end_slot(slot)
-
-
-def render_common(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render a reduction over common neighbours by a marker that stays with the row of a."""
-    out, args = renderer.out, renderer.args
-    a, b = (renderer.checked(arg) for arg in value.args)
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
-    marker = args.use("marker")
-    slot, w, last, hit = (out.fresh(letter) for letter in "swlh")
-    with out.block(f"if marked != {a}:"):
-        rows = f"{offsets}, {targets}, marked, {a}, np.uint64(n)"
-        out.line(f"mark_row({marker}, marker_base, {rows})")
-        out.line(f"marked = {a}")
-    accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
-    out.line(f"{last} = np.uint64(n)")
-    with out.block(f"for {slot} in range({offsets}[{b}], {offsets}[{b} + ONE]):"):
-        out.line(f"{w} = np.uint64({targets}[{slot}])")
-        out.line(f"{hit} = is_marked({marker}, marker_base, {w}) & ({w} != {last})")
-        out.line(f"{last} = {w}")
-        with out.block(f"if {hit}:"):
-            outer = renderer.scope
-
-            site = replace(outer.site, index={**outer.site.index, "w": w})
-            scope = Scope(
-                site.load, live=outer.live, function=outer.function, vertex=outer.vertex, site=site
-            )
-            nested = BlockRenderer(out, args, renderer.scratch, scope)
-            nested.known = dict(renderer.known)
-            accumulator.renderer = nested
-            accumulator.take(nested.block(value.blocks[0]))
-    return accumulator.parts[0]
 
 
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
