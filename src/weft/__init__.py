@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
     from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.control import cond, for_range, while_loop
     from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
@@ -89,7 +90,6 @@ if TYPE_CHECKING:
         cbrt,
         ceil,
         clz,
-        cond,
         cos,
         cosh,
         degree,
@@ -100,7 +100,6 @@ if TYPE_CHECKING:
         eye,
         find_edge,
         floor,
-        for_range,
         hadamard_inverse,
         has_edge,
         hypot,
@@ -140,7 +139,6 @@ if TYPE_CHECKING:
         transpose,
         trunc,
         where,
-        while_loop,
     )  # fmt: skip
     from weft.ir.trace.looks import settled
     from weft.ir.trace.monoids import (

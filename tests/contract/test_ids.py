@@ -30,6 +30,8 @@ def walk(v):
         0,
     )
     v.best = weft.cond(v.id > 2, lambda: v.parent, lambda: v.id)
+    two = lambda x: weft.for_range(0, 2, lambda k, y: weft.neighbor(y, 0), x)  # noqa: E731
+    _, v.lowest = weft.for_range(0, 2, lambda i, a, b: (b, two(b)), v.id, v.id)
 
 
 @pytest.mark.parametrize("device", ["reference", "cpu", "emulated"])
@@ -52,10 +54,13 @@ def test_ids_fit_fields_of_ids(device, index):
         assert done.heavy[:2].tolist() == [4.0, 2.0]
         cycle = weft.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], index_dtype=index)
         parent = np.array([0, 0, 1, 2], index)
-        done = run(cycle, walk, {"least": ID, "some": ID, "best": ID, "parent": parent})
+        done = run(
+            cycle, walk, {"least": ID, "some": ID, "best": ID, "lowest": ID, "parent": parent}
+        )
         assert done.least.tolist() == [1, 2, 3, 0]
         assert done.some.tolist() == [0, 0, 0, 0]
         assert done.best.tolist() == [0, 1, 2, 2]
+        assert done.lowest.tolist() == [0, 1, 2, 3]
 
 
 def test_sums_of_ids_stay_wide():

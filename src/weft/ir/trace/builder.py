@@ -249,6 +249,11 @@ class Builder:
         load = value.op == "load" and value.attr[0] == "id"
         return load or value.op == "neighbor" or value in self.ids
 
+    def keep_ids(self, parts: Any, ids: Sequence[bool]) -> None:
+        """Note which results of a loop or a conditional are vertex ids."""
+        each = parts if isinstance(parts, tuple) else (parts,)
+        self.ids.update(part.node for part, is_id in zip(each, ids, strict=True) if is_id)
+
     def stays_id(self, value: Value) -> bool:
         """Whether a value goes where an id goes: it is one, -1 or 0, or fits the dtype of ids."""
         if value.weak:

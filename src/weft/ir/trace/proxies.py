@@ -10,8 +10,8 @@ from weft.ir.ops import FLOAT64, INT64, Block, Reduction, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail, user_line
 from weft.ir.trace.calls import check_takes
+from weft.ir.trace.control import unpack
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.functions import _unpack
 from weft.ir.trace.monoids import Monoid, check_monoid
 
 if TYPE_CHECKING:
@@ -515,7 +515,7 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     attr = (direction, tuple((r, count, when is not None) for r, count in groups))
     kinds = tuple((m.dtype, m.shape) for m in messages)
     value = builder.emit("gather", (), attr, kinds[0][0], kinds[0][1], False, (block,), kinds)
-    parts = _unpack(value, builder, counts)
+    parts = unpack(value, builder, counts)
     return parts[0] if weighted else parts
 
 
