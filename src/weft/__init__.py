@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, group, learning, maps
+    from weft import datasets, errors, generators, graphblas, group, learning, maps
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from weft.algorithms.triangles import transitivity, triangles
     from weft.algorithms.widest_path import widest_path
     from weft.config import Config
-    from weft.engine.frontier import Frontier
+    from weft.engine.frontier import Frontier, Pairs
     from weft.engine.profile import profile
     from weft.engine.run import Run
     from weft.engine.state import State, full, parameter, scalar
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
     from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
         any_changed,
@@ -158,6 +159,7 @@ if TYPE_CHECKING:
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune
+    from weft.weaver.weave import weave
 
 
 def _table() -> dict[str, tuple[str, str]]:

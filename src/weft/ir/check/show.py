@@ -29,6 +29,7 @@ def show(program: Program) -> str:
             return %2
     """
     flags = [name for name in ("bounded", "trail") if getattr(program, name)]
+    flags += [f"emits ({program.emits})"] if program.emits else []
     lines = [" ".join([f"program {program.mode}", *flags])]
     for step in program.steps:
         lines += show_step(step)

@@ -202,6 +202,26 @@ class Evaluator:
     def _set_changed(self, value: Value, frame: Frame, condition: Any) -> None:
         frame.changed = bool(condition)
 
+    # -- records
+
+    def _emit_begin(self, value: Value, frame: Frame) -> None:
+        counts = self.memory.emits == "count"
+        item = frame.arc if value.attr == "edge" else frame.v
+        self.memory.emitting = 0 if counts else int(self.memory.emitted[0][item])
+
+    def _emit_end(self, value: Value, frame: Frame) -> None:
+        if self.memory.emits == "count":
+            item = frame.arc if value.attr == "edge" else frame.v
+            self.memory.emitted[0][item] = self.memory.emitting
+
+    def _emit(self, value: Value, frame: Frame, *parts: Any) -> None:
+        if value.attr and not bool(parts[-1]):
+            return
+        if self.memory.emits == "write":
+            for part, array in zip(parts, self.memory.emitted[1:], strict=False):
+                array[self.memory.emitting] = part
+        self.memory.emitting += 1
+
     # -- control
 
     def _project(self, value: Value, frame: Frame, parts: tuple[Any, ...]) -> Any:
@@ -403,7 +423,7 @@ def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:
         elif value.op in FEATURE:
             result = _one_by_one(value, args)
         elif value.op.startswith("random_"):
-            result = _random_array(value, *args)
+            result = random_array(value, *args)
         else:
             raise TraceError(
                 f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
@@ -423,7 +443,7 @@ def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
     return result
 
 
-def _random_array(value: Value, key: Any, counter: Any) -> Any:
+def random_array(value: Value, key: Any, counter: Any) -> Any:
     """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
     from weft.arrays import random
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.ir.ops import Block, Reduction, Value
+from weft.ir.ops import BOOL, Block, Reduction, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace import monoids
 from weft.ir.trace.builder import fail
@@ -97,6 +97,10 @@ class Keyed:
         found: Expr = self._consume(lambda k, value: send(value, when=k == key), monoids.any)
         return found
 
+    def each(self, function: Callable[[Any, Any], None]) -> None:
+        """Call a function of every entry (key, value), in ascending order of keys, to emit it."""
+        self._consume(function, None)
+
     def _consume(self, function: Any, monoid: Any) -> Any:
         builder = tracing.current()
         if builder.nested:
@@ -106,11 +110,12 @@ class Keyed:
         params = tuple(Value("param", (), i, r.dtype) for i, r in enumerate(arc.results[:2]))
         builder.blocks.append(Block(params))
         what = "the function of a gather by key"
-        messages, when = messages_of(function(*(Expr(p) for p in params)), what)
+        returned = function(*(Expr(p) for p in params))
+        messages, when = ((), None) if monoid is None else messages_of(returned, what)
         messages = tuple(builder.strong(message) for message in messages)
         if any(message.shape for message in messages):
             raise fail(f"{what} returns scalar messages.")
-        groups = grouped(messages, monoid)
+        groups = [] if monoid is None else grouped(messages, monoid)
         if any(r.name == "mode" for r, _ in groups):
             raise fail("weft.mode cannot combine the entries of a gather by key.")
         entry = builder.blocks.pop()
@@ -118,8 +123,11 @@ class Keyed:
         told = tuple((r, count, when is not None) for r, count in groups)
         attr = (self._direction, self._hops, reduction, conditional, told)
         kinds = tuple((m.dtype, m.shape) for m in messages)
-        made = builder.emit("gather_by", (), attr, kinds[0][0], (), False, (arc, entry), kinds)
-        return _unpack(made, builder)
+        dtype = kinds[0][0] if kinds else BOOL
+        made = builder.emit("gather_by", (), attr, dtype, (), False, (arc, entry), kinds)
+        if kinds:
+            return _unpack(made, builder)
+        return None
 
     def _arc_block(self) -> tuple[Block, Reduction, bool]:
         """Trace the key and the value of an arc."""
@@ -131,7 +139,9 @@ class Keyed:
         for function, what in ((self._key, "key"), (self._value, "value")):
             taken = 4 if _takes(function) == 4 else 2
             check_takes(function, f"the {what} of a gather by key", *names[:taken])
+            builder.gathering = True
             answers.append(function(*proxies[:taken]))
+            builder.gathering = False
         key = builder.strong(node(answers[0]))
         if key.dtype.kind not in "iu" or key.shape:
             raise fail(

@@ -485,7 +485,9 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     what = "the function of a gather"
     check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
+    builder.gathering = True
     messages, when = messages_of(function(Vertex("u"), Edge()), what)
+    builder.gathering = False
     wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
     messages = tuple(
         builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages

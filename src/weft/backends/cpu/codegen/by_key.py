@@ -15,7 +15,6 @@ from weft.backends.cpu.codegen.adjacent import Accumulator, _walk
 from weft.backends.cpu.codegen.blocks import (
     BlockRenderer,
     Operand,
-    Scope,
     cast_loaded,
     stored,
 )
@@ -105,10 +104,11 @@ def render_by_key(
             _walk(renderer, site, way, arc, [])
         else:
             _walk(renderer, site, way, lambda inner, place: _second_hop(inner, place, arc), [])
-    ordered = deterministic and any(
+    sums = any(
         m.dtype.kind == "f" and r.name in ("sum", "prod", "user")
         for m, (r, _, _) in zip(value.blocks[1].results, groups, strict=False)
     )
+    ordered = (deterministic and sums) or any(v.op == "emit" for v in value.blocks[1].walk())
     if ordered:
         out.line(f"sort_entries({keys}, base_{keys}, {values}, base_{values}, {count})")
     return _consume(value, renderer, (keys, values, count))
@@ -134,9 +134,7 @@ def _second_hop(renderer: BlockRenderer, site: Site, arc: Any) -> None:
         second = replace(site, slot=slot, layout="", known={}, found={})
         place = replace(site, index={**site.index, "w": far}, found={"eb": second})
         outer = renderer.scope
-        scope = Scope(
-            place.load, live=outer.live, function=outer.function, vertex=outer.vertex, site=place
-        )
+        scope = outer.at(place)
         nested = BlockRenderer(out, renderer.args, renderer.scratch, scope)
         nested.known, nested.parts = dict(renderer.known), renderer.parts
         arc(nested, place)

@@ -117,6 +117,7 @@ class Kernel:
                 render_by_key if value.op == "gather_by" else render_gather
             )(value, renderer, site, self.options.deterministic),
             site=site,
+            emits=self.program.emits,
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 # Bindings to arrays of the topology, and to buffers that nothing is written to before a run.
 STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
-    "arc_source", "arc_target", "partial", "shares", "local", "local_touched", "touched",
+    "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
     "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
@@ -222,7 +222,9 @@ class Binder:
 
     def _shares(self, name: str, dtype: Any) -> Array:
         kind = _element(dtype)
-        shares = max(self.n, self.topology.num_arcs // 64) + 1
+        pairs = self.request.start.pairs
+        arcs = self.topology.num_arcs if pairs is None else max(len(pairs[0]), self.n)
+        shares = max(self.n, arcs // 64) + 1
         return self.workspace.get(("shares", name), 3 * shares, kind)
 
     def _stamp(self, function: int = 0) -> Array:
@@ -266,10 +268,12 @@ class Binder:
         return unsigned(np.ascontiguousarray(frontier, dtype=np.int64))
 
     def _arc_source(self) -> Array:
-        return unsigned(np.ascontiguousarray(self.topology.endpoints()[0]))
+        ends = self.request.start.pairs or self.topology.endpoints()
+        return unsigned(np.ascontiguousarray(ends[0]))
 
     def _arc_target(self) -> Array:
-        return unsigned(np.ascontiguousarray(self.topology.endpoints()[1]))
+        ends = self.request.start.pairs or self.topology.endpoints()
+        return unsigned(np.ascontiguousarray(ends[1]))
 
     def _marker(self) -> Array:
         words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
@@ -298,6 +302,12 @@ class Binder:
 
     def _counts(self) -> Array:
         return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
+
+    def _emit_places(self) -> Array:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int) -> Array:
+        return flat(self.request.data.emitted[1 + number])
 
     # -- gathers by key
 

@@ -94,10 +94,11 @@ def render_by_key(
             _walk(renderer, site, way, arc, [])
         else:
             _walk(renderer, site, way, lambda inner, place: _second_hop(inner, place, arc), [])
-    ordered = deterministic and any(
+    sums = any(
         m.dtype.kind == "f" and r.name in ("sum", "prod", "user")
         for m, (r, _, _) in zip(value.blocks[1].results, groups, strict=False)
     )
+    ordered = (deterministic and sums) or any(v.op == "emit" for v in value.blocks[1].walk())
     if ordered:
         out.line(f"sort_entries({keys}, {values}, {count});")
     return _consume(value, renderer, (keys, values, count))

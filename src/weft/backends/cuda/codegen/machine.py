@@ -59,7 +59,7 @@ class Options:
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
-    combine: str = "atomic"  # or "sort"
+    combine: str = "atomic"  # or "by_target"
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False
@@ -310,6 +310,7 @@ class Kernel:
             site=site,
             lanes=self.lanes,
             spread=self.spread,
+            emits=self.program.emits,
         )
         renderer = BlockRenderer(out, self.args, scope)
         renderer.outside = in_memory(step) if step is not None else set()

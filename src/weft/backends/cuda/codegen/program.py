@@ -166,7 +166,9 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(binding[2])}*"
     if kind in ("by_keys", "by_values"):
         return f"{stored_type(binding[1])}*"
-    if kind == "by_table":
+    if kind == "emit_part":
+        return f"{stored_type(binding[2])}*"
+    if kind in ("by_table", "emit_places"):
         return "i64*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"

@@ -348,10 +348,10 @@ class Binder:
         return self.xp.asarray(frontier, dtype=np.int64)
 
     def _arc_source(self) -> Any:
-        return self.topology.endpoints()[0]
+        return (self.request.start.pairs or self.topology.endpoints())[0]
 
     def _arc_target(self) -> Any:
-        return self.topology.endpoints()[1]
+        return (self.request.start.pairs or self.topology.endpoints())[1]
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
@@ -402,6 +402,12 @@ class Binder:
 
     def _keys(self, dtype: Any, number: int) -> Any:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
+
+    def _emit_places(self) -> Any:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int, dtype: Any) -> Any:
+        return flat(self.request.data.emitted[1 + number])
 
     # -- gathers by key
 
