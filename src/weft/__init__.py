@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from weft.algorithms.maximal_independent_set import maximal_independent_set
     from weft.algorithms.maximal_matching import maximal_matching, vertex_cover
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
+    from weft.algorithms.mixing import degree_assortativity, reciprocity, rich_club
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
