@@ -294,7 +294,8 @@ def _write(field: Array, new: Any, places: Places, device: Device) -> None:
 
 
 _RESERVED = frozenset({
-    "id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars", "parameters",
+    "id", "out_degree", "in_degree", "old", "gather", "gather_by", "changed", "fields",
+    "scalars", "parameters",
 })  # fmt: skip
 _RESERVED_EDGES = _RESERVED | {"rank", "reverse"}
 

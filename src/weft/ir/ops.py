@@ -52,14 +52,22 @@ LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 LIVE_WRITE = frozenset({"at_store", "at_reduce", "at_cas"})
 # store: attr field, own vertex. store_edge: attr field, this arc. reduce_scalar: attr (name,
 # monoid). set_changed: attr None.
-EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE
+# emit: one record; args = its parts, then the condition if attr says so. emit_begin and emit_end
+# stand around the body of such a function, attr = what an item is: "edge" or "vertex".
+EMIT = frozenset({"emit", "emit_begin", "emit_end"})
+EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE | EMIT
 # while: blocks (condition, body), args = initial state, attr = bound.
 # for: blocks (body,), args = (start, stop, *initial state).
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
 # common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
+# gather_by: blocks (key and value of an arc, message of an entry), attr = (direction, hops,
+#   reduction of the values, conditional, groups). The first block gives a key, a value and perhaps
+#   a condition; values of one key are combined. The second has the parameters (key, value) and
+#   gives the messages of groups as those of a gather. With two hops w is the far end and eb the
+#   second arc.
 # project: attr = i, the i-th result of one of the above.
-CONTROL = frozenset({"while", "for", "gather", "common", "project"})
+CONTROL = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)
@@ -130,6 +138,7 @@ class Reduction:
     name: str  # sum prod min max any or and argmin argmax mode user
     combine: Block | None = None
     identity: float | int | bool | None = None
+    terminal: float | int | bool | None = None  # of a user-made one: what no message changes
 
     @property
     def selecting(self) -> bool:
@@ -225,6 +234,10 @@ class Program:
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
+    # What a program that emits does: "count" the records of every item, or "write" them to the
+    # places that these counts give. The two passes are made of one trace.
+    emits: str = ""
+    emitted: tuple[np.dtype[Any], ...] = ()  # the dtypes of the parts of a record
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)
@@ -297,6 +310,18 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
             True if dtype.kind == "b" else (-1 if dtype.kind == "i" else int(np.iinfo(dtype).max))
         )
     return 0
+
+
+def terminal_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return the value at which a reduction may end, since no message changes it; None: none.
+
+    Only where looking for it is cheap beside the messages: truth values, and what users declare.
+    """
+    if reduction.name == "user":
+        return reduction.terminal
+    if dtype.kind == "b" and reduction.name in ("or", "and"):
+        return reduction.name == "or"
+    return None
 
 
 def total_dtype(reduction: Reduction, dtype: np.dtype[Any]) -> np.dtype[Any]:

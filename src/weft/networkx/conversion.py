@@ -125,6 +125,6 @@ def induced(network: Network, rows: Array) -> Network:
                 None,
                 structure.directed,
                 structure.multigraph,
-            )  # fmt: skip
+            )
         )
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse
 
-import networkx as nx
 from weft.networkx.degrees import degrees
 from weft.networkx.network import Network
 
@@ -232,7 +233,9 @@ def biadjacency_matrix(
     row, column, data = _entries(G, weight)
     row, column = sides[0][row], sides[1][column]
     kept = (row >= 0) & (column >= 0)
-    if not kept.any():
+    if not kept.any() and G.number_of_edges():
+        raise ValueError("not enough values to unpack (expected 3, got 0)")
+    if not data.size:
         data = data.astype(np.float64)
     shape = len(row_order), len(column_order)
     matrix = scipy.sparse.coo_array((data[kept], (row[kept], column[kept])), shape, dtype)
@@ -249,5 +252,5 @@ def to_dict_of_lists(G: Network, nodelist: Any = None) -> dict[Any, list[Any]]:
     if G.is_multigraph():
         raise NotImplementedError("parallel edges give one neighbour")
     targets, offsets = G.at(G.structure.targets), G.structure.offsets.tolist()
-    rows = zip(offsets[:-1], offsets[1:], strict=True)
+    rows = pairwise(offsets)
     return {node: targets[begin:end] for node, (begin, end) in zip(G.nodes, rows, strict=True)}

@@ -61,6 +61,47 @@ _SERVED: Final = {
         number_strongly_connected_components is_strongly_connected condensation
         attracting_components number_attracting_components is_attracting_component
         is_semiconnected flow_hierarchy""",
+    ("acyclic", LINEAR): """
+        topological_generations topological_sort has_cycle is_directed_acyclic_graph
+        dag_longest_path dag_longest_path_length is_aperiodic""",
+    ("blocks", LINEAR): """
+        biconnected_component_edges biconnected_components articulation_points is_biconnected
+        bridges has_bridges""",
+    ("greedy", LINEAR): """
+        greedy_color maximal_matching min_maximal_matching minimum_spanning_edges
+        maximum_spanning_edges minimum_spanning_tree maximum_spanning_tree""",
+    ("greedy", MORE): "maximal_independent_set",
+    ("cuts", LINEAR): """
+        cut_size volume normalized_cut_size conductance edge_expansion mixing_expansion
+        node_boundary node_expansion boundary_expansion edge_boundary is_dominating_set
+        group_degree_centrality group_in_degree_centrality group_out_degree_centrality""",
+    ("mixing", LINEAR): """
+        average_neighbor_degree average_degree_connectivity s_metric rich_club_coefficient
+        degree_pearson_correlation_coefficient degree_assortativity_coefficient
+        is_regular is_k_regular""",
+    ("communities", LINEAR): """
+        modularity partition_quality intra_community_edges inter_community_edges""",
+    ("shapes", LINEAR): """
+        is_tournament score_sequence tournament_matrix faster_could_be_isomorphic
+        fast_could_be_isomorphic is_eulerian has_eulerian_path is_semieulerian""",
+    ("shapes", MORE): """
+        number_of_walks adjacency_spectrum laplacian_spectrum normalized_laplacian_spectrum
+        modularity_spectrum bethe_hessian_spectrum square_clustering generalized_degree
+        all_triangles""",
+    ("links", MORE): """
+        jaccard_coefficient adamic_adar_index resource_allocation_index preferential_attachment
+        common_neighbor_centrality cn_soundarajan_hopcroft ra_index_soundarajan_hopcroft
+        within_inter_cluster""",
+    ("powers", MORE): """
+        eigenvector_centrality katz_centrality eigenvector_centrality_numpy
+        katz_centrality_numpy hits""",
+    ("brandes", MORE): """
+        edge_betweenness_centrality betweenness_centrality_subset
+        bipartite_betweenness_centrality global_reaching_centrality local_reaching_centrality""",
+    ("all_pairs", LINEAR): """
+        voronoi_cells group_closeness_centrality bipartite_degree_centrality""",
+    ("all_pairs", MORE): "floyd_warshall_numpy bipartite_closeness_centrality",
+    ("cores", MORE): "k_core k_shell k_crust k_corona onion_layers k_truss",
     ("clusters", MORE): "triangles clustering average_clustering transitivity core_number",
     ("ranking", MORE): "pagerank betweenness_centrality",
     ("matrices", LINEAR): """

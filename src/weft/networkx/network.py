@@ -92,6 +92,25 @@ class Structure:
         return edge
 
     @functools.cached_property
+    def neighbors(self) -> tuple[Array, Array]:
+        """Rows in order with every neighbour once: offsets and targets."""
+        if not self.multigraph:
+            return self.offsets, self.targets
+        sources = self.sources
+        fresh = np.ones(sources.size, np.bool_)
+        fresh[1:] = (sources[1:] != sources[:-1]) | (self.targets[1:] != self.targets[:-1])
+        return np.concatenate(([0], np.cumsum(fresh)))[self.offsets], self.targets[fresh]
+
+    @functools.cached_property
+    def sorted_neighbors(self) -> tuple[Array, Array]:
+        """Sorted rows with every neighbour once and none of itself: offsets and targets."""
+        targets, _ = self.sorted_rows
+        sources = self.sources
+        fresh = sources != targets
+        fresh[1:] &= (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
+        return np.concatenate(([0], np.cumsum(fresh)))[self.offsets], targets[fresh]
+
+    @functools.cached_property
     def topology(self) -> Topology:
         """The structure as weft stores it."""
         targets, _ = self.sorted_rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
 from weft.networkx.components import component_labels, groups
 from weft.networkx.network import Network
@@ -110,11 +110,9 @@ def is_semiconnected(G: Network) -> bool:
 def flow_hierarchy(G: Network, weight: Any = None) -> float:
     """The weight of the edges that lie on no cycle, as a share."""
     if not G.number_of_edges():
-        raise (
-            nx.NetworkXError("G has no edges")
-            if G.size
-            else nx.NetworkXError("flow_hierarchy not applicable to empty graphs")
-        )
+        raise nx.NetworkXError("flow_hierarchy not applicable to empty graphs")
+    if not G.is_directed():
+        raise nx.NetworkXError("G must be a digraph in flow_hierarchy")
     label, _ = strong_labels(G)
     weights = G.entry_weights(weight)
     if weights is None:

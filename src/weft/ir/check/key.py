@@ -59,6 +59,7 @@ class Keyer:
         """Return the key of a program."""
         return (
             program.mode,
+            (program.emits, *(dtype.char for dtype in program.emitted)),
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,
@@ -82,7 +83,8 @@ class Keyer:
 
     def reduction(self, reduction: Reduction) -> tuple[Any, ...]:
         """Return the key of a reduction."""
-        return (reduction.name, repr(reduction.identity), self.optional(reduction.combine))
+        numbers = (repr(reduction.identity), repr(reduction.terminal))
+        return (reduction.name, *numbers, self.optional(reduction.combine))
 
     def block(self, block: Block) -> tuple[Any, ...]:
         """Return the key of a block; values are numbered in order of appearance."""
@@ -116,6 +118,10 @@ class Keyer:
             return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
         if value.op == "common":
             return tuple((self.reduction(r), c, w) for r, c, w in attr)
+        if value.op == "gather_by":
+            way, hops, reduction, when, groups = attr
+            each = tuple((self.reduction(r), c, w) for r, c, w in groups)
+            return (way, hops, self.reduction(reduction), when, each)
         if value.op == "reduce_scalar":
             return (attr[0], self.reduction(attr[1]))
         return attr

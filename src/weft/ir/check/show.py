@@ -29,6 +29,7 @@ def show(program: Program) -> str:
             return %2
     """
     flags = [name for name in ("bounded", "trail") if getattr(program, name)]
+    flags += [f"emits ({program.emits})"] if program.emits else []
     lines = [" ".join([f"program {program.mode}", *flags])]
     for step in program.steps:
         lines += show_step(step)
@@ -146,6 +147,10 @@ def show_attribute(value: Value) -> str:
             for reduction, count, conditional in groups
         ]
         return f"{direction} ({', '.join(messages)})"
+    if value.op == "gather_by":
+        messages = [show_reduction(group[0]) for group in attr[4]]
+        hops = " twice" if attr[1] == 2 else ""
+        return f"{attr[0]}{hops} {show_reduction(attr[2])} ({', '.join(messages)})"
     if value.op == "reduce_scalar":
         return f"{attr[0]} {show_reduction(attr[1])}"
     if isinstance(attr, Reduction):

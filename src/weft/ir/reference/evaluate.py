@@ -202,6 +202,26 @@ class Evaluator:
     def _set_changed(self, value: Value, frame: Frame, condition: Any) -> None:
         frame.changed = bool(condition)
 
+    # -- records
+
+    def _emit_begin(self, value: Value, frame: Frame) -> None:
+        counts = self.memory.emits == "count"
+        item = frame.arc if value.attr == "edge" else frame.v
+        self.memory.emitting = 0 if counts else int(self.memory.emitted[0][item])
+
+    def _emit_end(self, value: Value, frame: Frame) -> None:
+        if self.memory.emits == "count":
+            item = frame.arc if value.attr == "edge" else frame.v
+            self.memory.emitted[0][item] = self.memory.emitting
+
+    def _emit(self, value: Value, frame: Frame, *parts: Any) -> None:
+        if value.attr and not bool(parts[-1]):
+            return
+        if self.memory.emits == "write":
+            for part, array in zip(parts, self.memory.emitted[1:], strict=False):
+                array[self.memory.emitting] = part
+        self.memory.emitting += 1
+
     # -- control
 
     def _project(self, value: Value, frame: Frame, parts: tuple[Any, ...]) -> Any:
@@ -224,17 +244,12 @@ class Evaluator:
 
     def _gather(self, value: Value, frame: Frame) -> tuple[Any, ...]:
         direction, groups = value.attr
-        memory = self.memory
-        arcs = []
-        if direction in ("in", "both"):
-            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[frame.v]]
-        if direction in ("out", "both"):
-            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[frame.v]]
+        arcs = self._arcs_from(frame.v, direction)
         inboxes: list[list[Message]] = [[] for _ in groups]
         for k in self.order(range(len(arcs))):
             arc, far = arcs[k]
             results = self.run(value.blocks[0], replace(frame, u=far, arc=arc))
-            self._deliver(groups, inboxes, memory.edge_id[arc], results)
+            self._deliver(groups, inboxes, self.memory.edge_id[arc], results)
         return self._reduced(value, groups, inboxes)
 
     def _common(self, value: Value, frame: Frame, a: Any, b: Any) -> tuple[Any, ...]:
@@ -250,6 +265,41 @@ class Evaluator:
         arcs: dict[int, int] = {}
         for arc in self.memory.out_row[vertex]:
             arcs.setdefault(self.memory.target[arc], arc)
+        return arcs
+
+    def _gather_by(self, value: Value, frame: Frame) -> tuple[Any, ...]:
+        direction, hops, reduction, conditional, groups = value.attr
+        held: dict[int, tuple[Any, Any]] = {}  # key -> itself, its values combined
+        for here in self._paths(frame, direction, hops):
+            key, message, *when = self.run(value.blocks[0], here)
+            if conditional and not bool(when[0]):
+                continue
+            known = held.get(int(key))
+            total = message if known is None else self.combine(reduction, known[1], message)
+            held[int(key)] = key, total
+        inboxes: list[list[Message]] = [[] for _ in groups]
+        for number in self.order(sorted(held)):
+            results = self.run(value.blocks[1], replace(frame), held[number])
+            self._deliver(groups, inboxes, number, results)
+        return self._reduced(value, groups, inboxes)
+
+    def _paths(self, frame: Frame, direction: str, hops: int) -> list[Frame]:
+        """Return where the first block of a gather by key runs, arc by arc."""
+        found = []
+        for arc, far in self._arcs_from(frame.v, direction):
+            here = replace(frame, u=far, arc=arc)
+            later = self._arcs_from(far, direction) if hops == 2 else []
+            found += [replace(here, w=w, found={"eb": after}) for after, w in later]
+            found += [here] if hops == 1 else []
+        return [found[k] for k in self.order(range(len(found)))]
+
+    def _arcs_from(self, vertex: int, direction: str) -> list[tuple[int, int]]:
+        """Return the arcs of a vertex in a direction, each with its far end."""
+        memory, arcs = self.memory, []
+        if direction in ("in", "both"):
+            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[vertex]]
+        if direction in ("out", "both"):
+            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[vertex]]
         return arcs
 
     @staticmethod
@@ -373,7 +423,7 @@ def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:
         elif value.op in FEATURE:
             result = _one_by_one(value, args)
         elif value.op.startswith("random_"):
-            result = _random_array(value, *args)
+            result = random_array(value, *args)
         else:
             raise TraceError(
                 f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
@@ -393,7 +443,7 @@ def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
     return result
 
 
-def _random_array(value: Value, key: Any, counter: Any) -> Any:
+def random_array(value: Value, key: Any, counter: Any) -> Any:
     """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
     from weft.arrays import random
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from weft.ir.ops import INT64, Block
+from weft.ir.ops import BOOL, INT64, Block
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
 from weft.ir.trace.calls import check_takes, parameters_of
@@ -53,7 +53,10 @@ class FoundEdge(_Proxy):
 
 
 def common(
-    a: Any, b: Any, function: Callable[..., Any], monoid: Monoid | tuple[Monoid, ...]
+    a: Any,
+    b: Any,
+    function: Callable[..., Any],
+    monoid: Monoid | tuple[Monoid, ...] | None = None,
 ) -> Any:
     """Combine messages over the common out-neighbours w of two vertices.
 
@@ -69,7 +72,8 @@ def common(
     monoid
         How messages combine; a tuple gives one to each message. `any` ends at the first message.
         With ``Config(deterministic=True)`` it takes the smallest w, which also decides between
-        equal keys of `argmin` and `argmax`.
+        equal keys of `argmin` and `argmax`. Without a monoid the function returns nothing; it may
+        emit the neighbours, in ascending order.
 
     Returns
     -------
@@ -102,20 +106,22 @@ def common(
         raise fail("weft.common cannot stand inside the function of another one.")
     builder.blocks.append(Block())
     builder.in_common = True
-    messages, when = messages_of(function(Vertex("w"), *arcs), what)
+    returned = function(Vertex("w"), *arcs)
     builder.in_common = False
+    messages, when = ((), None) if monoid is None else messages_of(returned, what)
     messages = tuple(builder.strong(message) for message in messages)
     if any(message.shape for message in messages):
         raise fail(f"{what} returns scalar messages.")
-    groups = grouped(messages, monoid)
+    groups = [] if monoid is None else grouped(messages, monoid)
     if any(reduction.name == "mode" for reduction, _ in groups):
         raise fail("weft.mode cannot combine over common neighbours.")
     block = builder.blocks.pop()
     block.results = with_conditions(groups, messages, when)
     attr = tuple((r, count, when is not None) for r, count in groups)
     kinds = tuple((m.dtype, m.shape) for m in messages)
-    value = builder.emit("common", args, attr, kinds[0][0], (), False, (block,), kinds)
-    return _unpack(value, builder)
+    dtype = kinds[0][0] if kinds else BOOL
+    value = builder.emit("common", args, attr, dtype, (), False, (block,), kinds)
+    return _unpack(value, builder) if kinds else None
 
 
 def _takes_arcs(function: Any) -> bool:

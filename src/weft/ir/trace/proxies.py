@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from weft.errors import FieldError, listed, nearest
 from weft.ir.ops import INT64, Block, Reduction, Value
@@ -13,6 +13,9 @@ from weft.ir.trace.calls import check_takes
 from weft.ir.trace.expr import Expr, node
 from weft.ir.trace.functions import _unpack
 from weft.ir.trace.monoids import Monoid, check_monoid
+
+if TYPE_CHECKING:
+    from weft.ir.trace.by_key import Keyed
 
 _LOADS = {"id": "id", "out_degree": "out_degree", "in_degree": "in_degree"}
 
@@ -299,6 +302,45 @@ class Vertex(_Proxy):
             raise fail("only v can gather: v.gather(lambda u, e: ..., weft.sum).")
         return gather(function, monoid, direction, dtype)
 
+    def gather_by(
+        self, key: Callable[..., Any], value: Any, monoid: Monoid, *, direction: str = "in"
+    ) -> Keyed:
+        """Combine a value over the edges of v, apart for every key; see `weft.Keyed`.
+
+        Parameters
+        ----------
+        key
+            ``key(u, e)`` returns an integer; u is the far end. With ``key(u, e, w, f)`` the edges
+            of u are followed too: w is the far end of its edge f.
+        value
+            A number, or a function of the same that returns a scalar; ``weft.send(x, when=...)``
+            leaves out edges.
+        monoid
+            How the values of one key combine: sum, prod, min, max, or_, and_ or a user's.
+        direction
+            "in", "out" or "both", as for `gather`; both hops go in the same direction.
+
+        Examples
+        --------
+        The label with the greatest total weight around each vertex, the least such label on ties:
+
+        >>> import weft
+        >>> @weft.vertex
+        ... def vote(v):
+        ...     votes = v.gather_by(lambda u, e: u.label, lambda u, e: e.weight, weft.sum)
+        ...     v.label, v.total = votes.argmax()
+        >>> g = weft.Graph.from_edges([0, 1, 2], [3, 3, 3], weight=[1.0, 1.0, 1.5])
+        >>> state = g.state(label=[7, 7, 5, 9], total=weft.full(0.0))
+        >>> changed = g.run(vote, state, [3])
+        >>> state.label[3], state.total[3]
+        (7, 2.0)
+        """
+        from weft.ir.trace.by_key import Keyed
+
+        if not self._own or self._who != "v":
+            raise fail("only v can gather: v.gather_by(lambda u, e: ..., 1, weft.sum).")
+        return Keyed(key, value, monoid, direction)
+
 
 class Edge(_Proxy):
     """An edge: its columns, its state, its id and its position in its row."""
@@ -443,7 +485,9 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     what = "the function of a gather"
     check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
+    builder.gathering = True
     messages, when = messages_of(function(Vertex("u"), Edge()), what)
+    builder.gathering = False
     wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
     messages = tuple(
         builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages

@@ -22,7 +22,7 @@ from weft.backends.cpu.codegen.parts import arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of, terminal_of
 
 
 class Accumulator:
@@ -72,6 +72,14 @@ class Accumulator:
             with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
                 self._combine(self.chunks, self.parts[0], dtype, shape)
                 self._assign(self.parts[0], self.nothing, shape)
+
+    def end_early(self) -> None:
+        """Leave the loop where no message changes the result any more."""
+        dtype, shape = self.kinds[0]
+        terminal = terminal_of(self.reduction, dtype)
+        if terminal is not None and not shape:
+            with self.renderer.out.block(f"if {self.parts[0]} == {literal(terminal, dtype)}:"):
+                self.renderer.out.line("break")
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
@@ -208,6 +216,8 @@ def render_gather(
                     accumulator.take(messages, place.edge)
                     if exits:
                         out.line("break")
+                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                        accumulator.end_early()
 
         _walk(renderer, site, way, arc, accumulators)
     for accumulator in accumulators:

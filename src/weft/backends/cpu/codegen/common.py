@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from weft.backends.cpu.codegen.adjacent import Accumulator
-from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Scope
+from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import arcs_of_common
 from weft.ir.ops import Value
@@ -67,9 +67,7 @@ def _arc(site: Site, row: str, slot: str) -> Site:
 def _nested(renderer: BlockRenderer, site: Site) -> BlockRenderer:
     """Return a renderer of the block at one common neighbour."""
     outer = renderer.scope
-    scope = Scope(
-        site.load, live=outer.live, function=outer.function, vertex=outer.vertex, site=site
-    )
+    scope = outer.at(site)
     nested = BlockRenderer(renderer.out, renderer.args, renderer.scratch, scope)
     nested.known = dict(renderer.known)
     nested.parts = renderer.parts
@@ -92,3 +90,5 @@ def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], 
             accumulator.take(messages)
             if ends:
                 out.line("break")
+            elif len(accumulators) == 1:
+                accumulator.end_early()

@@ -130,6 +130,11 @@ from weft.backends.cpu.runtime.processor import (
     prefetch,
     yield_thread,
 )
+from weft.backends.cpu.runtime.tables import (
+    clear_table,
+    entry_of,
+    sort_entries,
+)
 
 __all__ = [
     "ABORT",
@@ -182,11 +187,13 @@ __all__ = [
     "cas128",
     "checked",
     "clear_bits",
+    "clear_table",
     "clz",
     "counters",
     "ctz",
     "cycles",
     "edge_slot",
+    "entry_of",
     "fault",
     "first_item",
     "floordiv",
@@ -228,6 +235,7 @@ __all__ = [
     "shr",
     "solve",
     "solve_spd",
+    "sort_entries",
     "store_release",
     "sync_add",
     "sync_and",

@@ -20,7 +20,7 @@ from weft.backends.cuda.codegen.blocks import (
 from weft.backends.cuda.codegen.expressions import bare, literal
 from weft.backends.cuda.codegen.site import CONSTANT, Site, loaded
 from weft.backends.cuda.codegen.text import c_type, items_of
-from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of, terminal_of
 
 MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
 FEW_CHUNKED = 4  # where it makes hardly any difference
@@ -121,6 +121,14 @@ class Accumulator:
             with self.renderer.out.block(f"if (({slot} & {CHUNK - 1}) == {CHUNK - 1})"):
                 self._combine(self.prefix + self._chunks, self.parts[0])
                 self._set(self.parts[0], self._starts[0])
+
+    def is_complete(self) -> str:
+        """Return the test whether no message changes the result any more, if there is one."""
+        dtype, shape = self.kinds[0]
+        terminal = terminal_of(self.reduction, dtype)
+        if terminal is None or shape:
+            return ""
+        return f"{self.parts[0]} == {literal(terminal, dtype)}"
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum, or make it one again."""
@@ -248,6 +256,10 @@ def render_gather(
                         out.line(f"{done} = true;")
                     if exits:
                         out.line("break;")
+                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                        end = accumulator.is_complete()
+                        if end:
+                            out.line(f"if ({end}) break;")
 
         with ExitStack() as stack:
             if done and way == "out":

@@ -164,6 +164,12 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(kernel.types[binding[1]][0])}*"
     if kind in ("hidden", "gathered", "messages"):
         return f"{stored_type(binding[2])}*"
+    if kind in ("by_keys", "by_values"):
+        return f"{stored_type(binding[1])}*"
+    if kind == "emit_part":
+        return f"{stored_type(binding[2])}*"
+    if kind in ("by_table", "emit_places"):
+        return "i64*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"
     if kind == "parameter":
@@ -174,7 +180,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"const {stored_type(columns[binding[1]])}*"
     if kind in ("edge_state", "edge_next"):
         return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
-    if kind in ("offsets", "sorted_offsets"):
+    if kind in ("offsets", "sorted_offsets", "path_offsets"):
         return "const i64*"
     if kind in ("arcs", "edges", "edge_ids", "reverse", "sorted_arcs"):
         return "const Arc*"

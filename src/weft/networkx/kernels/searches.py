@@ -1,7 +1,6 @@
-"""Compiled: what NetworkX defines by a sequence, for one thread of the host.
+"""Compiled: searches in the order in which neighbours were added.
 
-Rows are searched in the order in which neighbours were added, so that trees, orders and the choice
-among equal paths are NetworkX's own.
+Trees, orders and the choice among equal paths are NetworkX's own.
 """
 
 from __future__ import annotations
@@ -11,59 +10,6 @@ from typing import Any
 import numpy as np
 
 from weft.storage.compiled import njit
-
-
-@njit(cache=True, nogil=True)
-def turned_rows(offsets: Any, targets: Any) -> Any:
-    """Return the rows of incoming entries: offsets, sources, and the entry of each."""
-    n = offsets.size - 1
-    starts = np.zeros(n + 1, np.int64)
-    for v in targets:
-        starts[v + 1] += 1
-    for v in range(n):
-        starts[v + 1] += starts[v]
-    place = starts[:-1].copy()
-    sources = np.empty(targets.size, np.int32)
-    entries = np.empty(targets.size, np.int32)
-    for u in range(n):
-        for slot in range(offsets[u], offsets[u + 1]):
-            at = place[targets[slot]]
-            place[targets[slot]] = at + 1
-            sources[at] = u
-            entries[at] = slot
-    return starts, sources, entries
-
-
-@njit(cache=True, nogil=True)
-def sorted_rows(offsets: Any, targets: Any) -> Any:
-    """Return the targets sorted within each row, and the entry that each came from."""
-    starts, _, entries = turned_rows(offsets, targets)
-    n = offsets.size - 1
-    place = offsets[:-1].copy()
-    row = np.empty(targets.size, np.int32)
-    for u in range(n):
-        for slot in range(offsets[u], offsets[u + 1]):
-            row[slot] = u
-    ordered = np.empty(targets.size, np.int32)
-    origin = np.empty(targets.size, np.int32)
-    for v in range(n):
-        for k in range(starts[v], starts[v + 1]):
-            u = row[entries[k]]
-            ordered[place[u]] = v
-            origin[place[u]] = entries[k]
-            place[u] += 1
-    return ordered, origin
-
-
-@njit(cache=True, nogil=True)
-def partners(offsets: Any, targets: Any) -> Any:
-    """Return the opposite of each entry of an undirected graph."""
-    _, _, opposite = turned_rows(offsets, targets)
-    _, own = sorted_rows(offsets, targets)
-    found = np.empty(targets.size, np.int32)
-    for slot in range(targets.size):
-        found[own[slot]] = opposite[slot]
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -316,52 +262,3 @@ def two_colors(offsets: Any, targets: Any, in_offsets: Any, in_sources: Any, col
                     elif color[v] == color[u]:
                         return False
     return True
-
-
-@njit(cache=True, nogil=True)
-def strong_components(offsets: Any, targets: Any, label: Any) -> int:
-    """Number strongly connected components, sinks first; return how many there are.
-
-    `label` comes as -1 everywhere. Tarjan's search with an explicit stack.
-    """
-    n = offsets.size - 1
-    found, clock, kept, deep = 0, 0, 0, 0
-    index = np.full(n, -1, np.int64)
-    low = np.empty(n, np.int64)
-    stack, calls, slots = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    for start in range(n):
-        if index[start] >= 0:
-            continue
-        calls[0], slots[0], deep = start, offsets[start], 1
-        index[start] = low[start] = clock
-        clock += 1
-        stack[kept] = start
-        kept += 1
-        while deep > 0:
-            u = calls[deep - 1]
-            slot = slots[deep - 1]
-            if slot < offsets[u + 1]:
-                slots[deep - 1] = slot + 1
-                v = targets[slot]
-                if index[v] < 0:
-                    index[v] = low[v] = clock
-                    clock += 1
-                    stack[kept] = v
-                    kept += 1
-                    calls[deep], slots[deep] = v, offsets[v]
-                    deep += 1
-                elif label[v] < 0:
-                    low[u] = min(low[u], index[v])
-                continue
-            deep -= 1
-            if deep > 0:
-                low[calls[deep - 1]] = min(low[calls[deep - 1]], low[u])
-            if low[u] == index[u]:
-                while True:
-                    kept -= 1
-                    v = stack[kept]
-                    label[v] = found
-                    if v == u:
-                        break
-                found += 1
-    return found
