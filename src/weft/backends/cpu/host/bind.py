@@ -318,7 +318,7 @@ class Binder:
         """Return how many paths of two arcs go on from each vertex in a direction."""
         return np.asarray(self.topology.paths_of_two(direction))
 
-    def _entries(self, direction: str, hops: int, vertices: bool) -> int:
+    def _entries(self, direction: Any, hops: int, vertices: bool) -> int:
         """Return the most entries that a row of a gather by key can have, one at least."""
         if hops == 1:
             ways = ("in", "out") if direction == "both" else (direction,)

@@ -178,6 +178,26 @@ def mark_row(marker, base, offsets, targets, old, row, n):
 
 
 @inner()
+def first_from(targets, low, high, w):
+    """Return the first slot from `low` up to `high` whose target is not below w; `high` for none.
+
+    Steps that double find the stretch to search, so that a walk along a row costs little.
+    """
+    step = ONE
+    while low + step < high and np.uint64(targets[low + step]) < w:
+        low += step
+        step += step
+    end = min(low + step, high)
+    while low < end:
+        middle = (low + end) >> ONE
+        if np.uint64(targets[middle]) < w:
+            low = middle + ONE
+        else:
+            end = middle
+    return low
+
+
+@inner()
 def place_row(slots, base, offsets, targets, row):
     """Keep the slot of each far end of a row, of parallel arcs the first, in a thread's array."""
     last = np.int64(-1)
