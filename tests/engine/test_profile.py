@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.engine.profile import RECORD, Profile, active, profile
+from weft.engine.profile import RECORD, Profile, profile, stack
 from weft.errors import WeftError
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -74,16 +74,16 @@ def test_a_clock_that_stood_still_gives_a_finite_speed():
 
 
 def test_no_profile_is_active_outside_a_block():
-    assert active() is None
+    assert stack.get() == ()
     with profile() as p:
-        assert active() is p
-    assert active() is None
+        assert stack.get() == (p,)
+    assert stack.get() == ()
 
 
 def test_the_block_ends_when_it_raises():
     with pytest.raises(KeyError), profile():
         raise KeyError
-    assert active() is None
+    assert stack.get() == ()
 
 
 def test_an_outer_profile_also_sees_what_the_inner_one_records():
@@ -105,7 +105,7 @@ def test_a_profile_can_be_opened_again_but_not_inside_itself():
     with p:
         with pytest.raises(WeftError, match="already recording"), p:
             pass
-        assert active() is p
+        assert stack.get() == (p,)
 
 
 def test_tasks_record_apart():
