@@ -11,6 +11,8 @@ from weft.errors import DeviceError
 
 # What was tuned on this machine must not choose what is tested.
 os.environ.setdefault("WEFT_TUNINGS", "off")
+# Compiled kernels are to be tested on small graphs too.
+os.environ.setdefault("WEFT_EVALUATE", "off")
 
 # Compiling takes seconds, so no example is judged by the clock.
 settings.register_profile(

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import graphblas as gb
 import numpy as np
-from graphblas import Matrix, Vector, binary, dtypes, monoid, select, semiring
 
+import graphblas as gb
 from benchmarks.checks import DAMPING, ITERATIONS, Paths, Search
 from benchmarks.graphs import Workload
 from benchmarks.peers import Peer
+from graphblas import Matrix, Vector, binary, dtypes, monoid, select, semiring
 
 # Pull once the frontier holds more than this share of the vertices.
 PULL_SHARE = 1 / 64

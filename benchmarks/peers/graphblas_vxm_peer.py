@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphblas import Vector, semiring
-
 from benchmarks.peers import graphblas_peer
+from graphblas import Vector, semiring
 
 
 class Contestant(graphblas_peer.Contestant):

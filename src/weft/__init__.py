@@ -16,17 +16,47 @@ if TYPE_CHECKING:
 
     from weft import acc as acc
     from weft import datasets, errors, generators, group, learning, maps
+    from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
+    from weft.algorithms.biconnected_components import (
+        articulation_points,
+        biconnected_components,
+        bridges,
+    )
+    from weft.algorithms.bipartite_sets import bipartite_sets, is_bipartite
+    from weft.algorithms.closeness import closeness, harmonic
     from weft.algorithms.clustering import clustering
+    from weft.algorithms.color import color
     from weft.algorithms.connected_components import connected_components
     from weft.algorithms.core_number import core_number
+    from weft.algorithms.degree_centrality import degree_centrality
+    from weft.algorithms.eccentricity import diameter, eccentricity
+    from weft.algorithms.eigenvector import eigenvector
+    from weft.algorithms.hits import hits
+    from weft.algorithms.k_core import k_core, onion_layers
+    from weft.algorithms.k_hop import ego_graph, k_hop
+    from weft.algorithms.k_shortest_paths import k_shortest_paths
+    from weft.algorithms.katz import katz
     from weft.algorithms.label_propagation import label_propagation
+    from weft.algorithms.louvain import leiden, louvain
+    from weft.algorithms.maximal_independent_set import maximal_independent_set
+    from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
+    from weft.algorithms.modularity import conductance, modularity
+    from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
+    from weft.algorithms.shortest_path import astar, shortest_path
     from weft.algorithms.sssp import sssp
+    from weft.algorithms.strongly_connected_components import (
+        condensation,
+        strongly_connected_components,
+    )
+    from weft.algorithms.topological_sort import topological_generations, topological_sort
     from weft.algorithms.triangle_count import triangle_count
+    from weft.algorithms.triangles import transitivity, triangles
+    from weft.algorithms.widest_path import widest_path
     from weft.config import Config
-    from weft.engine.frontier import Frontier
+    from weft.engine.frontier import Frontier, Pairs
     from weft.engine.profile import profile
     from weft.engine.run import Run
     from weft.engine.state import State, full, parameter, scalar
@@ -36,6 +66,8 @@ if TYPE_CHECKING:
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
+    from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
         any_changed,
@@ -111,7 +143,8 @@ if TYPE_CHECKING:
         prod,
         sum,
     )  # fmt: skip
-    from weft.ir.trace.proxies import common, edge_at, send
+    from weft.ir.trace.neighbors import common
+    from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches

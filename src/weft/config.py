@@ -41,12 +41,13 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "sort"),
+    "combine": (None, "atomic", "by_target"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
+    "compiled": (None, True, False),
 }
 # Integer fields: minimum, maximum, and the number that the value must be a multiple of.
 RANGES: dict[str, tuple[int, int | None, int]] = {
@@ -192,8 +193,9 @@ class Config:
         How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex are combined: ``"atomic"``, or ``"sort"`` followed by a
-        segmented reduction, which a deterministic run chooses where it cannot pull. GPU.
+        How pushed messages to one vertex are combined: ``"atomic"``, or ``"by_target"``: they are
+        kept by arc, and the arcs into every vertex are gone over afterwards, all of them in every
+        superstep. A deterministic run chooses that where it cannot pull. GPU.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
@@ -215,6 +217,10 @@ class Config:
         Names of compiler passes to skip.
     deterministic
         Whether results are bit-identical from run to run, for any number of threads.
+    compiled
+        ``True`` always runs a compiled kernel. By default, work on small graphs is evaluated with
+        NumPy until compiling pays (``WEFT_EVALUATE=off`` switches that off). ``False`` evaluates
+        always, an error where that is impossible. CPU.
 
     Examples
     --------
@@ -249,6 +255,7 @@ class Config:
     threads: int | None = None
     passes_off: frozenset[str] | str = field(default_factory=frozenset)
     deterministic: bool = False
+    compiled: bool | None = None
 
     def __post_init__(self) -> None:
         for name in BY_SIDE:

@@ -29,7 +29,7 @@ from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.proxies import Edge, Sent, Vertex
+from weft.ir.trace.proxies import Edge, FieldExpr, Sent, Vertex
 from weft.ir.trace.steps import EdgeFunction, VertexFunction, call_function
 from weft.program import check_function, fold
 
@@ -365,18 +365,18 @@ class Update:
         self.field = field
 
 
-class Cell(Expr):
+class Cell(FieldExpr):
     """A field of v at an edge: a value, and the updates that can be made to it."""
 
-    __slots__ = ("_field", "_target")
+    __slots__ = ("_target",)
 
     def __init__(self, value: Any, target: Target, field: str) -> None:
-        super().__init__(value)
-        self._target, self._field = target, field
+        super().__init__(value, field)
+        self._target = target
 
     def _update(self, monoid: Any, x: Any) -> Update:
-        self._target._note(self._field, monoid, x)
-        return Update(self._field)
+        self._target._note(self.field, monoid, x)
+        return Update(self.field)
 
     def __iadd__(self, x: Any) -> Any:
         return self._update(monoids.sum, x)
@@ -400,11 +400,11 @@ class Cell(Expr):
 
     def __getitem__(self, position: Any) -> Expr:
         if isinstance(position, FeatureIndex):
-            return MappedCell(self.node, self._target, self._field)
+            return MappedCell(self.node, self._target, self.field)
         return super().__getitem__(position)
 
     def __setitem__(self, position: object, value: object) -> None:  # type: ignore[override]
-        self._target._check(self._field, value)
+        self._target._check(self.field, value)
 
 
 class MappedCell(Cell, Mapped):
@@ -518,19 +518,19 @@ class Own:
         setattr(self._vertex, name, value)
 
 
-class OwnField(Expr):
+class OwnField(FieldExpr):
     """A field of v, of which ``v.x[f] = ...`` assigns every feature."""
 
-    __slots__ = ("_field", "_vertex")
+    __slots__ = ("_vertex",)
 
     def __init__(self, value: Any, vertex: Vertex, field: str) -> None:
-        super().__init__(value)
-        self._vertex, self._field = vertex, field
+        super().__init__(value, field)
+        self._vertex = vertex
 
     def __setitem__(self, position: object, value: Any) -> None:  # type: ignore[override]
         if not isinstance(position, FeatureIndex):
-            raise fail(f"v.{self._field} is assigned as a whole, or by v.{self._field}[f] = ....")
-        setattr(self._vertex, self._field, value)
+            raise fail(f"v.{self.field} is assigned as a whole, or by v.{self.field}[f] = ....")
+        setattr(self._vertex, self.field, value)
 
 
 def _vertex_step(function: Function) -> VertexFunction:

@@ -115,11 +115,12 @@ def test_no_edges(n):
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name != "cycle"])
 def test_the_acc_program_needs_about_as_much_as_plain(name):
-    g, tol = graph_of(name), 1e-9
-    rank, arcs, steps = counted(lambda: weft.acc.pagerank(g, tol=tol))
-    _, plain_arcs, plain_steps = counted(lambda: weft.pagerank(g, tol=tol, max_iter=300))
-    assert arcs <= 1.4 * plain_arcs and steps <= 2.2 * plain_steps
-    assert abs(rank - exact_ranks(name)).sum() <= 2 * tol / (1 - DAMPING)
+    g = graph_of(name)
+    for tol in (1e-4, 1e-6, 1e-9):
+        rank, arcs, steps = counted(lambda most=tol: weft.acc.pagerank(g, tol=most))
+        plain = counted(lambda most=tol: weft.pagerank(g, tol=most, max_iter=300))
+        assert arcs <= plain[1] + 1.3 * g.topology.num_arcs and steps <= 2.2 * plain[2], tol
+        assert abs(rank - exact_ranks(name)).sum() <= 2 * tol / (1 - DAMPING)
 
 
 @pytest.mark.parametrize("device", ["cpu", "emulated"])

@@ -88,10 +88,10 @@ def test_the_block_ends_when_it_raises():
 
 def test_an_outer_profile_also_sees_what_the_inner_one_records():
     with profile() as outer:
-        active().add("first", {}, rows((0, 0, 0, 1, 1, 1)))
+        stack.get()[-1].add("first", {}, rows((0, 0, 0, 1, 1, 1)))
         with profile() as inner:
-            active().add("second", {}, rows((0, 0, 0, 1, 1, 1)))
-        active().add("third", {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add("second", {}, rows((0, 0, 0, 1, 1, 1)))
+        stack.get()[-1].add("third", {}, rows((0, 0, 0, 1, 1, 1)))
     assert [r.run for r in inner.records] == ["second"]
     assert [r.run for r in outer.records] == ["first", "second", "third"]
 
@@ -100,7 +100,7 @@ def test_a_profile_can_be_opened_again_but_not_inside_itself():
     p = profile()
     for _ in range(2):
         with p:
-            active().add("bfs", {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add("bfs", {}, rows((0, 0, 0, 1, 1, 1)))
     assert [r.call for r in p.records] == [0, 1]
     with p:
         with pytest.raises(WeftError, match="already recording"), p:
@@ -112,7 +112,7 @@ def test_tasks_record_apart():
     async def work(name):
         with profile() as p:
             await asyncio.sleep(0)
-            active().add(name, {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add(name, {}, rows((0, 0, 0, 1, 1, 1)))
             await asyncio.sleep(0)
         return [r.run for r in p.records]
 
@@ -199,7 +199,7 @@ def test_the_heading_tells_how_runs_were_carried_out():
 
 def test_an_outer_profile_gets_the_facts_too():
     with profile() as outer, profile():
-        active().add("bfs", {}, rows(), facts={"device": "cpu"})
+        stack.get()[-1].add("bfs", {}, rows(), facts={"device": "cpu"})
     assert outer.facts == [{"device": "cpu"}]
 
 

@@ -37,6 +37,38 @@ def test_what_is_no_number_of_64_bits_is_refused(make, value):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda g, rows: g.state(x=rows),
+        lambda g, rows: g.state(x=weft.full(rows)),
+        lambda g, rows: g.state(x=weft.parameter(rows)),
+        lambda g, rows: setattr(g.state(x=weft.full(0)), "x", rows),
+        lambda g, rows: g.edge_state(x=rows),
+        lambda g, rows: g.vertex.__setitem__("x", rows),
+        lambda g, rows: g.edge.__setitem__("x", rows),
+        lambda g, rows: weft.Graph.from_edges([0, 1, 2], [1, 2, 0], rows),
+        lambda g, rows: g.frontier(rows),
+        lambda g, rows: g.reorder(rows),
+        lambda g, rows: weft.betweenness(g, rows),
+        lambda g, rows: weft.pagerank(g, personalization=rows),
+    ],
+    ids=range(12),
+)
+def test_rows_of_different_lengths_are_refused(use):
+    with pytest.raises(
+        WeftError, match=r"\[\[1\], \[2, 3\], \[4\]\].*Expected.*rows of one length"
+    ):
+        use(weft.generators.cycle(3), [[1], [2, 3], [4]])
+
+
+@pytest.mark.parametrize("name", ["reverse", "rank", "id", "old"])
+def test_what_an_edge_has_of_its_own_is_no_name_of_edge_state(name):
+    g = weft.generators.path(3)
+    with pytest.raises(FieldError, match=f"'{name}' cannot be the name of a field"):
+        g.edge_state(**{name: weft.full(0)})
+
+
 def test_a_value_of_its_own_has_the_shape_of_the_field():
     g = weft.generators.path(3)
     with pytest.raises(FieldError, match=r"values of shape \(\), but got one of shape \(2,\) at 1"):

@@ -296,6 +296,31 @@ def test_constants_that_are_returned_go_on_or_stop(everywhere):
 # -- errors
 
 
+def test_functions_reach_fields_of_computed_vertices(everywhere):
+    def jump(v):
+        v.parent = v.parent.at(v.parent).load()
+
+    def hang(u, v, e):
+        v.seen += 1
+        v.parent.at(v.id).min(u.parent.at(u.id).load())
+
+    g = everywhere(weft.generators.path(5))
+    state = g.state(parent=[0, 0, 1, 2, 3], seen=weft.full(0))
+    jumped, count = Active(g), 0
+    while count < 6:
+        vertexmap(g, jump, state, None, jumped)
+        count += 1
+        if not len(jumped.tolist()):
+            break
+    assert count < 6
+    assert state.parent.tolist() == [0, 0, 0, 0, 0]
+    state = g.state(parent=[4, 3, 2, 1, 0], seen=weft.full(0))
+    for _ in range(4):
+        edgemap(g, hang, state)
+    assert state.parent.tolist() == [0, 0, 0, 0, 0]
+    assert state.seen.tolist() == [4, 8, 8, 8, 4]
+
+
 def test_what_is_returned_must_be_a_condition():
     g = social()
     state = g.state(x=weft.full(0.0, shape=2), y=weft.full(0.0))

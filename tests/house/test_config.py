@@ -57,7 +57,7 @@ def test_every_listed_value_is_taken(name, value):
         ("frontier_out", "reverse_queue", r"'queue', 'bitmap', 'bytemap'"),
         ("compaction", "ballott", r"Did you mean 'ballot'\?"),
         ("dedup", "proven", r"'none', 'bitmask', 'history', 'warp', 'exact'"),
-        ("combine", "sorted", r"Did you mean 'sort'\?"),
+        ("combine", "by_targets", r"Did you mean 'by_target'\?"),
         ("ordering", "bucket", r"Did you mean 'buckets'\?"),
         ("ordering", 1, r"True, False, 'near_far', 'buckets'"),
         ("fuse", "some", r"'none', 'direction', 'all'"),
@@ -186,7 +186,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "bin_size": 7, "dedup": "warp", "combine": "sort", "fuse": "none",
+        "bin_size": 7, "dedup": "warp", "combine": "by_target", "fuse": "none",
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)

@@ -8,7 +8,8 @@ from weft.errors import FaultError
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids as m
-from weft.ir.trace.proxies import common, send
+from weft.ir.trace.neighbors import common
+from weft.ir.trace.proxies import send
 from weft.program import edge, fold, vertex
 
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3])  # 0 -> 1, 2 -> 3

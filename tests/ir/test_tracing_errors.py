@@ -13,7 +13,8 @@ from weft.ir.check.verify import verify
 from weft.ir.ops import BOOL, FLOAT64, INT32, INT64, Signature
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids as m
-from weft.ir.trace.proxies import common, send
+from weft.ir.trace.neighbors import common
+from weft.ir.trace.proxies import send
 from weft.ir.trace.steps import trace_program
 from weft.program import edge, fold, vertex
 
@@ -179,7 +180,7 @@ VERTEX = {
         lambda v: v.gather(lambda u: u.x, m.sum), "a gather takes 1 parameter(s). Expected 2: u, e",
     ),
     "gather of a number": (lambda v: v.gather(3, m.sum), "a gather is 3. Expected a function of u"),
-    "common of two": (lambda v: common(v, v, lambda a, b: 1, m.sum), "Expected 1: w"),
+    "common of two": (lambda v: common(v, v, lambda a, b: 1, m.sum), "Expected 3: w, ea, eb"),
     "while_loop of two": (
         lambda v: fn.while_loop(lambda a, b: a < b, lambda a: a, 0), "Expected 1: state 0",
     ),
@@ -189,7 +190,21 @@ VERTEX = {
     "for_range without i": (
         lambda v: fn.for_range(0, 3, lambda: 0, 0), "Expected 2: i, state 0",
     ),
-    "common by any": (lambda v: common(v, v, lambda w: 1, m.any), "cannot combine over common"),
+    "common by mode": (lambda v: common(v, v, lambda w: 1, m.mode), "cannot combine over common"),
+    "common by argmin of one": (
+        lambda v: common(v, v, lambda w: 1, m.argmin), "argmin needs a key and at least one more",
+    ),
+    "common of a vector": (
+        lambda v: common(v, v, lambda w: fn.stack([1, 2]), m.sum), "returns scalar messages",
+    ),
+    "common in another": (
+        lambda v: common(v, v, lambda w: common(v, w, lambda x: 1, m.sum), m.sum),
+        "cannot stand inside",
+    ),
+    "assigned edge of common": (
+        lambda v: common(v, v, lambda w, ea, eb: setattr(ea, "cap", 1), m.sum),
+        "ea.cap cannot be assigned",
+    ),
     "changed by a float": (lambda v: setattr(v, "changed", 1.5), "v.changed", *CONDITION),
     "returned float": (lambda v: v.y, "what <lambda> returns", *CONDITION),
     "where of a float": (lambda v: fn.where(v.y, 1, 2), "condition of weft.where", *CONDITION),

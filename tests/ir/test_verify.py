@@ -9,7 +9,8 @@ from weft.ir.check.verify import verify
 from weft.ir.ops import BOOL, FLOAT64, INT32, INT64, Block, Reduction, Signature, Value
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids as m
-from weft.ir.trace.proxies import common, send
+from weft.ir.trace.neighbors import common
+from weft.ir.trace.proxies import send
 from weft.ir.trace.steps import trace_program
 from weft.program import edge, fold, vertex
 
@@ -401,7 +402,11 @@ def test_effects(op, change, message):
 @pytest.mark.parametrize(
     ("op", "change", "message"),
     [
-        ("common", lambda x: setattr(x, "attr", Reduction("any")), "cannot combine over common"),
+        (
+            "common",
+            lambda x: setattr(x, "attr", ((Reduction("mode"), 1, False),)),
+            "cannot combine over common",
+        ),
         ("common", lambda x: setattr(x.blocks[0], "results", ()), r"results \(\), expected"),
         ("neighbor", lambda x: setattr(x, "args", x.args[:1]), "1 operands, expected 2"),
         ("random_bits", lambda x: setattr(x, "dtype", FLOAT64), "its result should be uint64"),

@@ -81,7 +81,7 @@ def test_the_sorting_phase_is_left_out_only_where_the_queue_is_nobody_elses():
     assert phases(discover, level, [1], trail=True) >= sorted_  # a trail
     assert phases(discover, level, [1], compaction="ballot") >= sorted_
     assert phases(discover, level, [1], frontier_in="bitmap") >= sorted_
-    assert phases(discover, level, [1], combine="sort") >= sorted_
+    assert phases(discover, level, [1], combine="by_target") >= sorted_
     assert phases(discover, level, [1], passes_off=("degree_classes",)) >= sorted_
     twice = {"dist": start(10**6, 0)}
     assert phases(relax, twice, [1], dedup="none", ordering=False) >= sorted_

@@ -28,7 +28,7 @@ AXES = {
     "dedup": ["exact", "none", "bitmask", "history", "warp"],
     "frontier_in": ["queue", "bitmap", "bytemap", "reverse_queue", "state"],
     "frontier_out": [None, "queue", "bitmap", "bytemap"],
-    "combine": ["atomic", "sort"],
+    "combine": ["atomic", "by_target"],
     "width": ["auto", "block", "cluster", "grid"],
     "block_size": [32, 64, 128],
     "bin_size": [64, 1],
@@ -237,11 +237,11 @@ def even_out(v):
 ROUNDED = {
     "a list": ([add_up, nearest, even_out], {"combine": "atomic"}),
     "a fold in order": (weft.fold(add_up, nearest, even_out), {"combine": "atomic"}),
-    "sorted messages": ([add_up, nearest, even_out], {"combine": "sort"}),
+    "sorted messages": ([add_up, nearest, even_out], {"combine": "by_target"}),
     # Rows that a warp or a block reduces: in another order than a pull, which one thread does.
     "sorted messages of long rows": (
         [add_up, nearest, even_out],
-        {"combine": "sort", "direction": "push", "warp_degree": 3, "block_degree": 9},
+        {"combine": "by_target", "direction": "push", "warp_degree": 3, "block_degree": 9},
     ),
 }
 
@@ -323,7 +323,7 @@ SANITIZED = [
     ("cores", {"schedule": "merge", "frontier_out": "bytemap", "compaction": "batch"}),
     ("fold", {"schedule": "strict", "compaction": "jit", "bin_size": 1}),
     ("minima", {"schedule": "edge", "dedup": "bitmask", "frontier_out": "queue"}),
-    ("cores", {"schedule": "row", "combine": "sort", "compaction": "ballot", "warp_degree": 3,
+    ("cores", {"schedule": "row", "combine": "by_target", "compaction": "ballot", "warp_degree": 3,
                "block_degree": 9}),
     ("features", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12}),
     ("features", {"schedule": "merge", "direction": "push"}),

@@ -26,7 +26,7 @@ CASES = [
     ("fold", {"schedule": "strict", "compaction": "jit"}),
     LONGEST,
     ("features", {"lanes": 1}),
-    ("minima", {"schedule": "block", "combine": "sort", "dedup": "history"}),
+    ("minima", {"schedule": "block", "combine": "by_target", "dedup": "history"}),
 ]
 # The text is the same for all of them; what differs are primitives of `device.cuh`.
 OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")

@@ -34,7 +34,7 @@ DRAWN = {
     "frontier_out": [None, "queue", "bitmap", "bytemap"],
     "compaction": ["online", "ballot", "batch", "atomic", "jit"],
     "dedup": ["exact", "none", "bitmask", "history", "warp"],
-    "combine": ["atomic", "sort"],
+    "combine": ["atomic", "by_target"],
     "block_size": [32, 64, 96],
     "bin_size": [1, 64],
     "width": ["auto", "block", "grid"],

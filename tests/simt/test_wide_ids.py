@@ -46,7 +46,7 @@ def test_edges_are_found_by_wide_numbers(g):
         assert (dst[by] == reached).all() and (got.level[src[by]] + 1 == got.level[reached]).all()
 
 
-@pytest.mark.parametrize(("direction", "combine"), [("push", "sort"), ("pull", "atomic")])
+@pytest.mark.parametrize(("direction", "combine"), [("push", "by_target"), ("pull", "atomic")])
 def test_edge_state_and_columns_by_wide_numbers(g, direction, combine):
     fields = {"x": np.arange(g.num_vertices) % 5}
     options = {"edges": {"mark": np.arange(g.num_edges) % 4}, "mode": "iterate", "max_iter": 2}

@@ -55,5 +55,5 @@ def run_balanced(
         state = program.run(g, frontier, rank=rank, sent=sent, max_iter=1, **given).state
         rank, sent = state.rank, state.sent
         rank -= (rank - sent).sum() / rank.size
-        frontier = g.frontier(abs(rank - sent) > tol)
+        frontier = g.frontier(abs(rank - sent) > tol * (1 + rank))
     return program.run(g, frontier, rank=rank, sent=sent, **given).state.rank

@@ -2,7 +2,9 @@
 
 Pull first, push once most vertices are stable. Ranks have the mean 1 while they are computed: every
 vertex first sends a rank near that (`even_start`), and keeps what jumps give it (`base`) plus what
-arrives. Later differences are signed and small.
+arrives. Later differences are signed and small. A vertex keeps what is at most tol · (1 + rank) to
+itself: in all 2 tol of a sum of 1, of which about half is used, so that the ranks are as accurate
+as those of plain PageRank for the same `tol`, after about as many arcs.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ PROGRAM = Program(
     compute=lambda u, v, e: u.share,
     combine=monoids.sum,
     into="rank",
-    active=lambda v, tol: abs(v.rank - v.sent) > tol,
+    active=lambda v, tol: abs(v.rank - v.sent) > tol * (1 + v.rank),
     push_below=0.3,
 )
 
@@ -43,7 +45,7 @@ PROGRAM = Program(
 def pagerank(
     g: Graph, damping: float = 0.85, *, tol: float = 1e-9, config: Config | None = None
 ) -> Any:
-    """Return the PageRank of every vertex; `tol` is what a mean vertex may keep to itself."""
+    """Return the PageRank of every vertex, within ``2 * tol / (1 - damping)`` in all."""
     base, rank = even_start(g, damping)
     rank = run_balanced(PROGRAM, g, rank, tol, config, damping=damping, base=base)
     return rank / max(float(rank.sum()), 1)

@@ -14,7 +14,7 @@ _DECLARED = re.compile(r"^@algorithm\(.*?^def (\w+)\(", re.DOTALL | re.MULTILINE
 def algorithm_homes() -> dict[str, str]:
     """Return the module of every built-in algorithm by name, without importing any."""
     folder = Path(__file__).parent
-    homes = {}
+    homes: dict[str, str] = {}
     for module in pkgutil.iter_modules([str(folder)]):
         if not module.ispkg and module.name != "registry":
             text = (folder / f"{module.name}.py").read_text(encoding="utf-8")

@@ -17,13 +17,17 @@ import numpy as np
 
 import weft.ir.trace.monoids as monoids
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.sources import check_source
-from weft.algorithms.support.warm import continued_tree, insertions
+from weft.algorithms.support.sources import check_source, check_start
+from weft.algorithms.support.warm import continued_tree, insertions, refuse_limits
+from weft.arrays.checks import check_steps
+from weft.arrays.device import move
 from weft.config import Config
-from weft.engine.state import full
+from weft.engine.state import State, full, scalar
 from weft.graph import Graph
+from weft.ir.ops import INT64
+from weft.ir.trace import functions as fn
 from weft.ir.types import vertex_id
-from weft.program import edge
+from weft.program import edge, vertex
 from weft.report.html import result_html
 
 Array = np.ndarray[Any, Any]
@@ -46,6 +50,19 @@ def discover(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1, u.id
 
 
+@edge(into="level", reduce=monoids.any, accept=lambda v: v.level < 0)
+def discover_level(u: Any, v: Any, e: Any) -> Any:
+    """Reach v from u, for searches that need no parents."""
+    return u.level + 1
+
+
+@vertex
+def watch(v: Any, target: Any) -> bool:
+    """Note whether the target is among the vertices just reached; all go on."""
+    fn.reduce("found", fn.cast(fn.cast(v.id, INT64) == target, INT64), monoids.max)
+    return True
+
+
 @edge(into=("level", "parent"), reduce=monoids.argmin, priority=lambda v: v.level)
 def improve(u: Any, v: Any, e: Any) -> Any:
     """Reach v over u if that is fewer edges."""
@@ -64,6 +81,8 @@ def bfs(
     g: Graph,
     source: Hashable,
     *,
+    target: Hashable = None,
+    cutoff: int | None = None,
     warm_start: BFS | None = None,
     since: Graph | int | None = None,
     config: Config | None = None,
@@ -75,7 +94,12 @@ def bfs(
     g
         A graph; a directed one is searched along its edges.
     source
-        The vertex to start from, by its label if the graph has labels.
+        The vertex to start from, by its label if the graph has labels; or a list or array of
+        vertices, to search from all of them at once.
+    target
+        A vertex that ends the search: levels above its own are not assigned.
+    cutoff
+        The largest level to assign.
     warm_start
         The result of the same search before edges were added: only what these change is
         searched.
@@ -104,6 +128,8 @@ def bfs(
     [0, 1, 1, 2, -1]
     >>> weft.bfs(g, 0).parent.tolist()
     [0, 0, 0, 1, -1]
+    >>> weft.bfs(g, [1, 2]).level.tolist()
+    [-1, 0, 0, 1, -1]
 
     After a change, go on from the earlier result:
 
@@ -111,9 +137,10 @@ def bfs(
     >>> weft.bfs(more, 0, warm_start=weft.bfs(g, 0), since=g).level.tolist()
     [0, 1, 1, 2, 2]
     """
-    source = check_source(g, source)
     came = insertions(g, warm_start, since)
     if came is not None:
+        refuse_limits(target=target, cutoff=cutoff)
+        source = check_source(g, source)
         level, parent, frontier = continued_tree(g, source, warm_start, came, 1)
         level[parent < 0] = np.iinfo(np.int32).max
         state = g.state(level=level.astype(np.int32), parent=NO_PARENT)
@@ -121,6 +148,39 @@ def bfs(
         g.iterate(improve, state, frontier, config=config)
         state.level[state.parent < 0] = -1
         return BFS(state.level, state.parent)
-    state = g.state(level=NO_LEVEL.but(source, 0), parent=NO_PARENT.but(source, source))
-    g.iterate(discover, state, [source], config=config)
+    start = check_start(g, source)
+    most = None if cutoff is None else check_steps("cutoff", cutoff)
+    if isinstance(start, int):
+        state = g.state(level=NO_LEVEL.but(start, 0), parent=NO_PARENT.but(start, start))
+        places: Any = [start]
+    else:
+        state, places = _started(g, start)
+    if target is None:
+        g.iterate(discover, state, places, max_iter=most, config=config)
+    else:
+        _search_for(g, state, places, check_source(g, target), most, config)
     return BFS(state.level, state.parent)
+
+
+def _started(g: Graph, start: Array) -> tuple[State, Array]:
+    """Return the state of a search from several vertices, and these on the graph's device."""
+    state = g.state(level=NO_LEVEL, parent=NO_PARENT)
+    places = move(start, g.topology.device)
+    state.level[places] = 0
+    state.parent[places] = places
+    return state, places
+
+
+def _search_for(
+    g: Graph, state: State, places: Any, target: int, most: int | None, config: Config | None
+) -> None:
+    """Search until the target is reached."""
+    if int(state.level[target]) == 0:
+        return
+    held = g.state(level=state.level, parent=state.parent, target=scalar(target), found=scalar(0))
+    g.iterate([discover, watch], held, places, until=_has_found, max_iter=most, config=config)
+    state.level, state.parent = held.level, held.parent
+
+
+def _has_found(found: Any) -> Any:
+    return found > 0

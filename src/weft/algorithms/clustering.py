@@ -21,7 +21,7 @@ from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
 from weft.ir.trace import monoids
-from weft.ir.trace.proxies import common
+from weft.ir.trace.neighbors import common
 from weft.program import edge
 
 Array = np.ndarray[Any, Any]

@@ -156,7 +156,7 @@ def pagerank(
     """
     dtype = _check_options(damping, tol, dtype, on_unconverged)
     n = g.num_vertices
-    several = getattr(personalization, "ndim", None) == 2 or np.ndim(personalization) == 2
+    several = as_array(personalization).ndim == 2
     if several or adaptive:
         if warm_start is not None or (several and adaptive):
             raise ConfigError(

@@ -84,6 +84,9 @@ class Algorithm:
         What the directions of edges mean to it: "followed" or "ignored".
     column
         The name of its column where its result is one array.
+    per
+        What its arrays have one value for: "vertex", or "result" if they have another length, or
+        are no arrays.
     reference
         The publication of the method.
     needs
@@ -97,6 +100,7 @@ class Algorithm:
     weights: str
     directed: str
     column: str
+    per: str
     reference: str
     needs: Needs
 
@@ -113,12 +117,13 @@ def algorithm(
     weights: str = "ignored",
     directed: str = "followed",
     column: str = "",
+    per: str = "vertex",
 ) -> Callable[[Function], Function]:
     """Declare a function as a built-in algorithm; it then runs on the device of its graph.
 
     Parameters
     ----------
-    group, summary, reference, needs, weights, directed, column
+    group, summary, reference, needs, weights, directed, column, per
         See `Algorithm`; `column` is the function's name if left out.
     """
     if group not in GROUPS:
@@ -128,7 +133,7 @@ def algorithm(
         run = on_its_device(function)
         name = function.__name__
         _known[name] = Algorithm(
-            name, run, group, summary, weights, directed, column or name, reference, needs
+            name, run, group, summary, weights, directed, column or name, per, reference, needs
         )
         return run
 

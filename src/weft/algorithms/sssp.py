@@ -20,11 +20,13 @@ import numpy as np
 
 import weft.ir.trace.monoids as monoids
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.sources import check_source
-from weft.algorithms.support.warm import continued_tree, insertions
+from weft.algorithms.support.limited_paths import check_limits, refuse_negative, search_within
+from weft.algorithms.support.sources import check_source, check_start
+from weft.algorithms.support.warm import continued_tree, insertions, refuse_limits
+from weft.arrays.device import move
 from weft.arrays.reduce import count_true
 from weft.config import Config
-from weft.engine.state import Full, full
+from weft.engine.state import Full, State, full
 from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir.trace.functions import cast
@@ -76,6 +78,8 @@ def sssp(
     g: Graph,
     source: Hashable,
     *,
+    target: Hashable = None,
+    cutoff: float | None = None,
     warm_start: SSSP | None = None,
     since: Graph | int | None = None,
     config: Config | None = None,
@@ -88,7 +92,13 @@ def sssp(
         A graph. Without weights every edge counts 1. Integer weights give integer distances
         (int64), floating-point weights distances of their own dtype.
     source
-        The vertex to start from, by its label if the graph has labels.
+        The vertex to start from, by its label if the graph has labels; or a list or array of
+        vertices, for the distance from the nearest of them.
+    target
+        A vertex that ends the search: larger distances than its own are not assigned. Weights must
+        not be negative.
+    cutoff
+        The largest distance to assign. Weights must not be negative.
     warm_start
         The result of the same search before edges were added: only what these change is
         computed. The weights of the other edges must be those of then.
@@ -124,30 +134,49 @@ def sssp(
     >>> weft.sssp(more, 0, warm_start=weft.sssp(g, 0), since=g).dist.tolist()
     [0.0, 1.0, 3.0, 1.5]
     """
-    source = check_source(g, source)
     weight = g.edge.storage("weight") if g.weighted else None
     low, high = _weight_range(g)
     dtype = _distance_dtype(g, weight, low, high)
-    starts = {"dist": _unreached(dtype).but(source, 0), "parent": NO_PARENT.but(source, source)}
     came = insertions(g, warm_start, since)
-    state = g.state(**starts)
+    if came is not None:
+        refuse_limits(target=target, cutoff=cutoff)
+    start = check_start(g, source) if came is None else check_source(g, source)
+    state, places = _started(g, start, dtype)
     if came is None and low >= 0:
-        g.iterate(_typed(relax, weight, dtype), state, [source], config=config)
+        limits = check_limits(g, target, cutoff)
+        if limits is None:
+            g.iterate(_typed(relax, weight, dtype), state, places, config=config)
+        else:
+            search_within(g, state, places, limits, config)
     else:
-        frontier: Any = [source]
         if came is not None:
-            dist, parent, frontier = continued_tree(g, source, warm_start, came, low)
+            assert isinstance(start, int)
+            dist, parent, places = continued_tree(g, start, warm_start, came, low)
             state.dist = g.topology.xp.where(parent >= 0, dist.astype(dtype), state.dist)
             state.parent = parent
-        _relax_all(g, state, frontier, source, low < 0, config)
+        else:
+            refuse_negative(low, target, cutoff)
+        _relax_all(g, state, places, start, low < 0, config)
     if dtype.kind == "f":
         return SSSP(state.dist, state.parent)
     dist = g.topology.xp.where(state.parent < 0, np.int64(-1), state.dist)
     return SSSP(dist, state.parent)
 
 
+def _started(g: Graph, start: int | Array, dtype: np.dtype[Any]) -> tuple[State, Any]:
+    """Return the state of a search from one vertex or several, and its first frontier."""
+    if isinstance(start, int):
+        fields = _unreached(dtype).but(start, 0), NO_PARENT.but(start, start)
+        return g.state(dist=fields[0], parent=fields[1]), [start]
+    state = g.state(dist=_unreached(dtype), parent=NO_PARENT)
+    places = move(start, g.topology.device)
+    state.dist[places] = 0
+    state.parent[places] = places
+    return state, places
+
+
 def _relax_all(
-    g: Graph, state: Any, frontier: Any, source: int, negative: bool, config: Config | None
+    g: Graph, state: Any, frontier: Any, source: Any, negative: bool, config: Config | None
 ) -> None:
     """Relax until no distance falls, with negative weights for as many rounds as may be needed."""
     weight = g.edge.storage("weight") if g.weighted else None

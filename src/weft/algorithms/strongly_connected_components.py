@@ -221,6 +221,7 @@ def strongly_connected_components(g: Graph, *, config: Config | None = None) -> 
 @algorithm(
     group="structure",
     summary="the acyclic graph of the strongly connected components",
+    per="result",
     reference=(
         "F. Harary, R. Norman, D. Cartwright: Structural models: an introduction to the theory of "
         "directed graphs (1965)"

@@ -28,7 +28,7 @@ from weft.engine.state import scalar
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.ir.trace.proxies import common
+from weft.ir.trace.neighbors import common
 from weft.program import edge
 from weft.topology.adjacency import Adjacency, fitting_dtype, sort_arcs
 from weft.topology.topology import Topology

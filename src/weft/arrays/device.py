@@ -21,7 +21,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import ConfigError, DeviceError, DeviceMemoryError, listed, nearest
+from weft.errors import (
+    ConfigError,
+    DeviceError,
+    DeviceMemoryError,
+    GraphError,
+    listed,
+    nearest,
+    shortened,
+)
 
 KINDS: Final = ("cpu", "cuda", "emulated", "reference")
 
@@ -237,12 +245,20 @@ def to_host(array: Any) -> NDArray[Any]:
     """Return an array (or anything array-like) as a NumPy array; itself if it already is one."""
     if is_device_array(array):
         return module_of(array).asnumpy(array)
-    return np.asarray(array)
+    return as_array(array)
 
 
 def as_array(value: Any) -> Any:
     """Return a value as an array on its own device: CuPy arrays unchanged, all else as NumPy."""
-    return value if is_device_array(value) else np.asarray(value)
+    if is_device_array(value):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise GraphError(
+            f"{shortened(value)} does not form an array ({error}). Expected numbers, or rows of "
+            "one length."
+        ) from None
 
 
 def read_only(array: Any) -> Any:

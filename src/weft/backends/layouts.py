@@ -27,6 +27,16 @@ _built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKe
 _refused: weakref.WeakKeyDictionary[Topology, dict[Any, str]] = weakref.WeakKeyDictionary()
 
 
+def out_of_entries(needed: int) -> DeviceMemoryError:
+    """Return the error for a gather by key whose entries do not fit in memory."""
+    return DeviceMemoryError(
+        f"Out of memory: v.gather_by needed {needed} bytes for the entries of its longest rows. "
+        "Follow one hop in place of two, use the ids of vertices as keys, of which there are few, "
+        "or run the function over parts of the vertices.",
+        needed_bytes=needed,
+    )
+
+
 class Ordered:
     """A built format of one direction, and arrays by slot in the order of its positions.
 

@@ -60,30 +60,41 @@ class Result:
 
 def result_of(algorithm: str, returned: Any, g: Any) -> Result:
     """Return the result of an algorithm in one shape, whatever it returned."""
-    if hasattr(returned, "_asdict"):
-        columns = {name: to_host(values) for name, values in returned._asdict().items()}
-    else:
-        columns = {_column_of(algorithm): to_host(returned)}
-    columns = {name: np.asarray(values) for name, values in columns.items()}
-    per_vertex = all(values.shape == (g.num_vertices,) for values in columns.values())
+    from weft.algorithms.registry import algorithms
+
+    known = algorithms().get(algorithm)
+    named = hasattr(returned, "_asdict")
+    parts = returned._asdict() if named else {known.column if known else algorithm: returned}
+    columns: dict[str, Array] = {}
+    for name, value in parts.items():
+        columns |= _columns_of(name, value)
+    per_vertex = known is None or known.per == "vertex"
+    per_vertex = per_vertex and all(v.shape == (g.num_vertices,) for v in columns.values())
     labels = g.labels
     vertices = np.arange(g.num_vertices) if labels is None else np.asarray(labels)
     return Result(algorithm, columns, vertices, per_vertex)
 
 
-def _column_of(algorithm: str) -> str:
-    """Return the name of the column of an algorithm that returns one array."""
-    from weft.algorithms.registry import algorithms
-
-    known = algorithms().get(algorithm)
-    return algorithm if known is None else known.column
+def _columns_of(name: str, value: Any) -> dict[str, Array]:
+    """Return one part of a result as columns: an array, the sizes of a graph, or of a list."""
+    if hasattr(value, "num_vertices"):
+        return {"vertices": np.asarray(value.num_vertices), "edges": np.asarray(value.num_edges)}
+    if isinstance(value, list):
+        return {name: np.asarray(len(value))}
+    array = np.asarray(to_host(value))
+    if array.ndim == 2:
+        return {f"{name}_{k}": array[:, k] for k in range(array.shape[1])}
+    return {name: array}
 
 
 def summary(result: Result) -> dict[str, Any]:
     """Return what can be said about a result in a few numbers."""
     name = result.main
     if not result.per_vertex:
-        return {name: result.columns[name].item()}
+        return {
+            name: values.item() if values.ndim == 0 else f"{values.size:,} values"
+            for name, values in result.columns.items()
+        }
     if result.grouped:
         sizes = group_sizes(result)[1]
         return {
@@ -184,7 +195,12 @@ def write_result(result: Result, path: Path) -> None:
     """Write a result to a file: a row per vertex, or its one value."""
     columns = dict(result.columns)
     if not result.per_vertex:
-        columns = {name: values.reshape(1) for name, values in columns.items()}
+        columns = {name: np.atleast_1d(values) for name, values in columns.items()}
+        if path.suffix != ".npz" and len({values.size for values in columns.values()}) > 1:
+            raise ConfigError(
+                f"the columns of {result.algorithm} ({', '.join(columns)}) differ in length, and "
+                f"{path.suffix} holds one table. Use .npz."
+            )
     if path.suffix == ".npy":
         if len(columns) > 1:
             raise ConfigError(

@@ -33,10 +33,13 @@ from weft.cli.signatures import (
     parameters,
     with_signature,
 )
-from weft.cli.vertices import personalization_of, sources_of, vertex_of
+from weft.cli.vertices import personalization_of, sources_of, vertex_of, vertices_of
 
 VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "source": vertex_of,
+    "target": vertex_of,
+    "center": vertex_of,
+    "seeds": vertices_of,
     "sources": sources_of,
     "personalization": personalization_of,
 }

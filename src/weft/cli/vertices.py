@@ -41,6 +41,11 @@ def sources_of(g: Any, text: str) -> Any:
                 f"--sources {text!r} cannot be read. Expected a number, or vertices such as 3,17,4."
             )
         return value
+    return vertices_of(g, text)
+
+
+def vertices_of(g: Any, text: str) -> list[Any]:
+    """Return the vertices of a list such as `3,17,4`, or of one."""
     return [vertex_of(g, part.strip()) for part in text.split(",") if part.strip()]
 
 

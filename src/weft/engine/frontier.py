@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.arrays.device import CPU, Device, device_of, is_device_array, module_of, move, to_host
+from weft.arrays.device import (
+    CPU,
+    Device,
+    as_array,
+    device_of,
+    is_device_array,
+    module_of,
+    move,
+    to_host,
+)
 from weft.arrays.reduce import any_true
+from weft.engine.state import State, make_state
 from weft.errors import GraphError
 from weft.ir.request import Deferred
+
+if TYPE_CHECKING:
+    from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
@@ -59,6 +72,7 @@ class Frontier:
         self.length = length
         self.arcs = arcs
         self.device = device or (CPU if items is None else device_of(items))
+        self.pairs: tuple[Array, Array] | None = None  # of `Pairs`
         self.version: Any = None  # graph version of arcs, which an update renumbers
         # How far the ordered run that produced this frontier had come, for a run that continues
         # it: the priority, and the width of the window processed at a time.
@@ -149,6 +163,47 @@ class Frontier:
         return f"Frontier({len(self)} of {self.length} {what})"
 
 
+class Pairs(Frontier):
+    """A list of vertex pairs that an edge function runs over as if they were arcs.
+
+    Parameters
+    ----------
+    ends : tuple of arrays
+        The vertices u and v of each pair, on the graph's device.
+    topology
+        The structure of the graph.
+    version
+        The version of the graph.
+
+    Examples
+    --------
+    >>> import weft
+    >>> g = weft.generators.complete(4)
+    >>> g.pairs([0, 1], [2, 3])
+    Pairs(2)
+    """
+
+    def __init__(self, ends: tuple[Array, Array], topology: Topology, version: Any) -> None:
+        xp, count = topology.xp, int(ends[0].size)
+        items = xp.arange(count, dtype=np.int64)
+        super().__init__(items, count, arcs=True, device=topology.device)
+        self.pairs, self.version, self._topology = ends, version, topology
+
+    def state(self, **fields: Any) -> State:
+        """Create state with one value for every pair, which edge functions read and assign as e.
+
+        Examples
+        --------
+        >>> import weft
+        >>> weft.generators.complete(4).pairs([0, 1], [2, 3]).state(shared=weft.full(0)).shared
+        array([0, 0])
+        """
+        return make_state(self._topology, fields, {}, self.version, arcs=self.length)
+
+    def __repr__(self) -> str:
+        return f"Pairs({self.length})"
+
+
 class Trail(list[Array]):
     """The frontiers of a run, first to last; remembers which arrays came from the run itself."""
 
@@ -194,7 +249,7 @@ def make_frontier(
             items = _checked_items(array, length, dtype, what)
     else:
         listed = list(members) if isinstance(members, set | frozenset) else members
-        items = _checked_items(np.asarray(listed), length, dtype, what)
+        items = _checked_items(as_array(listed), length, dtype, what)
     return Frontier(items, length, arcs=arcs, device=device)
 
 

@@ -50,6 +50,8 @@ class Inputs(NamedTuple):
         The frontiers to replay.
     window
         Width of the priority window to resume with; 0 chooses one.
+    emitted
+        What a program that emits works on, see `Data`.
     """
 
     state: State
@@ -58,6 +60,7 @@ class Inputs(NamedTuple):
     max_iter: int | None = None
     trail: list[Array] | None = None
     window: float = 0.0
+    emitted: tuple[Array, ...] = ()
 
 
 class Prepared:
@@ -86,7 +89,7 @@ class Prepared:
     def request(self, columns: Columns, inputs: Inputs) -> Request:
         """Return the request for the backend; the state keeps old values from now on."""
         program = self.program
-        state, edge_state, frontier, max_iter, trail, window = inputs
+        state, edge_state, frontier, max_iter, trail, window, emitted = inputs
         fields = state.fields
         if columns.vertex or self._old or state.old:
             fields = self._all_fields(columns, state)
@@ -96,8 +99,9 @@ class Prepared:
         if edge_state is not None:
             edges, known = edge_state.fields, edge_state._known
         read = columns.reader(self.topology)
-        data = Data(fields, edges, read, state.scalars, state.parameters, known)
-        start = Start(frontier.first(self._sorts), frontier.arcs, trail, window)
+        data = Data(fields, edges, read, state.scalars, state.parameters, known, emitted)
+        members = frontier.first(self._sorts)
+        start = Start(members, frontier.arcs, trail, window, frontier.pairs)
         open_profiles = profile.stack.get()
         if not open_profiles:
             return Request(program, self.topology, self.options, data, start, max_iter)

@@ -27,10 +27,10 @@ _POSITIONS = frozenset({"neighbor", "neighbor_edge"})
 
 
 def sees_positions(program: Program) -> bool:
-    """Whether a program reads positions within rows, which reordering would change."""
+    """Whether a program reads positions within rows, or emits in the order of vertices or arcs."""
     found: bool | None = program.findings.get("positions")
     if found is None:
-        found = program.findings["positions"] = any(
+        found = program.findings["positions"] = bool(program.emits) or any(
             value.op in _POSITIONS or (value.op == "load" and value.attr == ("rank",))
             for block in program_blocks(program)
             for value in block.walk()

@@ -303,31 +303,38 @@ def _write(field: Array, new: Any, places: Places, device: Device) -> None:
 
 
 _RESERVED = frozenset({
-    "id", "out_degree", "in_degree", "old", "gather", "changed", "fields", "scalars", "parameters",
+    "id", "out_degree", "in_degree", "old", "gather", "gather_by", "changed", "fields",
+    "scalars", "parameters",
 })  # fmt: skip
+_RESERVED_EDGES = _RESERVED | {"rank", "reverse"}
 
 
 def make_state(
-    topology: Topology, declared: dict[str, Any], columns: Any, version: Any, *, edges: bool = False
+    topology: Topology,
+    declared: dict[str, Any],
+    columns: Any,
+    version: Any,
+    arcs: int | None = None,
 ) -> State:
-    """Build the arrays of a state, one row per vertex or arc, from its declaration."""
+    """Build the arrays of a state from its declaration: a row per vertex, or per arc of `arcs`."""
     if topology.device.on_host:
-        return _made(topology, declared, columns, version, edges)
+        return _made(topology, declared, columns, version, arcs)
     with topology.device.current():
-        return _made(topology, declared, columns, version, edges)
+        return _made(topology, declared, columns, version, arcs)
 
 
 def _made(
-    topology: Topology, declared: dict[str, Any], columns: Any, version: Any, edges: bool
+    topology: Topology, declared: dict[str, Any], columns: Any, version: Any, arcs: int | None
 ) -> State:
-    length = topology.num_arcs if edges else topology.num_vertices
+    edges = arcs is not None
+    length = topology.num_vertices if arcs is None else arcs
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
     parameters: dict[str, Array] = {}
     starts: list[Any] = []  # fields that a GPU fills in one launch
     untouched: dict[str, tuple[Any, Places]] = {}
     for name, what in declared.items():
-        if name in _RESERVED:
+        if name in (_RESERVED_EDGES if edges else _RESERVED):
             raise FieldError(
                 f"{name!r} cannot be the name of a field: it is reserved. Choose another name."
             )
@@ -455,7 +462,7 @@ def _check_places(
                 f"0 to {length - 1}."
             )
         plain = type(own) is int or type(own) is float  # the common case, checked cheaply
-        if not plain and np.ndim(own) and np.shape(own) != shape:
+        if not plain and as_array(own).ndim and np.shape(own) != shape:
             raise FieldError(
                 f"field {name!r} holds values of shape {shape}, but got one of shape "
                 f"{np.shape(own)} at {item}. Expected that shape, or a single number."

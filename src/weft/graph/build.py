@@ -48,6 +48,7 @@ class BuildRules:
     keep: Keep = "both"
     index_dtype: DTypeLike | None = None
     device: Device | None = None
+    others: Literal["first", "sum", "min", "max"] = "first"  # of columns other than the weight
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -177,8 +178,8 @@ def assemble(
 ) -> tuple[Topology, dict[str, Array]]:
     """Build the topology of checked edges, and their columns in edge-id order.
 
-    Where parallel edges are merged, `duplicates` says how their weights are combined; every other
-    column keeps the first value.
+    Where parallel edges are merged, `duplicates` says how their weights are combined, and `others`
+    how every other column is.
     """
     directed, duplicates, keep = rules.directed, rules.duplicates, rules.keep
     dtype = index_dtype_for(num_vertices, rules.index_dtype)
@@ -211,7 +212,7 @@ def assemble(
         starts = _run_starts(offsets, targets)
         if starts is not None:
             columns = {
-                name: _combine(values, starts, duplicates if name == "weight" else "first")
+                name: combine_runs(values, starts, duplicates if name == "weight" else rules.others)
                 for name, values in columns.items()
             }
             offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
@@ -249,7 +250,7 @@ def _run_starts(offsets: Array, targets: Array) -> Array | None:
     return None if all_true(first) else xp.flatnonzero(first)
 
 
-def _combine(values: Array, starts: Array, how: Duplicates) -> Array:
+def combine_runs(values: Array, starts: Array, how: str) -> Array:
     """Reduce each run that begins at `starts` to one value; min and max ignore NaN."""
     if how == "first":
         return values[starts]

@@ -201,7 +201,9 @@ class VertexColumns(Columns):
     """
 
     _item = "vertex"
-    _reserved = frozenset({"id", "in_degree", "out_degree", "old", "gather", "changed"})
+    _reserved = frozenset(
+        {"id", "in_degree", "out_degree", "old", "gather", "gather_by", "changed"}
+    )
 
 
 class EdgeColumns(Columns):

@@ -13,7 +13,7 @@ from weft.arrays.device import device_of, is_device_array, lies_on
 from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
-from weft.engine.frontier import Frontier, Trail, make_frontier
+from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
 from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
@@ -21,6 +21,7 @@ from weft.engine.state import State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
+from weft.graph.pairs import for_pairs
 from weft.graph.prepared_cache import Kept, Recurring
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
@@ -61,7 +62,7 @@ def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
 
 def edge_state(g: Graph, fields: dict[str, Any]) -> State:
     """Return a new state of the arcs of a graph."""
-    return make_state(g._topology, fields, {}, g._history.version, edges=True)
+    return make_state(g._topology, fields, {}, g._history.version, g._topology.num_arcs)
 
 
 def vertex_frontier(g: Graph, vertices: Any) -> Frontier:
@@ -89,8 +90,10 @@ def arc_frontier(g: Graph, arcs: Any) -> Frontier:
     return made
 
 
-def _first(g: Graph, frontier: Any) -> Frontier:
+def first_of(g: Graph, frontier: Any) -> Frontier:
     """Return the first frontier of a run, of vertices or of arcs."""
+    if isinstance(frontier, Pairs):
+        return frontier
     if isinstance(frontier, Frontier) and frontier.arcs:
         return arc_frontier(g, frontier)
     return vertex_frontier(g, frontier)
@@ -116,16 +119,19 @@ def run(
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
     found = None
-    if edges is None:
+    if edges is None and not isinstance(frontier, Pairs):
         found = _recurring(g, "run", functions, state, config, direction)
     if found is not None:
-        inputs = Inputs(state, None, _first(g, frontier))
+        inputs = Inputs(state, None, first_of(g, frontier))
         outcome = found.kept.prepared.run(g._prepared.columns, inputs)
         return _frontier_of(g, outcome.frontier)
-    program = kept_trace(functions, signature_for(g, state, edges), "run")
-    inputs = Inputs(state, edges, _first(g, frontier))
-    outcome = _run(g, program, config, direction, inputs)
-    if edges is None:
+    signature = signature_for(g, state, edges, frontier)
+    program = kept_trace(functions, signature, "run")
+    if isinstance(frontier, Pairs):
+        config = for_pairs(g, frontier, program, config)
+    inputs = Inputs(state, edges, first_of(g, frontier))
+    outcome = run_program(g, program, config, inputs, direction)
+    if edges is None and not isinstance(frontier, Pairs):
         _expect(g, functions, program, state, config, direction)
     return _frontier_of(g, outcome.frontier)
 
@@ -145,7 +151,7 @@ def iterate(
         if found is not None:
             priority = found.priority
             window = 0.0 if priority is None else _window_of(frontier, priority)
-            inputs = Inputs(state, None, _first(g, frontier), window=window)
+            inputs = Inputs(state, None, first_of(g, frontier), window=window)
             outcome = found.kept.prepared.run(g._prepared.columns, inputs)
             return _ended(g, outcome, state, frontier, priority)
     most = None if loop.max_iter is None else check_steps("max_iter", loop.max_iter)
@@ -156,10 +162,10 @@ def iterate(
     delta = delta_of(g, program, config, loop, frontier, most)
     if delta is not None:
         program, held = delta.program, hidden_state(delta, state, g._topology)
-    first, priority = _first(g, frontier), _priority_of(functions)
+    first, priority = first_of(g, frontier), _priority_of(functions)
     window = _window_of(frontier, priority)
     inputs = Inputs(held, loop.edge_state, first, max_iter=most, window=window)
-    outcome = _run(g, program, config, direction, inputs)
+    outcome = run_program(g, program, config, inputs, direction)
     if delta is not None and outcome.converged:
         take_results(delta, held, g._topology)
     elif loop is PLAIN and delta is None:
@@ -183,7 +189,7 @@ def replay(
         part if is_device_array(part) and is_own(part) else _replayed(g, part) for part in trail
     ]
     inputs = Inputs(state, edges, vertex_frontier(g, None), trail=checked)
-    _run(g, program, config, direction, inputs)
+    run_program(g, program, config, inputs, direction)
 
 
 def _replayed(g: Graph, members: Any) -> Array:
@@ -257,8 +263,12 @@ def _expect(
     )
 
 
-def _run(
-    g: Graph, program: Program, config: Config | None, direction: str | None, inputs: Inputs
+def run_program(
+    g: Graph,
+    program: Program,
+    config: Config | None,
+    inputs: Inputs,
+    direction: str | None = None,
 ) -> Outcome:
     """Run a program; if the backend rejects a stored tuning, drop it and try again."""
     try:
@@ -266,7 +276,7 @@ def _run(
     except ConfigError as error:
         if config is not None or not reject(g._topology, program, error):
             raise
-    return _run(g, program, None, direction, inputs)
+    return run_program(g, program, None, inputs, direction)
 
 
 def prepared_for(
@@ -318,7 +328,7 @@ def delta_of(
     if most == 0 or g._topology.num_vertices == 0:
         return None
     try:
-        first = _first(g, frontier)
+        first = first_of(g, frontier)
         if first.arcs or not first.is_all:
             raise Refused("the first frontier does not contain all vertices")
         return _rewritten(program, tolerance)
@@ -359,13 +369,15 @@ def _window_of(frontier: Any, priority: Any) -> float:
 # -- checks of states
 
 
-def signature_for(g: Graph, state: State, edges: State | None) -> Any:
+def signature_for(g: Graph, state: State, edges: State | None, frontier: Any = None) -> Any:
     """Return the names and types available to a program on a graph; check the state."""
     if not isinstance(state, State):
         raise FieldError(f"expected a state made by g.state(...), but got {state!r}.")
     _check_state(g, state, g._topology.num_vertices, "state")
     if edges is not None:
-        _check_state(g, edges, g._topology.num_arcs, "edge_state")
+        pairs = isinstance(frontier, Pairs)
+        length = frontier.length if pairs else g._topology.num_arcs
+        _check_state(g, edges, length, "edge_state" if not pairs else "pairs(a, b).state")
     source = (g._history.version, g._vertex.changes, g._edge.changes)
     kept = state._signature
     if edges is None and kept is not None and kept[0] == source:

@@ -17,13 +17,14 @@ from weft.arrays.device import (
     to_host,
 )
 from weft.config import Config
-from weft.engine.frontier import Frontier
+from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import GraphError
-from weft.graph import execution
+from weft.graph import emitting, execution
 from weft.graph.build import BuildOptions, Duplicates, SelfLoops, checked_options
 from weft.graph.columns import EdgeColumns, VertexColumns
+from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
 from weft.graph.interop.frames import TableLayout, edge_frame, table_parts, vertex_frame
@@ -39,6 +40,7 @@ from weft.graph.labels import (
     vertex_numbers,
 )
 from weft.graph.mutation import Batch, Missing, added_since, edited, update
+from weft.graph.pairs import pairs_of
 from weft.graph.parts import (
     Parts,
     moved_parts,
@@ -50,6 +52,7 @@ from weft.graph.parts import (
 )
 from weft.graph.prepared_cache import PreparedCache
 from weft.graph.version import History, Version
+from weft.ir.trace import monoids
 from weft.report.html import columns_text, few, table_html
 from weft.topology.adjacency import Array
 from weft.topology.topology import Keep, Topology
@@ -735,6 +738,30 @@ class Graph:
         """Create a frontier of arcs from numbers or a mask; without an argument, of all arcs."""
         return execution.arc_frontier(self, arcs)
 
+    def pairs(self, a: Any, b: Any) -> Pairs:
+        """Create a list of vertex pairs, which need not be arcs, for an edge function to run over.
+
+        The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
+        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`.
+
+        Examples
+        --------
+        The Jaccard similarity of given pairs:
+
+        >>> import weft
+        >>> @weft.edge
+        ... def jaccard(u, v, e):
+        ...     shared = weft.common(u, v, lambda w: 1, weft.sum)
+        ...     e.score = shared / (u.out_degree + v.out_degree - shared)
+        >>> g = weft.Graph.from_edges([0, 0, 1, 1, 2], [2, 3, 2, 3, 3], directed=False)
+        >>> pairs = g.pairs([0, 0], [1, 2])
+        >>> found = pairs.state(score=weft.full(0.0))
+        >>> changed = g.run(jaccard, g.state(), pairs, edge_state=found)
+        >>> found.score
+        array([1.  , 0.25])
+        """
+        return pairs_of(self, a, b)
+
     def run(
         self,
         functions: Any,
@@ -776,6 +803,54 @@ class Graph:
         array([1, 0, 2])
         """
         return execution.run(self, functions, state, frontier, edge_state, config, direction)
+
+    def emit(
+        self,
+        function: Any,
+        state: State | None = None,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        config: Config | None = None,
+    ) -> tuple[Any, ...]:
+        """Run a function that calls `weft.emit`; return its records, one array for every part.
+
+        The function runs twice: it counts the records of every arc or vertex, and writes them to
+        the places that follow from these numbers. It may not write anything else. Records come in
+        the order of arcs or vertices and of the calls there, in every run and on every device.
+
+        Parameters
+        ----------
+        function
+            Made by `weft.edge` without ``into=``, or by `weft.vertex`.
+        state
+            Made by `state`; not needed by functions that read no fields.
+        frontier
+            Where to run: vertices or, for an edge function, arcs; by default everywhere.
+        edge_state, config
+            As for `run`.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If the records do not fit in memory.
+
+        Examples
+        --------
+        All triangles, each once, and the graph of those edges that are in one:
+
+        >>> import weft
+        >>> @weft.edge
+        ... def triangles(u, v, e):
+        ...     ordered = lambda w: weft.emit(u.id, v.id, w.id, when=(u.id < v.id) & (v.id < w.id))
+        ...     weft.common(u, v, ordered)
+        >>> g = weft.Graph.from_edges([0, 1, 0, 2, 3], [1, 2, 2, 3, 4], directed=False)
+        >>> a, b, c = g.emit(triangles)
+        >>> a, b, c
+        (array([0]), array([1]), array([2]))
+        """
+        state = self.state() if state is None else state
+        return emitting.emit(self, function, state, frontier, edge_state, config)
 
     def iterate(
         self,
@@ -1140,6 +1215,55 @@ class Graph:
         result = Graph._of(parts, self._history.copied())
         result._arrangement = self._topology, held
         return result
+
+    def contract(
+        self,
+        labels: Any,
+        *,
+        edge: Any = monoids.sum,
+        vertex: Any = None,
+        self_loops: SelfLoops = "drop",
+    ) -> Graph:
+        """Return the graph whose vertices are groups of vertices of this one.
+
+        The result is built on the graph's device and keeps its direction and stored arcs. Names of
+        vertices are left out.
+
+        Parameters
+        ----------
+        labels : array_like
+            An integer for each vertex; those with equal ones become one vertex. Groups are numbered
+            in ascending order of their labels.
+        edge : monoid or None
+            How the columns of parallel edges are combined: `weft.sum`, `weft.min`, `weft.max`, or
+            `weft.any`, which takes the first value. A sum of an unweighted graph counts the edges
+            as their weight. With None, parallel edges are kept.
+        vertex : monoid or dict, optional
+            How the vertex columns are combined, all or by name; others are left out.
+        self_loops : str
+            What becomes of the edges within a group: "drop", or "keep" as self-loops.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If there is not one integer for each vertex, or a sum does not fit its dtype.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [1, 2, 3, 4], directed=False)
+        >>> g.vertex["people"] = [10, 20, 30, 40]
+        >>> small = g.contract([5, 5, 7, 7], vertex=weft.sum)
+        >>> small.to_edges()
+        Edges(src=array([0], dtype=int32), dst=array([1], dtype=int32), weight=array([6]))
+        >>> small.vertex["people"]
+        array([30, 70])
+        """
+        return Graph._of(contracted_parts(self, labels, edge, vertex, self_loops))
 
     def subgraph(self, vertices: Any) -> Graph:
         """Return the subgraph of some vertices and all edges between them.

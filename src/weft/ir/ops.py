@@ -32,7 +32,8 @@ FEATURE = frozenset({
 })  # fmt: skip
 
 # Loads: attr says what of whom. `old` is v before the last change, `rev` the opposite arc.
-#   ("field", who, name) who in u v w old; ("column", "e", name); ("edge_state", "e"|"rev", name)
+#   ("field", who, name) who in u v w old; ("column", arc, name), ("edge_state", arc, name) with arc
+#   in e rev ea eb (ea, eb: from a and b to a common neighbour); ("edge_id", "ea"|"eb")
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 #   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
@@ -51,14 +52,22 @@ LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 LIVE_WRITE = frozenset({"at_store", "at_reduce", "at_cas"})
 # store: attr field, own vertex. store_edge: attr field, this arc. reduce_scalar: attr (name,
 # monoid). set_changed: attr None.
-EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE
+# emit: one record; args = its parts, then the condition if attr says so. emit_begin and emit_end
+# stand around the body of such a function, attr = what an item is: "edge" or "vertex".
+EMIT = frozenset({"emit", "emit_begin", "emit_end"})
+EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE | EMIT
 # while: blocks (condition, body), args = initial state, attr = bound.
 # for: blocks (body,), args = (start, stop, *initial state).
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
-# common: blocks (message of w,), args = (a, b), attr = reduction.
+# common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
+# gather_by: blocks (key and value of an arc, message of an entry), attr = (direction, hops,
+#   reduction of the values, conditional, groups). The first block gives a key, a value and perhaps
+#   a condition; values of one key are combined. The second has the parameters (key, value) and
+#   gives the messages of groups as those of a gather. With two hops w is the far end and eb the
+#   second arc.
 # project: attr = i, the i-th result of one of the above.
-CONTROL = frozenset({"while", "for", "gather", "common", "project"})
+CONTROL = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)
@@ -224,6 +233,10 @@ class Program:
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
+    # What a program that emits does: "count" the records of every item, or "write" them to the
+    # places that these counts give. The two passes are made of one trace.
+    emits: str = ""
+    emitted: tuple[np.dtype[Any], ...] = ()  # the dtypes of the parts of a record
     bounded: bool = False  # max_iter was given
     trail: bool = False
     findings: Findings = field(default_factory=Findings, init=False, repr=False)

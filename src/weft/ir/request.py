@@ -47,6 +47,8 @@ class Data:
     scalars: dict[str, Array]  # name -> array of one element
     parameters: dict[str, Array] = field(default_factory=dict)  # name -> vector or matrix
     known_edges: frozenset[str] = frozenset()  # facts about edge state, see `State.known_to_be`
+    # Of a program that emits: the records of every item, or where they begin; then their parts.
+    emitted: tuple[Array, ...] = ()
 
 
 @dataclass(slots=True)
@@ -57,6 +59,7 @@ class Start:
     arcs: bool = False  # the frontier holds canonical arcs
     trail: list[Array] | None = None  # the frontiers to replay, first to last
     window: float = 0.0  # of priorities that the run before had come to; 0: not known
+    pairs: tuple[Array, Array] | None = None  # u and v of what runs in place of arcs, by number
 
 
 @dataclass(slots=True)

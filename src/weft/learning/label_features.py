@@ -145,7 +145,7 @@ def label_propagation_features(
     """
     alpha, tol = check_fraction("alpha", alpha), check_tolerance("tol", tol)
     check_end(on_unconverged)
-    several = isinstance(labels, list | tuple) and len(labels) > 0 and np.ndim(labels[0]) == 2
+    several = isinstance(labels, list | tuple) and len(labels) > 0 and as_array(labels[0]).ndim == 2
     given = [
         vertex_features(g, part, f"labels of property {p}" if several else "labels", vectors=True)
         for p, part in enumerate(labels if several else [labels])

@@ -47,7 +47,7 @@ def side_of(sweep: Sweep, direction: str) -> str:
 
 def looks_at_arcs(sweep: Sweep) -> bool:
     """Whether the functions of a vertex sweep read adjacency: their arcs count as looked at."""
-    ops = {"gather", "common", "neighbor", "neighbor_edge"}
+    ops = {"gather", "gather_by", "common", "neighbor", "neighbor_edge"}
     return any(value.op in ops for step in sweep.steps for value in step.body.walk())
 
 

@@ -114,6 +114,7 @@ class Topology:
         self._secondary_edges: Array | None = None  # of a reordered topology
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
+        self._paths: dict[str, Array] = {}
         self._lock = threading.RLock()
         # Copies on other devices, for as long as they are in use.
         self._copies: weakref.WeakValueDictionary[Device, Topology] = weakref.WeakValueDictionary()
@@ -372,6 +373,16 @@ class Topology:
                 return turned
             return spread_over_mirrored(self._primary, values)
 
+    def paths_of_two(self, direction: Direction) -> Array:
+        """Return how many paths of two arcs begin at each vertex, forwards or backwards."""
+        if direction not in self._paths:
+            rows = self.adjacency(direction)
+            degrees = rows.offsets[1:] - rows.offsets[:-1]
+            sums = self.xp.zeros(self.num_arcs + 1, np.int64)
+            self.xp.cumsum(degrees[rows.targets], out=sums[1:])
+            self._paths[direction] = sums[rows.offsets[1:]] - sums[rows.offsets[:-1]]
+        return self._paths[direction]
+
     def reverse_arcs(self) -> Array:
         """Return the opposite arc of each canonical arc.
 
@@ -511,7 +522,7 @@ class Topology:
         held += [self._edges, self._secondary_edges, self.numbering]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
-        held.extend([*self._degrees.values(), *self._owners.values()])
+        held.extend([*self._degrees.values(), *self._owners.values(), *self._paths.values()])
         return sum(part.nbytes for part in held if part is not None)
 
     def reversed(self) -> Topology:

@@ -48,10 +48,11 @@ def simple(g: Graph, *, directed: bool = False, both: bool = False) -> Graph:
 def is_simple(topology: Topology) -> bool:
     """Whether a structure has neither self-loops nor parallel arcs."""
     with topology.device.current():
-        return not _has_loops(topology) and not _has_parallel_arcs(topology)
+        return not has_loops(topology) and not _has_parallel_arcs(topology)
 
 
-def _has_loops(topology: Topology) -> bool:
+def has_loops(topology: Topology) -> bool:
+    """Whether an edge leads from a vertex to itself."""
     if not topology.directed:  # a self-loop is one arc, any other edge two
         return topology.num_arcs != 2 * topology.num_edges
     rows = topology.adjacency(topology.primary_direction)

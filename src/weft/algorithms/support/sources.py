@@ -30,6 +30,15 @@ def check_source(g: Graph, source: Any) -> int:
     return int(source)
 
 
+def check_start(g: Graph, source: Any) -> int | Array:
+    """Return one source as an int, or distinct sources given as a list, a set or an array."""
+    several = isinstance(source, list | set | frozenset | range)
+    if several or (hasattr(source, "ndim") and source.ndim):
+        chosen = list(source) if isinstance(source, set | frozenset | range) else source
+        return np.unique(check_each(g, chosen))
+    return check_source(g, source)
+
+
 def check_sources(g: Graph, sources: Any, seed: int) -> Array:
     """Return distinct sources: all for None, a sample for a number, or the given ones."""
     n = g.num_vertices
@@ -43,18 +52,25 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
             )
         seed = check_integer("seed", seed, 0)
         return np.sort(np.random.default_rng(seed).choice(n, int(sources), replace=False))
+    expected = "one integer at least, a number for a sample of that size, or None for all"
+    return np.unique(_listed(g, sources, expected))
+
+
+def check_each(g: Graph, sources: Any) -> Array:
+    """Return the given sources as numbers, in the order given and as often."""
+    return _listed(g, sources, "one vertex at least")
+
+
+def _listed(g: Graph, sources: Any, expected: str) -> Array:
     if g.labels is not None and not isinstance(sources, str | bytes):
         chosen = to_host(g.vertex_of(list(sources) if isinstance(sources, tuple) else sources))
     else:
         chosen = to_host(sources)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise GraphError(
-            f"sources={sources!r} is not a list of vertices. Expected one integer at least, a "
-            f"number for a sample of that size, or None for all."
-        )
+        raise GraphError(f"sources={sources!r} is not a list of vertices. Expected {expected}.")
     for source in (int(chosen.min()), int(chosen.max())):
-        _check_number(source, n)
-    return np.unique(chosen)
+        _check_number(source, g.num_vertices)
+    return chosen
 
 
 def values_at(g: Graph, values: Mapping[Any, Any], what: str) -> Array:

@@ -44,6 +44,16 @@ def insertions(g: Graph, warm_start: Any, since: Graph | int | None) -> Insertio
     return Insertions(*added_since(g, since))
 
 
+def refuse_limits(**limits: Any) -> None:
+    """Raise if a continued search was given a limit: what lies behind it would stay as it was."""
+    for name, value in limits.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name}= cannot be combined with warm_start=, which continues a whole search. "
+                "Expected one of them."
+            )
+
+
 def continued(
     g: Graph, values: Any, came: Insertions, fill: Any, *, integral: bool = False
 ) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from weft.graph.interop.tables import optional
 from weft.graph.labels import Labels, label_array, numbered_from_zero
 from weft.graph.parts import Parts, numbered_parts
 from weft.topology.adjacency import Array
+
+if TYPE_CHECKING:
+    from weft.graph.interop.rows import Values
 
 
 def network_parts(
@@ -48,14 +51,14 @@ def _read(
                 f"A {type(network).__name__} is not a NetworkX graph. Expected a networkx.Graph, "
                 "DiGraph, MultiGraph or MultiDiGraph."
             )
-    nodes = list(network.nodes)
-    place = {node: number for number, node in enumerate(nodes)}
-    links = list(network.edges(data=True))
-    src = np.fromiter((place[u] for u, _, _ in links), np.int64, len(links))
-    dst = np.fromiter((place[v] for _, v, _ in links), np.int64, len(links))
-    columns = _columns([data for _, _, data in links], edge, weight, EdgeColumns, "edge_columns")
-    attributes = [data for _, data in network.nodes(data=True)]
-    vertices = _columns(attributes, vertex, None, VertexColumns, "vertex_columns")
+    from weft.graph.interop.rows import EdgeValues, NodeValues, read_rows  # imports Numba
+
+    rows = read_rows(network)
+    nodes, src, dst, first = rows.nodes, rows.sources, rows.targets, rows.first
+    if first is not None:
+        src, dst = src[first], dst[first]
+    columns = _columns(EdgeValues(network, rows), edge, weight, EdgeColumns, "edge_columns")
+    vertices = _columns(NodeValues(network), vertex, None, VertexColumns, "vertex_columns")
 
     ids = label_array(nodes)
     if not numbered_from_zero(ids) or not all(type(node) is not bool for node in nodes):
@@ -85,7 +88,7 @@ def write_network(g: Any, multigraph: bool | None) -> Any:
 
 
 def _columns(
-    items: Sequence[dict[str, Any]],
+    items: Values,
     wanted: Iterable[str] | None,
     weight: str | None,
     kind: type[Columns],
@@ -95,22 +98,26 @@ def _columns(
 
     A missing weight is 1, as in NetworkX; any other missing attribute is NaN.
     """
+    from weft.graph.interop.rows import names_of, read_column
+
     columns: dict[str, Array] = {}
-    if weight is not None and any(weight in item for item in items):
-        values = _numbers([item.get(weight, 1) for item in items])
+    named = names_of(items)
+    if weight is not None and weight in named:
+        values, present = read_column(items, weight, _numbers)
         if values is None or values.ndim != 1 or values.dtype.kind == "b":
             raise GraphError(
                 f"weight={weight!r}: the attribute is not a number on every edge. Expected "
                 "integers or floats; pass weight=None, or the name of another attribute."
             )
+        if present is not None:
+            values[~present] = 1
         columns["weight"] = values
     explicit = wanted is not None
     given = [wanted] if isinstance(wanted, str) else wanted
-    names = dict.fromkeys(given if given is not None else (k for item in items for k in item))
-    for name in names:
+    for name in dict.fromkeys(given if given is not None else named):
         if name == weight or (not explicit and (name == "weight" or not kind.can_name(name))):
             continue
-        values = _attribute(items, name)
+        values = _attribute(items, name, name in named)
         if explicit:
             kind.check_name(name)
             if values is None:
@@ -123,16 +130,15 @@ def _columns(
     return columns
 
 
-def _attribute(items: Sequence[dict[str, Any]], name: str) -> Array | None:
-    present = [item[name] for item in items if name in item]
-    if len(present) == len(items):
-        return _numbers(present)
-    values = _numbers(present) if present else None
-    if values is None or values.ndim != 1:
-        return None
-    column = np.full(len(items), np.nan)
-    column[[name in item for item in items]] = values
-    return column
+def _attribute(items: Values, name: str, known: bool) -> Array | None:
+    from weft.graph.interop.rows import read_column
+
+    if not known:
+        return None if items.count else np.zeros(0)
+    values, present = read_column(items, name, _numbers)
+    if present is None or values is None:
+        return values
+    return np.where(present, values, np.nan)
 
 
 def _numbers(values: list[Any]) -> Array | None:

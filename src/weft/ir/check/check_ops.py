@@ -200,7 +200,8 @@ def _check_load(
         known, needs, name = fields, rest[0], rest[1]
     elif kind in ("column", "edge_state"):
         rows = signature.columns if kind == "column" else signature.edge_fields
-        known, needs, name = {n: (d, s) for n, d, s in rows}, "e", rest[1]
+        known, name = {n: (d, s) for n, d, s in rows}, rest[1]
+        needs = "e" if rest[0] == "rev" else rest[0]
     elif kind == "parameter":
         known = {n: (d, s) for n, d, s in signature.parameters}
         needs, name = "scalars", rest[1]
@@ -225,7 +226,7 @@ def _check_indexed(value: Value, signature: Signature) -> None:
     for i in range(len(value.args)):
         _operand(value, i, UINT64 if random else INT64, ())
     if value.op == "common":
-        demand(value.shape == (), "it combines scalars")
+        demand(value.shape == (), "it combines scalars")  # its messages: in verify
     elif random:
         _result(value, UINT64 if value.op == "random_bits" else FLOAT64, ())
     elif value.op == "column_at":

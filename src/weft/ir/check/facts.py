@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Program, Step, Value
 
-PURE_HEAVY = frozenset({"while", "for", "gather", "common", "project"})
+PURE_HEAVY = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Facts:
                 self.edge_written.add(attr)
             elif value.op == "reduce_scalar":
                 self.reduced.add(attr[0])
-            elif value.op == "gather":
+            elif value.op in ("gather", "gather_by"):
                 self.gathers.add(attr[0])
             elif value.op == "column_at":
                 self.columns.add(attr)
@@ -64,7 +64,7 @@ class Facts:
             self.columns.add(attr[2])
         elif kind == "edge_state":
             self.edge_read.add(attr[2])
-            if attr[1] == "rev":
+            if attr[1] != "e":  # of another arc, as it was when the step began
                 self.loads.add("reverse")
         elif kind == "scalar":
             self.scalars.add(attr[1])
@@ -126,6 +126,20 @@ def is_pure(value: Value, live: set[str]) -> bool:
     if value.op == "load" and value.attr[0] == "field" and value.attr[2] in live:
         return False
     return all(is_pure(inner, live) for block in value.blocks for inner in block.body)
+
+
+def arcs_of_common(value: Value) -> set[str]:
+    """Return which arcs to a common neighbour a reduction looks at: ea, eb."""
+    loads = (inner.attr for block in value.blocks for inner in block.walk() if inner.op == "load")
+    return {attr[1] for attr in loads if len(attr) > 1 and attr[1] in ("ea", "eb")}
+
+
+def key_is_vertex(value: Value) -> bool:
+    """Whether the keys of a gather by key are ids of vertices, so that there are at most n."""
+    key = value.blocks[0].results[0]
+    while key.op == "cast" and key.args[0].dtype.kind in "iu":
+        key = key.args[0]
+    return (key.op == "load" and key.attr[0] == "id") or key.op == "neighbor"
 
 
 def uses(block: Block) -> dict[int, int]:

@@ -59,6 +59,7 @@ class Keyer:
         """Return the key of a program."""
         return (
             program.mode,
+            (program.emits, *(dtype.char for dtype in program.emitted)),
             program.bounded,
             program.trail,
             program.signature.index_dtype.char,
@@ -115,7 +116,11 @@ class Keyer:
         if value.op == "gather":
             return (attr[0], tuple((self.reduction(r), c, w) for r, c, w in attr[1]))
         if value.op == "common":
-            return self.reduction(attr)
+            return tuple((self.reduction(r), c, w) for r, c, w in attr)
+        if value.op == "gather_by":
+            way, hops, reduction, when, groups = attr
+            each = tuple((self.reduction(r), c, w) for r, c, w in groups)
+            return (way, hops, self.reduction(reduction), when, each)
         if value.op == "reduce_scalar":
             return (attr[0], self.reduction(attr[1]))
         return attr

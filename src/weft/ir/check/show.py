@@ -29,6 +29,7 @@ def show(program: Program) -> str:
             return %2
     """
     flags = [name for name in ("bounded", "trail") if getattr(program, name)]
+    flags += [f"emits ({program.emits})"] if program.emits else []
     lines = [" ".join([f"program {program.mode}", *flags])]
     for step in program.steps:
         lines += show_step(step)
@@ -138,14 +139,18 @@ def show_attribute(value: Value) -> str:
         return ""
     if value.op == "load":
         return show_load(attr)
-    if value.op == "gather":
-        direction, groups = attr
+    if value.op in ("gather", "common"):
+        direction, groups = attr if value.op == "gather" else ("over", attr)
         messages = [
             f"{show_reduction(reduction)}{f' of {count}' if count > 1 else ''}"
             f"{' when' if conditional else ''}"
             for reduction, count, conditional in groups
         ]
         return f"{direction} ({', '.join(messages)})"
+    if value.op == "gather_by":
+        messages = [show_reduction(group[0]) for group in attr[4]]
+        hops = " twice" if attr[1] == 2 else ""
+        return f"{attr[0]}{hops} {show_reduction(attr[2])} ({', '.join(messages)})"
     if value.op == "reduce_scalar":
         return f"{attr[0]} {show_reduction(attr[1])}"
     if isinstance(attr, Reduction):
@@ -164,6 +169,8 @@ def show_load(attr: tuple[str, ...]) -> str:
         return f"e.reverse.{rest[1]}"
     if kind in ("field", "column", "edge_state"):
         return ".".join(rest)
+    if kind == "edge_id" and rest:
+        return f"{rest[0]}.id"
     if kind in ("edge_id", "rank"):
         return f"e.{kind.removeprefix('edge_')}"
     if kind in ("scalar", "threshold", "parameter"):

@@ -15,6 +15,7 @@ from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
     BOOL,
     EFFECT,
+    EMIT,
     FLOAT64,
     INT64,
     LIVE_WRITE,
@@ -30,7 +31,7 @@ from weft.ir.ops import (
 )
 
 Kind = tuple[np.dtype[Any], Shape]
-MULTIPLE = frozenset({"while", "for", "gather"})
+MULTIPLE = frozenset({"while", "for", "gather", "gather_by", "common"})
 SIMPLE_MONOIDS = frozenset({"sum", "prod", "min", "max", "or", "and", "user"})
 MONOIDS = SIMPLE_MONOIDS | {"any", "argmin", "argmax", "mode"}
 
@@ -66,7 +67,7 @@ def verify(program: Program) -> None:
         if steps and steps[0].folded:
             raise VerifyError(f"{steps[0].name}: the first step cannot continue a fold.")
         for step in steps:
-            _verify_step(step, program.signature, dict(fields))
+            _verify_step(step, program.signature, dict(fields), emits=bool(program.emits))
         for before, step in itertools.pairwise(steps):
             if step.folded and before.kind == step.kind and before.along != step.along:
                 raise VerifyError(f"{step.name}: it continues a sweep along other arcs.")
@@ -84,7 +85,9 @@ def verify(program: Program) -> None:
         _expect_results(program.next_threshold, scope, [(FLOAT64, ())])
 
 
-def _verify_step(step: Step, signature: Signature, fields: dict[str, Kind]) -> None:
+def _verify_step(
+    step: Step, signature: Signature, fields: dict[str, Kind], *, emits: bool = False
+) -> None:
     if step.kind not in ("edge", "vertex"):
         raise VerifyError(f"{step.name}: kind={step.kind!r} is not known.")
     if step.wake not in ("changed", "all", "neighbors"):
@@ -113,7 +116,7 @@ def _verify_step(step: Step, signature: Signature, fields: dict[str, Kind]) -> N
         base,
         where=f"{step.name}, body",
         who=base.who | who,
-        effects=frozenset(effects | LIVE_WRITE),
+        effects=frozenset(effects | LIVE_WRITE | (EMIT if emits else set())),
         gathers=step.kind == "vertex",
     )
     _verify_block(step.body, body)
@@ -213,8 +216,8 @@ def _verify_effect(value: Value, scope: Scope) -> None:
 def _verify_control(value: Value, scope: Scope) -> None:
     """Check what holds blocks, and those blocks."""
     # Inside a loop or a gather nothing of the function's own is written.
-    inner = replace(scope, effects=scope.effects & LIVE_WRITE, gathers=False)
-    if value.op not in ("while", "for", "gather", "common") and value.blocks:
+    inner = replace(scope, effects=scope.effects & (LIVE_WRITE | {"emit"}), gathers=False)
+    if value.op not in MULTIPLE and value.blocks:
         _refuse(scope, f"{value.op} holds no blocks")
     if value.op == "while":
         _verify_while(value, inner)
@@ -223,16 +226,16 @@ def _verify_control(value: Value, scope: Scope) -> None:
     elif value.op == "gather":
         if not scope.gathers:
             _refuse(scope, "a gather stands at the top of a vertex function only")
-        _verify_gather(value, replace(inner, who=inner.who | {"u", "e"}))
+        here = replace(inner, who=inner.who | {"u", "e"}, effects=inner.effects - EMIT)
+        _verify_gather(value, here)
+    elif value.op == "gather_by":
+        if not scope.gathers:
+            _refuse(scope, "a gather stands at the top of a vertex function only")
+        _verify_gather_by(value, inner)
     elif value.op == "common":
-        block = _only_block(value, scope)
-        inner = replace(inner, who=inner.who | {"w"})
-        _expect_params(block, [], inner)
-        _verify_block(block, inner)
-        _expect_results(block, inner, [(value.dtype, ())])
-        if not isinstance(value.attr, Reduction) or value.attr.name not in SIMPLE_MONOIDS:
-            _refuse(scope, f"{value.attr!r} cannot combine over common neighbours")
-        _verify_reduction(value.attr, [(value.dtype, ())], scope)
+        if any(group[0].name == "mode" for group in value.attr):
+            _refuse(scope, "mode cannot combine over common neighbours")
+        _verify_groups(value, value.attr, replace(inner, who=inner.who | {"w", "ea", "eb"}))
 
 
 def _verify_while(value: Value, scope: Scope) -> None:
@@ -264,12 +267,40 @@ def _verify_for(value: Value, scope: Scope) -> None:
 
 def _verify_gather(value: Value, scope: Scope) -> None:
     direction, groups = value.attr
-    block = _only_block(value, scope)
     if direction not in ("in", "out", "both"):
         _refuse(scope, f"direction {direction!r} is not known")
     if value.args or not groups:
         _refuse(scope, "a gather has no operands and one group of messages at least")
-    _expect_params(block, [], scope)
+    _verify_groups(value, groups, scope)
+
+
+def _verify_gather_by(value: Value, scope: Scope) -> None:
+    direction, hops, reduction, conditional, groups = value.attr
+    if direction not in ("in", "out", "both") or (hops, direction) == (2, "both"):
+        _refuse(scope, f"direction {direction!r} is not known, or not of {hops} hops")
+    if value.args or hops not in (1, 2) or len(value.blocks) != 2:
+        _refuse(scope, "it has no operands, two blocks and one or two hops")
+    arc, entry = value.blocks
+    far = {"w", "eb"} if hops == 2 else set()
+    here = replace(scope, who=scope.who | {"u", "e"} | far, effects=scope.effects - EMIT)
+    _expect_params(arc, [], here)
+    _verify_block(arc, here)
+    kinds = [(result.dtype, result.shape) for result in arc.results[:2]]
+    if len(kinds) < 2 or kinds[0][0].kind not in "iu" or any(shape for _, shape in kinds):
+        _refuse(scope, f"{_kinds(kinds)} is no integer key and a scalar value")
+    _expect_results(arc, here, kinds + [(BOOL, ())] * bool(conditional))
+    if reduction.name not in SIMPLE_MONOIDS:
+        _refuse(scope, f"{reduction.name} cannot combine the values of a key")
+    _verify_reduction(reduction, kinds[1:], scope)
+    _verify_groups(value, groups, scope, entry, kinds)
+
+
+def _verify_groups(
+    value: Value, groups: Any, scope: Scope, block: Block | None = None, params: Any = ()
+) -> None:
+    """Check a block whose results are messages of groups."""
+    block = block or _only_block(value, scope)
+    _expect_params(block, list(params), scope)
     _verify_block(block, scope)
     messages = list(value.results)
     expected: list[Kind] = []

@@ -144,7 +144,7 @@ def drop_dead(program: Program) -> bool:
         live = facts_of(step).live
         fired |= _drop_overwritten(step, live)
         # What gathers go over decides who is woken, whether anything uses their results or not.
-        kept = {"gather"} if step.wake == "neighbors" else set[str]()
+        kept = {"gather", "gather_by"} if step.wake == "neighbors" else set[str]()
         for block in (step.body, step.accept, step.active, step.priority):
             if block is not None:
                 fired |= _drop(block, live, kept)

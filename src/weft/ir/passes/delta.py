@@ -115,6 +115,7 @@ def _check(program: Program) -> None:
     step, facts = program.steps[0], facts_of(program.steps[0])
     gathers = [value for value in step.body.walk() if value.op == "gather"]
     reasons = {
+        "it gathers by key": "gather_by" in facts.ops,
         "it gathers nothing": not gathers,
         "it gathers inside a loop": any(g not in step.body.body for g in gathers),
         "it gathers over out-edges": any(g.attr[0] != "in" for g in gathers),

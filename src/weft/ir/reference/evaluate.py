@@ -30,6 +30,7 @@ class Frame:
     v: int = NOWHERE
     w: int = NOWHERE
     arc: int = NOWHERE
+    found: dict[str, int] = field(default_factory=dict)  # the arcs to a common neighbour
     owner: bool = False  # v is its own: read as it is now, not as it was when the sweep began
     live: frozenset[str] = frozenset()
     before: dict[str, Any] | None = None  # for `active`: the vertex before the step
@@ -90,12 +91,13 @@ class Evaluator:
         if kind == "old":
             return self._field(frame, rest[0], f"old.{rest[1]}")
         if kind == "column":
-            result = memory.column(rest[1], frame.arc)
+            result = memory.column(rest[1], frame.found.get(rest[0], frame.arc))
         elif kind == "edge_state":
             # An arc has one writer, so its own state may be read as it is now.
             own = rest[0] == "e"
             arrays = memory.edge_now if own else memory.edge_begin
-            result = arrays[rest[1]][frame.arc if own else memory.reverse(frame.arc)]
+            arc = memory.reverse(frame.arc) if rest[0] == "rev" else frame.found.get(rest[0])
+            result = arrays[rest[1]][frame.arc if own else arc]
         elif kind == "scalar":
             result = memory.scalars[rest[0]][0]
         elif kind == "parameter":
@@ -107,7 +109,7 @@ class Evaluator:
             result = len(row[frame.vertex(rest[0])])
         else:
             result = {
-                "edge_id": lambda: memory.edge_id[frame.arc],
+                "edge_id": lambda: memory.edge_id[frame.found[rest[0]] if rest else frame.arc],
                 "rank": lambda: memory.rank[frame.arc],
                 "superstep": lambda: memory.superstep,
                 "refreshing": lambda: memory.refreshing,
@@ -200,6 +202,26 @@ class Evaluator:
     def _set_changed(self, value: Value, frame: Frame, condition: Any) -> None:
         frame.changed = bool(condition)
 
+    # -- records
+
+    def _emit_begin(self, value: Value, frame: Frame) -> None:
+        counts = self.memory.emits == "count"
+        item = frame.arc if value.attr == "edge" else frame.v
+        self.memory.emitting = 0 if counts else int(self.memory.emitted[0][item])
+
+    def _emit_end(self, value: Value, frame: Frame) -> None:
+        if self.memory.emits == "count":
+            item = frame.arc if value.attr == "edge" else frame.v
+            self.memory.emitted[0][item] = self.memory.emitting
+
+    def _emit(self, value: Value, frame: Frame, *parts: Any) -> None:
+        if value.attr and not bool(parts[-1]):
+            return
+        if self.memory.emits == "write":
+            for part, array in zip(parts, self.memory.emitted[1:], strict=False):
+                array[self.memory.emitting] = part
+        self.memory.emitting += 1
+
     # -- control
 
     def _project(self, value: Value, frame: Frame, parts: tuple[Any, ...]) -> Any:
@@ -222,38 +244,81 @@ class Evaluator:
 
     def _gather(self, value: Value, frame: Frame) -> tuple[Any, ...]:
         direction, groups = value.attr
-        memory = self.memory
-        arcs = []
-        if direction in ("in", "both"):
-            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[frame.v]]
-        if direction in ("out", "both"):
-            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[frame.v]]
+        arcs = self._arcs_from(frame.v, direction)
         inboxes: list[list[Message]] = [[] for _ in groups]
         for k in self.order(range(len(arcs))):
             arc, far = arcs[k]
-            results = list(self.run(value.blocks[0], replace(frame, u=far, arc=arc)))
-            for inbox, (_, count, conditional) in zip(inboxes, groups, strict=True):
-                parts, results = tuple(results[:count]), results[count:]
-                if not conditional or bool(results.pop(0)):
-                    inbox.append((memory.edge_id[arc], parts))
+            results = self.run(value.blocks[0], replace(frame, u=far, arc=arc))
+            self._deliver(groups, inboxes, self.memory.edge_id[arc], results)
+        return self._reduced(value, groups, inboxes)
+
+    def _common(self, value: Value, frame: Frame, a: Any, b: Any) -> tuple[Any, ...]:
+        near, far = (self._first_arcs(self._vertex(x, "common")) for x in (a, b))
+        inboxes: list[list[Message]] = [[] for _ in value.attr]
+        for w in self.order(sorted(near.keys() & far.keys())):
+            here = replace(frame, w=w, found={"ea": near[w], "eb": far[w]})
+            self._deliver(value.attr, inboxes, w, self.run(value.blocks[0], here))
+        return self._reduced(value, value.attr, inboxes)
+
+    def _first_arcs(self, vertex: int) -> dict[int, int]:
+        """Return the out-neighbours of a vertex, each with the first of the arcs to it."""
+        arcs: dict[int, int] = {}
+        for arc in self.memory.out_row[vertex]:
+            arcs.setdefault(self.memory.target[arc], arc)
+        return arcs
+
+    def _gather_by(self, value: Value, frame: Frame) -> tuple[Any, ...]:
+        direction, hops, reduction, conditional, groups = value.attr
+        held: dict[int, tuple[Any, Any]] = {}  # key -> itself, its values combined
+        for here in self._paths(frame, direction, hops):
+            key, message, *when = self.run(value.blocks[0], here)
+            if conditional and not bool(when[0]):
+                continue
+            known = held.get(int(key))
+            total = message if known is None else self.combine(reduction, known[1], message)
+            held[int(key)] = key, total
+        inboxes: list[list[Message]] = [[] for _ in groups]
+        for number in self.order(sorted(held)):
+            results = self.run(value.blocks[1], replace(frame), held[number])
+            self._deliver(groups, inboxes, number, results)
+        return self._reduced(value, groups, inboxes)
+
+    def _paths(self, frame: Frame, direction: str, hops: int) -> list[Frame]:
+        """Return where the first block of a gather by key runs, arc by arc."""
+        found = []
+        for arc, far in self._arcs_from(frame.v, direction):
+            here = replace(frame, u=far, arc=arc)
+            later = self._arcs_from(far, direction) if hops == 2 else []
+            found += [replace(here, w=w, found={"eb": after}) for after, w in later]
+            found += [here] if hops == 1 else []
+        return [found[k] for k in self.order(range(len(found)))]
+
+    def _arcs_from(self, vertex: int, direction: str) -> list[tuple[int, int]]:
+        """Return the arcs of a vertex in a direction, each with its far end."""
+        memory, arcs = self.memory, []
+        if direction in ("in", "both"):
+            arcs += [(arc, memory.source[arc]) for arc in memory.in_row[vertex]]
+        if direction in ("out", "both"):
+            arcs += [(arc, memory.target[arc]) for arc in memory.out_row[vertex]]
+        return arcs
+
+    @staticmethod
+    def _deliver(groups: Any, inboxes: list[list[Message]], rank: int, results: Any) -> None:
+        """Put the results of a block into the inboxes of its groups, where the condition holds."""
+        rest = list(results)
+        for inbox, (_, count, conditional) in zip(inboxes, groups, strict=True):
+            parts, rest = tuple(rest[:count]), rest[count:]
+            if not conditional or bool(rest.pop(0)):
+                inbox.append((rank, parts))
+
+    def _reduced(self, value: Value, groups: Any, inboxes: list[list[Message]]) -> tuple[Any, ...]:
+        """Return what the messages of all groups come to."""
         kinds = list(value.results)
-        parts = ()
+        parts: tuple[Any, ...] = ()
         for inbox, (reduction, count, _) in zip(inboxes, groups, strict=True):
             parts += self.reduce(reduction, start_values(reduction, kinds[:count]), inbox)
             kinds = kinds[count:]
         return parts
-
-    def _common(self, value: Value, frame: Frame, a: Any, b: Any) -> Any:
-        memory = self.memory
-        near, far = (
-            {memory.target[arc] for arc in memory.out_row[self._vertex(x, "common")]}
-            for x in (a, b)
-        )
-        total = arithmetic.start_of(value.attr, value.dtype)
-        for w in self.order(sorted(near & far)):
-            (message,) = self.run(value.blocks[0], replace(frame, w=w))
-            total = self.combine(value.attr, total, message)
-        return total
 
     # -- reductions
 
@@ -358,7 +423,7 @@ def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:
         elif value.op in FEATURE:
             result = _one_by_one(value, args)
         elif value.op.startswith("random_"):
-            result = _random_array(value, *args)
+            result = random_array(value, *args)
         else:
             raise TraceError(
                 f"{value.op} cannot be used here. Expected arithmetic on ids, degrees and "
@@ -378,7 +443,7 @@ def _one_by_one(value: Value, args: Sequence[Any]) -> Any:
     return result
 
 
-def _random_array(value: Value, key: Any, counter: Any) -> Any:
+def random_array(value: Value, key: Any, counter: Any) -> Any:
     """Compute random_bits or random_unit on arrays of uint64, which wrap by themselves."""
     from weft.arrays import random
 

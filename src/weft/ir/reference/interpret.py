@@ -170,7 +170,10 @@ def wake(steps: Sequence[Step], output: Members, memory: Memory) -> Members:
         return Members(tuple(range(memory.num_vertices)))
     last = [step for step in cut_into_sweeps(steps)[-1] if step.kind == "vertex"]
     directions = {
-        value.attr[0] for step in last for value in step.body.body if value.op == "gather"
+        value.attr[0]
+        for step in last
+        for value in step.body.body
+        if value.op in ("gather", "gather_by")
     } or {"in"}
     woken: set[int] = set()
     for v in output.items:

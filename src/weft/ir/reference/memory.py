@@ -60,6 +60,10 @@ class Memory:
         self.scalars = request.data.scalars
         self.parameters = request.data.parameters
         self.constants = request.constants
+        self.emits, self.emitted = request.program.emits, request.data.emitted
+        self.emitting = 0  # the number of records of an item so far, or the place of the next one
+        pairs = request.start.pairs
+        self.pairs = None if pairs is None else (pairs[0].tolist(), pairs[1].tolist())
         self.begin: dict[str, Array] = {}
         self.edge_begin: dict[str, Array] = {}
         self.reduced: dict[Step, dict[str, Any]] = {}

@@ -124,7 +124,7 @@ class Sweeper:
     # -- edge functions
 
     def _active_arcs(self, step: Step, frontier: Members) -> list[int]:
-        if step.everywhere:
+        if step.everywhere and not self.memory.pairs:
             return list(range(len(self.memory.source)))
         if frontier.arcs:
             return list(frontier.items)
@@ -133,7 +133,7 @@ class Sweeper:
 
     def _ends(self, step: Step) -> tuple[list[int], list[int]]:
         """Return u and v of every arc, as an edge function sees them."""
-        ends = (self.memory.source, self.memory.target)
+        ends = self.memory.pairs or (self.memory.source, self.memory.target)
         return ends if step.along == "out" else ends[::-1]
 
     def _run_edges(self, steps: Sequence[Step], frontier: Members) -> Members:
@@ -153,7 +153,8 @@ class Sweeper:
                 results = self._call(step, step.body, frame)
                 holds = not step.conditional or results[-1]
                 if holds or step.sends_always:
-                    inbox[v].append((memory.edge_id[arc], results[: len(step.into)]))
+                    number = arc if memory.pairs else memory.edge_id[arc]
+                    inbox[v].append((number, results[: len(step.into)]))
                 if not holds:
                     break
         for step, inbox in zip(steps, inboxes, strict=True):

@@ -84,6 +84,9 @@ class Builder:
         self.live: set[str] = set()
         self.kind = "vertex"
         self.code: CodeType | None = None  # of the function being traced
+        self.emitted: tuple[np.dtype[Any], ...] | None = None  # parts of a record of `weft.emit`
+        self.gathering = False  # inside the function of a gather
+        self.in_common = False  # inside the function of `weft.common`
         self.effects = True  # whether it may write, reduce or gather
 
     def __enter__(self) -> Builder:

@@ -12,6 +12,7 @@ from weft.errors import TraceError, expected, listed, nearest
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Program, Signature, Step, Value
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.calls import check_takes, parameters_of
+from weft.ir.trace.emits import make_pass
 from weft.ir.trace.expr import Expr, node
 from weft.ir.trace.proxies import Edge, Sent, Vertex, messages_of
 
@@ -249,7 +250,7 @@ def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
             step.conditional = True
     if f.active is not None:
         step.active = _condition(f.active, signature, (Vertex("v"), Vertex("before")), "active")
-    gathers = any(value.op == "gather" for value in step.body.body)
+    gathers = any(value.op in ("gather", "gather_by") for value in step.body.body)
     step.wake = f.wake or ("all" if gathers else "changed")
     step.everywhere, step.order_free = f.everywhere, f.order_free
     return step
@@ -332,11 +333,18 @@ def trace_program(
     next_threshold: Function | None = None,
     bounded: bool = False,
     trail: bool = False,
+    emits: str = "",
 ) -> Program:
     """Trace everything that one `run`, `iterate` or `replay` executes."""
     program = Program(
         trace_steps(functions, signature), signature, mode, bounded=bounded, trail=trail
     )
+    if emits:
+        make_pass(program, emits)
+    elif any(v.op == "emit" for step in program.steps for v in step.body.walk()):
+        raise TraceError(
+            "weft.emit adds to the results of g.emit(function, state): run it by that."
+        )
     if until is not None:
         program.until = _condition(until, signature, (), "until")
     if refill:

@@ -295,37 +295,6 @@ def _walk(
             accumulator.end_slot(slot)
 
 
-def render_common(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render a reduction over common neighbours by a marker that stays with the row of a."""
-    out, args = renderer.out, renderer.args
-    a, b = (renderer.checked(arg) for arg in value.args)
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
-    marker = args.use("marker")
-    slot, w, last, hit = (out.fresh(letter) for letter in "swlh")
-    with out.block(f"if marked != {a}:"):
-        rows = f"{offsets}, {targets}, marked, {a}, np.uint64(n)"
-        out.line(f"mark_row({marker}, marker_base, {rows})")
-        out.line(f"marked = {a}")
-    accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
-    out.line(f"{last} = np.uint64(n)")
-    with out.block(f"for {slot} in range({offsets}[{b}], {offsets}[{b} + ONE]):"):
-        out.line(f"{w} = np.uint64({targets}[{slot}])")
-        out.line(f"{hit} = is_marked({marker}, marker_base, {w}) & ({w} != {last})")
-        out.line(f"{last} = {w}")
-        with out.block(f"if {hit}:"):
-            outer = renderer.scope
-
-            site = replace(outer.site, index={**outer.site.index, "w": w})
-            scope = Scope(
-                site.load, live=outer.live, function=outer.function, vertex=outer.vertex, site=site
-            )
-            nested = BlockRenderer(out, args, renderer.scratch, scope)
-            nested.known = dict(renderer.known)
-            accumulator.renderer = nested
-            accumulator.take(nested.block(value.blocks[0]))
-    return accumulator.parts[0]
-
-
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
     """Render what belongs to a computed vertex or edge."""
     args = renderer.args

@@ -17,6 +17,7 @@ from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import (
+    EMIT,
     FEATURE,
     LIVE_WRITE,
     Block,
@@ -76,13 +77,22 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
+        emits: str = "",
     ) -> None:
         self.load = load
+        self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
         self.live = live or set()
         self.function = function
         self.vertex = vertex
         self.gather = gather
+
+    def at(self, site: Any) -> Scope:
+        """Return the scope of an inner loop, whose loads mean what a site says."""
+        return Scope(
+            site.load, live=self.live, function=self.function, vertex=self.vertex, site=site,
+            emits=self.emits,
+        )  # fmt: skip
 
 
 class BlockRenderer:
@@ -168,13 +178,13 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
-        elif op == "gather":
+        elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
         elif op == "common":
-            from weft.backends.cpu.codegen.adjacent import render_common
+            from weft.backends.cpu.codegen.common import render_common
 
-            self.known[id(value)] = render_common(self, value)
+            self.parts[id(value)] = render_common(self, value)
         elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
             from weft.backends.cpu.codegen.adjacent import render_computed
 
@@ -182,6 +192,10 @@ class BlockRenderer:
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self.known[id(value)] = self.variable(f"{op}({a}, {b})")
+        elif op in EMIT:
+            from weft.backends.cpu.codegen.emits import render_emit
+
+            render_emit(self, value)
         elif op == "at_load":
             self._live_load(value)
         elif op in LIVE_WRITE:

@@ -106,16 +106,18 @@ class Kernel:
         numbers = [n for n, known in enumerate(self.program.all_steps()) if known is step]
         number = numbers[0] if numbers else 0
         from weft.backends.cpu.codegen.adjacent import render_gather
+        from weft.backends.cpu.codegen.by_key import render_by_key
 
         scope = Scope(
             site.load,
             live=live,
             function=number,
             vertex=vertex,
-            gather=lambda value, renderer: render_gather(
-                value, renderer, site, self.options.deterministic
-            ),
+            gather=lambda value, renderer: (
+                render_by_key if value.op == "gather_by" else render_gather
+            )(value, renderer, site, self.options.deterministic),
             site=site,
+            emits=self.program.emits,
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 

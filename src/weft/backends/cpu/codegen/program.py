@@ -125,6 +125,12 @@ def _prologue(kernel: Kernel) -> None:
     if "marker" in args.bindings:
         out.line("marker_base = np.uint64(tid * (marker_array.size // nt))")
         out.line("marked = np.uint64(n)")
+    if "marker_slots" in args.bindings:
+        out.line("slots_base = np.uint64(tid * (marker_slots_array.size // nt))")
+        out.line("placed = np.uint64(n)")
+    for name, binding in args.bindings.items():
+        if binding[0] in ("by_keys", "by_values", "by_table"):
+            out.line(f"base_{name} = np.uint64(tid * ({name}_array.size // nt))")
     if any(binding[0] == "keys" for binding in args.bindings.values()):
         name = next(n for n, b in args.bindings.items() if b[0] == "keys")
         out.line(f"keys_base = tid * ({name}_array.size // nt)")

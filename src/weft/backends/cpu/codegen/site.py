@@ -28,6 +28,7 @@ class Site:
     owned: bool = False  # v is read as it is now: a vertex function owns it
     layout: str = ""  # the side by whose format slots are numbered, if it has an order of its own
     turned: bool = False  # the arc runs from v to u: a gather over out-edges
+    found: dict[str, Site] = field(default_factory=dict)  # the arcs to a common neighbour
 
     def load(self, value: Value) -> Operand:
         """Return the operand of a load."""
@@ -35,6 +36,10 @@ class Site:
         if attr in self.known:
             return self.known[attr]
         kind = attr[0]
+        if len(attr) > 1 and attr[1] in self.found:
+            rest = ("e", *attr[2:]) if len(attr) > 2 else ()
+            named = Value("load", (), (kind, *rest), value.dtype, value.shape)
+            return self.found[attr[1]].load(named)
         if kind in ("field", "old"):
             return self._field(value, kind, attr[1], attr[2])
         if kind == "column":

@@ -10,7 +10,7 @@ from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
-from weft.backends.layouts import Ordered, ordered
+from weft.backends.layouts import Ordered, ordered, out_of_entries
 from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
@@ -23,9 +23,9 @@ Array = np.ndarray[Any, Any]
 # Bindings to arrays of the topology, and to buffers that nothing is written to before a run.
 STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
-    "arc_source", "arc_target", "partial", "shares", "local", "local_touched", "touched",
+    "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
-    "spread", "hidden",
+    "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
 
 
@@ -246,7 +246,9 @@ class Binder:
 
     def _shares(self, name: str, dtype: Any) -> Array:
         kind = _element(dtype)
-        shares = max(self.n, self.topology.num_arcs // 64) + 1
+        pairs = self.request.start.pairs
+        arcs = self.topology.num_arcs if pairs is None else max(len(pairs[0]), self.n)
+        shares = max(self.n, arcs // 64) + 1
         return self.workspace.get(("shares", name), 3 * shares, kind)
 
     def _stamp(self, function: int = 0) -> Array:
@@ -282,16 +284,22 @@ class Binder:
         return unsigned(np.ascontiguousarray(frontier, dtype=np.int64))
 
     def _arc_source(self) -> Array:
-        return unsigned(np.ascontiguousarray(self.topology.endpoints()[0]))
+        ends = self.request.start.pairs or self.topology.endpoints()
+        return unsigned(np.ascontiguousarray(ends[0]))
 
     def _arc_target(self) -> Array:
-        return unsigned(np.ascontiguousarray(self.topology.endpoints()[1]))
+        ends = self.request.start.pairs or self.topology.endpoints()
+        return unsigned(np.ascontiguousarray(ends[1]))
 
     def _marker(self) -> Array:
         words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
         marker = self.workspace.get("marker", self.nt * words, np.uint32)
         marker[:] = 0
         return marker
+
+    def _marker_slots(self) -> Array:
+        kind = np.uint32 if self.topology.num_arcs < 2**32 else np.uint64
+        return self.workspace.get("marker_slots", self.nt * (self.n + 32), kind)
 
     def _longest_row(self) -> int:
         """Return the most messages that a vertex can gather, one at least."""
@@ -310,6 +318,44 @@ class Binder:
 
     def _counts(self) -> Array:
         return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
+
+    def _emit_places(self) -> Array:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int) -> Array:
+        return flat(self.request.data.emitted[1 + number])
+
+    # -- gathers by key
+
+    def _paths(self, direction: Direction) -> Array:
+        """Return how many paths of two arcs go on from each vertex in a direction."""
+        return np.asarray(self.topology.paths_of_two(direction))
+
+    def _entries(self, direction: str, hops: int, vertices: bool) -> int:
+        """Return the most entries that a row of a gather by key can have, one at least."""
+        if hops == 1:
+            ways = ("in", "out") if direction == "both" else (direction,)
+            most = sum(int(self._degree(way).max(initial=0)) for way in ways)
+        else:
+            most = int(self.topology.paths_of_two(direction).max(initial=0))
+        return max(1, min(most, self.n) if vertices else most)
+
+    def _by_array(self, name: str, dtype: Any, room: Any, places: int) -> Array:
+        size = places * self._entries(*room) + 32  # apart, so that threads share no cache line
+        try:
+            return self.workspace.get((name, *room), self.nt * size, dtype)
+        except MemoryError:
+            raise out_of_entries(self.nt * size * dtype.itemsize) from None
+
+    def _by_keys(self, dtype: Any, *room: Any) -> Array:
+        return self._by_array("by_keys", _element(dtype), room, 1)
+
+    def _by_values(self, dtype: Any, *room: Any) -> Array:
+        return self._by_array("by_values", _element(dtype), room, 1)
+
+    def _by_table(self, *room: Any) -> Array:
+        kind = np.uint32 if self._entries(*room) < 2**31 else np.uint64
+        return self._by_array("by_table", np.dtype(kind), room, 2)
 
     def _scratch(self, dtype: Any) -> Array:
         size = self.rendered.scratch.get(dtype.name, 1)

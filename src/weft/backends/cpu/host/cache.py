@@ -96,12 +96,22 @@ def load_module(source: str, label: str) -> ModuleType:
         return module
 
 
-def _import(source: str, label: str) -> ModuleType:
+def is_cached(source: str, label: str) -> bool:
+    """Whether a module is loaded or was compiled before, going by its file."""
+    return source in _modules or _place(source, label)[1].exists()
+
+
+def _place(source: str, label: str) -> tuple[str, Path, str]:
+    """Return a module's name, its file and its text there."""
     text = f"# run-time {fingerprint()}\n{source}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
     word = re.sub(r"\W+", "_", label, flags=re.ASCII)[:40]
     name = f"weft_cpu_{word}_{digest}"
-    path = cache_dir("cpu") / f"{name}.py"
+    return name, cache_dir("cpu") / f"{name}.py", text
+
+
+def _import(source: str, label: str) -> ModuleType:
+    name, path, text = _place(source, label)
     try:
         cache_dir(FOLDER)  # before Python and Numba make it with a wider mode
         if read_own(path) != text.encode():

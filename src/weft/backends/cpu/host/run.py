@@ -19,6 +19,7 @@ from weft.backends.cpu.codegen.program import Rendered, render
 from weft.backends.cpu.host import workspace as workspaces
 from weft.backends.cpu.host.bind import Binder
 from weft.backends.cpu.host.cache import load_module
+from weft.backends.cpu.host.evaluate_small import evaluated
 from weft.backends.cpu.host.gang import num_threads, run
 from weft.backends.cpu.runtime.cas128 import has_cas128
 from weft.backends.cpu.runtime.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
@@ -71,6 +72,7 @@ class Compiled(Proofs):
     fired: list[str]
     closed: frozenset[str] = frozenset()  # fields that must hold vertices
     kernel: Any = None
+    evaluated_s: float = 0.0  # that runs took without the kernel
 
     def load(self) -> Any:
         """Return the compiled kernel."""
@@ -170,6 +172,10 @@ def _make(
 def run_request(request: Request, form: Form) -> Outcome:
     """Run a request to its end."""
     compiled, constants = proven_form(request, form, prepare)
+    if compiled.kernel is None or request.options.config.compiled is False:
+        outcome = evaluated(request, compiled)
+        if outcome is not None:
+            return outcome
     topology = request.topology
     small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
     nt = 1 if small else int(request.options.config.threads or num_threads())

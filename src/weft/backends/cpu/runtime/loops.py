@@ -178,6 +178,17 @@ def mark_row(marker, base, offsets, targets, old, row, n):
 
 
 @inner()
+def place_row(slots, base, offsets, targets, row):
+    """Keep the slot of each far end of a row, of parallel arcs the first, in a thread's array."""
+    last = np.int64(-1)
+    for s in range(offsets[row], offsets[row + ONE]):
+        w = np.int64(targets[s])
+        if w != last:
+            slots[base + np.uint64(w)] = s
+        last = w
+
+
+@inner()
 def is_marked(marker, base, w):
     """Return whether the bit of a vertex is set in a thread's own bitmap."""
     word = marker[base + (w >> np.uint64(5))]

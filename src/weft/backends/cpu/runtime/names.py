@@ -99,6 +99,7 @@ from weft.backends.cpu.runtime.loops import (
     most_tallied,
     neighbor_slot,
     next_item,
+    place_row,
     push,
     push_far,
     row_dot,
@@ -128,6 +129,11 @@ from weft.backends.cpu.runtime.processor import (
     pointer,
     prefetch,
     yield_thread,
+)
+from weft.backends.cpu.runtime.tables import (
+    clear_table,
+    entry_of,
+    sort_entries,
 )
 
 __all__ = [
@@ -181,11 +187,13 @@ __all__ = [
     "cas128",
     "checked",
     "clear_bits",
+    "clear_table",
     "clz",
     "counters",
     "ctz",
     "cycles",
     "edge_slot",
+    "entry_of",
     "fault",
     "first_item",
     "floordiv",
@@ -206,6 +214,7 @@ __all__ = [
     "neighbor_slot",
     "next_item",
     "pause",
+    "place_row",
     "plus",
     "pointer",
     "popcount",
@@ -226,6 +235,7 @@ __all__ = [
     "shr",
     "solve",
     "solve_spd",
+    "sort_entries",
     "store_release",
     "sync_add",
     "sync_and",

@@ -316,60 +316,6 @@ def row_of_pair(args: Sequence[Value], row: str) -> int | None:
     return None
 
 
-def render_common(renderer: BlockRenderer, value: Value) -> Operand:
-    """Render a reduction over common neighbours.
-
-    The targets of the shorter row are searched in the other one; where a block holds the row of u,
-    those of the other row are looked up in it.
-    """
-    out, args = renderer.out, renderer.args
-    a, b = (renderer.checked(arg) for arg in value.args)
-    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
-    rows, slot, w = out.fresh("rows"), out.fresh("s"), out.fresh("w")
-    accumulator = Accumulator(renderer, value.attr, [(value.dtype, ())])
-    pair = f"shorter_first({offsets}, {a}, {b})"
-    found_by = f"common_slots({targets}, {rows}, {{slot}}, {{lanes}})"
-    if renderer.scope.marks:
-        other = (b, a)[row_of_pair(value.args, "u") or 0]
-        pair = f"marker.on ? single_row({offsets}, {other}) : {pair}"
-        marked = f"marked_slots({targets}, {rows}, {{slot}}, {{lanes}}, marker)"
-        found_by = f"marker.on ? {marked} : {found_by}"
-    out.line(f"RowPair {rows} = {pair};")
-    lanes = renderer.scope.lanes
-    first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
-    found = out.fresh("found")
-    step = f"{lanes} * searches" if lanes > 1 else "searches"
-    with ExitStack() as stack:
-        stack.enter_context(
-            out.block(
-                f"for (i64 {slot} = {rows}.begin{first}; {slot} < {rows}.end; {slot} += {step})"
-            )
-        )
-        out.line(f"u32 {found} = {found_by.format(slot=slot, lanes=lanes)};")
-        stack.enter_context(out.block(f"for (; {found} != 0; {found} &= {found} - 1)"))
-        place = f"{slot} + (ffs({found}) - 1) * {lanes}"
-        out.line(f"const i64 {w} = i64(load_constant({targets} + {place}));")
-        site = renderer.scope.site
-        nested = renderer.inner(replace(site, index={**site.index, "w": w}))
-        nested.scope.lanes = 1  # each lane has a neighbour of its own
-        accumulator.renderer = nested
-        accumulator.take(nested.block(value.blocks[0]))
-    if lanes > 1:
-        _meet(renderer, value, accumulator.parts[0], lanes)
-    accumulator.end_row()
-    return accumulator.parts[0]
-
-
-def _meet(renderer: BlockRenderer, value: Value, part: str, lanes: int) -> None:
-    """Combine what the lanes of a group found; all of them get the whole."""
-    out = renderer.out
-    with out.block(f"for (u32 stride = 1; stride < {lanes}; stride *= 2)"):
-        other = renderer.variable(
-            f"shuffle_any(Group<{lanes}>::mask(), {part}, lane_id() ^ stride)", value.dtype, "other"
-        )
-        out.line(f"{part} = {renderer.combined(value.attr, part, other, value.dtype)};")
-
-
 def render_computed(renderer: BlockRenderer, value: Value) -> Operand:
     """Render what belongs to a computed vertex or edge."""
     args = renderer.args

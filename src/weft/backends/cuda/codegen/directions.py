@@ -39,7 +39,7 @@ def may_count_later(kernel: Kernel, sweeps: list[Sweep], only: bool) -> bool:
     """
     options = kernel.options
     queued = options.push.frontier_out == "queue" and options.compaction == "online"
-    plain = queued and not options.classes and options.combine != "sort"
+    plain = queued and not options.classes and options.combine != "by_target"
     sweep = sweeps[0]
     alone = only and len(sweeps) == 1 and sweep.mode == "once" and len(sweep.steps) == 1
     if not (alone and plain and options.rule == COST) or sweep.in_order:

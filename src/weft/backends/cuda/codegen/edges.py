@@ -19,7 +19,7 @@ from weft.backends.cuda.codegen.text import c_type, size_of
 from weft.backends.cuda.codegen.updates import commit_lines, emit, push_update, stamp, touch_first
 from weft.backends.cuda.codegen.visitors import Visitor, pull_visitor, push_visitor
 from weft.ir.check.facts import uses
-from weft.ir.ops import LIVE_WRITE, Program
+from weft.ir.ops import EMIT, LIVE_WRITE, Program
 from weft.plan.queries import buffered_edges, side_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -104,6 +104,12 @@ def lanes_of(kernel: Kernel, sweep: Sweep) -> int:
     if any(v.op == "at_load" for v in sweep.steps[0].body.walk()):
         return 1
     for step in sweep.steps:
+        for value in step.body.walk():
+            # What is chosen among lanes, or one after the other in a lane: by one of them.
+            if value.op in EMIT or (
+                value.op == "common" and any(r.selecting for r, _, _ in value.attr)
+            ):
+                return 1
         used = uses(step.body)
         if any(v.op in LIVE_WRITE and used.get(id(v)) for v in step.body.walk()):
             return 1  # every lane would have to know what one of them got

@@ -17,7 +17,7 @@ from weft.backends.cuda.codegen.machine import Kernel, Options
 from weft.backends.cuda.codegen.matrix_products import in_memory
 from weft.backends.cuda.codegen.sorted_pushes import sorts_messages
 from weft.backends.cuda.codegen.text import items_of
-from weft.ir.ops import LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
+from weft.ir.ops import EMIT, LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
 from weft.plan.sweeps import Sweep
 
 # Messages that are chosen under a lock, or kept in memory of the row: by one thread.
@@ -115,7 +115,7 @@ def _refused(kernel: Kernel, sweep: Sweep) -> bool:
         if any(_by_one(reduction) for reduction in step.reductions):
             return True
         for value in (value for block in _blocks(step) for value in block.walk()):
-            if value.op in LIVE_READ | LIVE_WRITE | {"common"}:
+            if value.op in LIVE_READ | LIVE_WRITE | EMIT | {"common", "gather_by"}:
                 return True
             if value.op == "gather" and any(_by_one(group[0]) for group in value.attr[1]):
                 return True

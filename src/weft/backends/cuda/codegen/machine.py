@@ -59,7 +59,7 @@ class Options:
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
-    combine: str = "atomic"  # or "sort"
+    combine: str = "atomic"  # or "by_target"
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False
@@ -293,6 +293,7 @@ class Kernel:
     ) -> BlockRenderer:  # fmt: skip
         """Return a renderer of a function at a site; by default its own live fields are live."""
         from weft.backends.cuda.codegen.adjacent import render_gather
+        from weft.backends.cuda.codegen.by_key import render_by_key
 
         if live is None and step is not None:
             live = block_facts(step.body).live
@@ -303,10 +304,13 @@ class Kernel:
             live=live,
             function=numbers[0] if numbers else 0,
             vertex=vertex,
-            gather=lambda value, renderer: render_gather(value, renderer, site, deterministic),
+            gather=lambda value, renderer: (
+                render_by_key if value.op == "gather_by" else render_gather
+            )(value, renderer, site, deterministic),
             site=site,
             lanes=self.lanes,
             spread=self.spread,
+            emits=self.program.emits,
         )
         renderer = BlockRenderer(out, self.args, scope)
         renderer.outside = in_memory(step) if step is not None else set()

@@ -26,6 +26,7 @@ from weft.backends.cuda.codegen.vertices import (
     take_snapshots,
 )
 from weft.backends.cuda.host.headers import FRONTIERS, RUNTIME, headers_of
+from weft.ir.check.facts import arcs_of_common
 from weft.ir.ops import REFRESH, ROLES, Program, Reduction
 from weft.plan.directions import wide_test
 from weft.plan.queries import buffered_edges, counted_way, may_carry, may_turn, side_of
@@ -163,6 +164,12 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"{stored_type(kernel.types[binding[1]][0])}*"
     if kind in ("hidden", "gathered", "messages"):
         return f"{stored_type(binding[2])}*"
+    if kind in ("by_keys", "by_values"):
+        return f"{stored_type(binding[1])}*"
+    if kind == "emit_part":
+        return f"{stored_type(binding[2])}*"
+    if kind in ("by_table", "emit_places"):
+        return "i64*"
     if kind == "keys":
         return f"{stored_type(binding[1])}*"
     if kind == "parameter":
@@ -173,7 +180,7 @@ def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
         return f"const {stored_type(columns[binding[1]])}*"
     if kind in ("edge_state", "edge_next"):
         return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
-    if kind in ("offsets", "sorted_offsets"):
+    if kind in ("offsets", "sorted_offsets", "path_offsets"):
         return "const i64*"
     if kind in ("arcs", "edges", "edge_ids", "reverse", "sorted_arcs"):
         return "const Arc*"
@@ -546,6 +553,9 @@ def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:
     arc of a slot is the slot of the opposite arc.
     """
     if kernel.program.mode != "iterate" or kernel.traits.directed or kernel.options.arcs:
+        return False
+    if any(value.op == "common" and arcs_of_common(value)
+           for sweep in sweeps for step in sweep.steps for value in step.body.walk()):  # fmt: skip
         return False
     touching = [sweep for sweep in sweeps if sweep.facts.edge_written | sweep.facts.edge_read]
     for sweep in touching:

@@ -54,12 +54,16 @@ class Site:
     racy: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
     states_by_in: bool = False  # edge state lies by in-slots, of an undirected graph
+    found: dict[str, Site] = field(default_factory=dict)  # the arcs to a common neighbour
 
     def load(self, value: Value) -> str:
         """Return the operand of a load."""
         attr = value.attr
         if attr in self.known:
             return self.known[attr]
+        if self._is_found(value):
+            place, named = self._found_place(value)
+            return place.load(named)
         kind = attr[0]
         if kind in IN_ARRAYS:
             array, place, how = self.where(value)
@@ -68,6 +72,16 @@ class Site:
             text = f"{'scalars' if kind == 'scalar' else kind}.{identifier(attr[1])}"
             return f"({text} != 0)" if value.dtype.kind == "b" else text
         return cast(self._number(attr), INT64, value.dtype)
+
+    def _is_found(self, value: Value) -> bool:
+        """Whether a load is one of an arc to a common neighbour."""
+        return len(value.attr) > 1 and value.attr[1] in self.found
+
+    def _found_place(self, value: Value) -> tuple[Site, Value]:
+        """Return the place of the arc that a load names, and the load as one of an arc there."""
+        kind, who, *names = value.attr
+        attr = (kind, "e", *names) if names else (kind,)
+        return self.found[who], Value("load", (), attr, value.dtype, value.shape)
 
     def _number(self, attr: tuple[str, ...]) -> str:
         """Return a load that is an i64."""
@@ -94,6 +108,9 @@ class Site:
 
     def where(self, value: Value) -> tuple[str, str, str]:
         """Return the array of a load, the place in it, and how it is read."""
+        if self._is_found(value):
+            place, named = self._found_place(value)
+            return place.where(named)
         kind, who, name = value.attr
         if kind == "parameter":
             return self.args.use("parameter", name), "0", CONSTANT

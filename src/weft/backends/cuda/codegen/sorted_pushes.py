@@ -20,12 +20,12 @@ from weft.plan.sweeps import Sweep
 
 def sorts_messages(sweep: Sweep, options: Options) -> bool:
     """Whether the messages of a sweep, if it is pushed, are kept and combined afterwards."""
-    return options.combine == "sort" and sweep.mode == "deferred" and len(sweep.steps) == 1
+    return options.combine == "by_target" and sweep.mode == "deferred" and len(sweep.steps) == 1
 
 
 def must_sort(sweeps: list[Sweep], options: Options) -> bool:
     """Whether a deterministic run has to push what depends on the order of messages."""
-    sorting = replace(options, combine="sort")
+    sorting = replace(options, combine="by_target")
     return any(
         sweep.kind == "edge" and sweep.in_order and sorts_messages(sweep, sorting)
         and ("pull" not in options.directions or bool(sweep.pull_refused))

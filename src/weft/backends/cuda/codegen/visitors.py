@@ -28,7 +28,7 @@ from weft.backends.cuda.codegen.updates import (
     try_claim,
     try_pair,
 )
-from weft.ir.check.facts import is_pure
+from weft.ir.check.facts import arcs_of_common, is_pure
 from weft.ir.ops import Step, Value
 from weft.plan.queries import buffered_edges, row_values
 from weft.plan.sweeps import Sweep, claim_field
@@ -466,7 +466,10 @@ def messages_ahead(
 
 def _mark_rows(kernel: Kernel, visitor: Visitor, step: Step) -> None:
     """Let a block that works on a row alone keep it at hand, for the common neighbours of u."""
-    asked = [v.args for v in step.body.walk() if v.op == "common"]
+    commons = [v for v in step.body.walk() if v.op == "common"]
+    asked = [v.args for v in commons]
+    if any(arcs_of_common(value) for value in commons):
+        return  # a marker does not know slots
     if kernel.lanes > 1 and asked and all(row_of_pair(args, "u") is not None for args in asked):
         offsets, targets = (kernel.args.use(name, "out") for name in ("offsets", "targets"))
         ends = f"row_begin({offsets}, u), row_end({offsets}, u)"

@@ -14,7 +14,7 @@ from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
 from weft.backends.cuda.host.workspace import Workspace
-from weft.backends.layouts import Ordered, ordered
+from weft.backends.layouts import Ordered, ordered, out_of_entries
 from weft.config import NARROW, SIDES, of_side
 from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
@@ -33,6 +33,7 @@ TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 # hang on the topology and on what is asked for alone.
 STEADY = frozenset({
     "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
+    "by_keys", "by_values", "by_table", "path_offsets",
     "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
     "vertex_ids", "vertex_places", "num_edges",
 })  # fmt: skip
@@ -347,10 +348,10 @@ class Binder:
         return self.xp.asarray(frontier, dtype=np.int64)
 
     def _arc_source(self) -> Any:
-        return self.topology.endpoints()[0]
+        return (self.request.start.pairs or self.topology.endpoints())[0]
 
     def _arc_target(self) -> Any:
-        return self.topology.endpoints()[1]
+        return (self.request.start.pairs or self.topology.endpoints())[1]
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
@@ -401,6 +402,40 @@ class Binder:
 
     def _keys(self, dtype: Any, number: int) -> Any:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
+
+    def _emit_places(self) -> Any:
+        return self.request.data.emitted[0]
+
+    def _emit_part(self, number: int, dtype: Any) -> Any:
+        return flat(self.request.data.emitted[1 + number])
+
+    # -- gathers by key
+
+    def _path_offsets(self, direction: Direction) -> Any:
+        """Return where the entries of each vertex begin that it can reach by two arcs."""
+        paths = self.topology.paths_of_two(direction)
+        offsets = self.xp.zeros(self.n + 1, np.int64)
+        self.xp.cumsum(paths, out=offsets[1:])
+        return offsets
+
+    def _by_array(self, name: str, dtype: Any, room: Any, places: int) -> Any:
+        direction, hops = room
+        most = self.arcs * (2 if direction == "both" else 1)
+        if hops == 2:
+            most = int(self.topology.paths_of_two(direction).sum())
+        try:
+            return self.workspace.get((name, *room), places * most, dtype)
+        except MemoryError:
+            raise out_of_entries(places * most * np.dtype(dtype).itemsize) from None
+
+    def _by_keys(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_keys", element(dtype), room, 1)
+
+    def _by_values(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_values", element(dtype), room, 1)
+
+    def _by_table(self, *room: Any) -> Any:
+        return self._by_array("by_table", np.int64, room, 2)
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)

@@ -207,7 +207,7 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     needs = [
         side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
     ]
-    if options.combine == "sort":
+    if options.combine == "by_target":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
     return _Areas(

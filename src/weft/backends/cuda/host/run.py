@@ -132,7 +132,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
     if request.options.config.combine is None and must_sort(every, options):
-        options = replace(options, combine="sort")
+        options = replace(options, combine="by_target")
     decided += allow_sorted_pushes(every, options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")

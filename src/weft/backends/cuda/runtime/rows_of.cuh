@@ -96,6 +96,18 @@ WEFT_DEVICE u32 common_slots(const Vertex* targets, RowPair& pair, i64 slot, i64
     return found;
 }
 
+// The first slot of a row whose target is w, which the row has.
+template <class Offset, class Vertex>
+WEFT_DEVICE i64 slot_of(const Offset* offsets, const Vertex* targets, i64 row, i64 w) {
+    i64 low = row_begin(offsets, row), left = row_end(offsets, row) - low;
+    while (left > 1) {
+        const i64 half = left / 2;
+        if (static_cast<i64>(load_constant(targets + low + half - 1)) < w) low += half;
+        left -= half;
+    }
+    return low;
+}
+
 // NaN comes after every number.
 template <class T>
 WEFT_DEVICE bool sorts_before(T a, T b) {
@@ -139,6 +151,55 @@ WEFT_DEVICE T most_frequent(T* keys, i64 count) {
         }
     }
     return best;
+}
+
+// Tables of gathers by key: which entry a key has. One thread works on a table. A place holds the
+// number of an entry plus one, 0 for none; at most half of them are taken.
+WEFT_DEVICE void clear_table(i64* table, i64 size) {
+    for (i64 place = 0; place < size; ++place) table[place] = 0;
+}
+
+// The number of the entry of a key; a new one becomes entry `count`.
+template <class Key>
+WEFT_DEVICE i64 entry_of(Key* keys, i64* table, i64 size, i64 count, Key key) {
+    constexpr u64 multiplier = 0x9E3779B97F4A7C15ull;  // 2^64 divided by the golden ratio, odd
+    const u64 spread = (static_cast<u64>(key) * multiplier) >> 32;
+    for (i64 place = static_cast<i64>((spread * static_cast<u64>(size)) >> 32);;) {
+        const i64 held = table[place];
+        if (held == 0) {
+            table[place] = count + 1;
+            keys[count] = key;
+            return count;
+        }
+        if (keys[held - 1] == key) return held - 1;
+        if (++place == size) place = 0;
+    }
+}
+
+// Sort entries by their keys, in place by heapsort.
+template <class Key, class Held>
+WEFT_DEVICE void sort_entries(Key* keys, Held* values, i64 count) {
+    const auto swap = [=](i64 a, i64 b) {
+        const Key key = keys[a];
+        const Held value = values[a];
+        keys[a] = keys[b];
+        values[a] = values[b];
+        keys[b] = key;
+        values[b] = value;
+    };
+    const auto sink = [=](i64 root, i64 end) {
+        for (i64 child = 2 * root + 1; child < end; child = 2 * root + 1) {
+            if (child + 1 < end && keys[child] < keys[child + 1]) ++child;
+            if (!(keys[root] < keys[child])) break;
+            swap(root, child);
+            root = child;
+        }
+    };
+    for (i64 root = count / 2 - 1; root >= 0; --root) sink(root, count);
+    for (i64 end = count - 1; end > 0; --end) {
+        swap(0, end);
+        sink(0, end);
+    }
 }
 
 }  // namespace weft

@@ -1,0 +1,261 @@
+"""Measure the primitives below operators and libraries: ``python benchmarks/primitives.py``.
+
+Each is run on an undirected Kronecker graph, and its result checked with SciPy or NumPy:
+
+- *common*: the masked product A .* (A A), by `weft.common` with the weights of both arcs, beside
+  SuiteSparse:GraphBLAS;
+- *gather by key*: the label of the greatest weight around every vertex, beside one iteration of
+  PageRank;
+- *emit*: all triangles, each once, beside the time that copying their records takes;
+- *contract*: groups by a random labelling, beside building the graph from its edges;
+- *pairs*: the shared neighbours of random pairs;
+- *product*: A A by a gather by key over two hops that emits its entries, beside SuiteSparse.
+
+On a CPU one thread is used and its own time is measured, since machines are seldom idle; the best
+of several runs counts. ``--device cuda`` measures a GPU without the rival.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+import weft
+from weft.arrays.device import to_host
+
+RUNS = 5
+
+
+@weft.edge
+def masked(u, v, e):
+    """Multiply the rows of both ends of an arc."""
+    e.product = weft.common(u, v, lambda w, ea, eb: ea.weight * eb.weight, weft.sum)
+
+
+@weft.vertex
+def vote(v):
+    """Take the label of the greatest weight around."""
+    votes = v.gather_by(lambda u, e: u.label, lambda u, e: e.weight, weft.sum)
+    v.chosen = votes.argmax()[0]
+
+
+@weft.edge
+def triangles(u, v, e):
+    """Emit the triangles above an arc of the oriented graph."""
+    ids = [weft.cast(x.id, weft.int32) for x in (u, v)]
+    weft.common(u, v, lambda w: weft.emit(*ids, weft.cast(w.id, weft.int32)))
+
+
+@weft.edge
+def shared(u, v, e):
+    """Count the shared neighbours of a pair."""
+    e.count = weft.common(u, v, lambda w: 1, weft.sum)
+
+
+@weft.vertex
+def square(v):
+    """Emit a row of the square of the adjacency matrix."""
+    row = v.gather_by(
+        lambda u, e, w, f: w.id, lambda u, e, w, f: e.weight * f.weight, weft.sum, direction="out"
+    )
+    row.each(lambda key, value: weft.emit(v.id, key, value))
+
+
+class Bench:
+    """Graphs on a device, and how runs are timed there."""
+
+    def __init__(self, device: str, scale: int, factor: int) -> None:
+        self.device, self.on_cpu = device, device == "cpu"
+        self.config = weft.Config(threads=1) if self.on_cpu else None
+        self.scale, self.factor = scale, factor
+
+    def graph(self, scale: int) -> weft.Graph:
+        """Return a graph with float64 weights."""
+        g = weft.generators.rmat(scale, self.factor, seed=1, weights=(1, 8))
+        edges = g.to_edges()
+        weight = np.asarray(edges.weight, np.float64)
+        simple = weft.Graph.from_edges(
+            edges.src, edges.dst, weight, num_vertices=g.num_vertices, directed=False,
+            duplicates="first", self_loops="drop",
+        )  # fmt: skip
+        return simple.to(self.device)
+
+    def ms(self, run: Callable[[], Any]) -> float:
+        """Return the least time of several runs, after one that compiles."""
+        run()
+        times = []
+        for _ in range(RUNS):
+            clock = time.process_time if self.on_cpu else self._settled
+            began = clock()
+            run()
+            times.append(clock() - began)
+        return 1000 * min(times)
+
+    @staticmethod
+    def _settled() -> float:
+        import cupy
+
+        cupy.cuda.runtime.deviceSynchronize()
+        return time.perf_counter()
+
+
+def matrix_of(g: weft.Graph) -> Any:
+    """Return the weights as a SciPy matrix."""
+    return g.to_scipy().tocsr()
+
+
+def rival_matrix(g: weft.Graph) -> Any:
+    """Return the weights as a matrix of python-graphblas, on one thread; None without it."""
+    try:
+        import graphblas as gb
+    except ImportError:
+        return None
+    gb.ss.config["nthreads"] = 1
+    return gb.io.from_scipy_sparse(matrix_of(g))
+
+
+def common(bench: Bench) -> list[str]:
+    """Measure the masked product."""
+    g = bench.graph(bench.scale)
+    found = g.edge_state(product=weft.full(0.0))
+    state = g.state()
+    ours = bench.ms(lambda: g.run(masked, state, edge_state=found, config=bench.config))
+    theirs = "–"
+    if bench.on_cpu and (a := rival_matrix(g)) is not None:
+        import graphblas as gb
+
+        held = []
+
+        def multiply() -> None:
+            held[:] = [gb.semiring.plus_times(a @ a).new(mask=a.S)]
+
+        theirs = f"{bench.ms(multiply):.1f} SuiteSparse"
+        total = float(held[0].reduce_scalar(gb.monoid.plus).get(0))
+        assert abs(total - float(to_host(found.product).sum())) <= 1e-9 * abs(total)
+    return [f"common, kron{bench.scale}", f"{ours:.1f}", theirs]
+
+
+def by_key(bench: Bench) -> list[str]:
+    """Measure one vote of all vertices."""
+    g = bench.graph(bench.scale)
+    labels = np.arange(g.num_vertices) * 7919 % (g.num_vertices // 16)
+    state = g.state(label=labels, chosen=weft.full(0))
+    ours = bench.ms(lambda: g.run(vote, state, config=bench.config))
+    options: Any = {"on_unconverged": "return", "config": bench.config}
+    few = bench.ms(lambda: weft.pagerank(g, max_iter=2, tol=0.0, **options))
+    many = bench.ms(lambda: weft.pagerank(g, max_iter=12, tol=0.0, **options))
+    matrix = matrix_of(g)
+    chosen = np.asarray(to_host(state.chosen))
+    for v in range(0, g.num_vertices, max(1, g.num_vertices // 50)):
+        row = slice(matrix.indptr[v], matrix.indptr[v + 1])
+        totals = np.bincount(labels[matrix.indices[row]], matrix.data[row], 1)
+        assert chosen[v] == (totals.argmax() if totals.any() else -1)
+    return [
+        f"gather by key, kron{bench.scale}", f"{ours:.1f}", f"{(many - few) / 10:.1f} PageRank"
+    ]  # fmt: skip
+
+
+def emit(bench: Bench, scale: int) -> list[str]:
+    """Measure the list of all triangles."""
+    g = bench.graph(scale)
+    edges = g.to_edges()
+    src, dst = (np.asarray(to_host(x)) for x in (edges.src, edges.dst))
+    degree = np.asarray(to_host(g.out_degree))
+    turned = (degree[src] > degree[dst]) | ((degree[src] == degree[dst]) & (src > dst))
+    ends = np.where(turned, dst, src), np.where(turned, src, dst)
+    up = weft.Graph.from_edges(*ends, num_vertices=g.num_vertices, keep="out").to(bench.device)
+    kept: list[Any] = []
+
+    def run() -> None:
+        kept[:] = up.emit(triangles, config=bench.config)
+
+    ours = bench.ms(run)
+    assert len(kept[0]) == weft.triangle_count(g)
+    copied = bench.ms(lambda: [part.copy() for part in kept])
+    return [f"emit {len(kept[0]):,} triangles, kron{scale}", f"{ours:.1f}", f"{copied:.1f} copy"]
+
+
+def contract(bench: Bench) -> list[str]:
+    """Measure a contraction by a random labelling."""
+    g = bench.graph(bench.scale)
+    count = g.num_vertices // 8
+    labels = np.random.default_rng(2).integers(0, count, g.num_vertices)
+    edges = g.to_edges()
+    kept: list[Any] = []
+
+    def run() -> None:
+        kept[:] = [g.contract(labels, self_loops="keep")]
+
+    ours = bench.ms(run)
+    ends = (edges.src, edges.dst, edges.weight)
+    build = bench.ms(lambda: weft.Graph.from_edges(*ends, directed=False))
+    total = float(to_host(edges.weight).sum())
+    assert abs(float(to_host(kept[0].edge["weight"]).sum()) - total) <= 1e-9 * total
+    return [f"contract, kron{bench.scale}", f"{ours:.1f}", f"{build:.1f} build"]
+
+
+def pairs(bench: Bench) -> list[str]:
+    """Measure random pairs."""
+    g = bench.graph(bench.scale)
+    ends = np.random.default_rng(2).integers(0, g.num_vertices, (2, 1_000_000))
+    given = g.pairs(*ends)
+    found = given.state(count=weft.full(0))
+    state = g.state()
+    ours = bench.ms(lambda: g.run(shared, state, given, edge_state=found, config=bench.config))
+    matrix = matrix_of(g).astype(bool).astype(np.int64)
+    some = slice(0, 1000)
+    want = matrix[ends[0][some]].multiply(matrix[ends[1][some]]).sum(axis=1)
+    assert np.array_equal(np.asarray(want).ravel(), to_host(found.count)[some])
+    return [f"10^6 pairs, kron{bench.scale}", f"{ours:.1f}", "–"]
+
+
+def product(bench: Bench, scale: int) -> list[str]:
+    """Measure the square of the adjacency matrix."""
+    g = bench.graph(scale)
+    kept: list[Any] = []
+
+    def run() -> None:
+        kept[:] = g.emit(square, config=bench.config)
+
+    ours = bench.ms(run)
+    theirs = "–"
+    want = matrix_of(g) @ matrix_of(g)
+    assert len(kept[0]) == want.nnz
+    assert abs(float(to_host(kept[2]).sum()) - want.sum()) <= 1e-9 * want.sum()
+    if bench.on_cpu and (a := rival_matrix(g)) is not None:
+        import graphblas as gb
+
+        theirs = f"{bench.ms(lambda: gb.semiring.plus_times(a @ a).new()):.1f} SuiteSparse"
+    return [f"product of {want.nnz:,} entries, kron{scale}", f"{ours:.1f}", theirs]
+
+
+def main() -> None:
+    """Measure what was asked for, and print a row for each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--scale", type=int, default=18)
+    parser.add_argument("--factor", type=int, default=16)
+    names = ("common", "by_key", "emit", "contract", "pairs", "product")
+    parser.add_argument("--tasks", nargs="*", choices=names, default=list(names))
+    given = parser.parse_args()
+    bench = Bench(given.device, given.scale, given.factor)
+    print(f"| ms, {given.device} | weft | beside |\n|---|--:|--:|")
+    for name in given.tasks:
+        if name in ("emit", "product"):
+            smaller = given.scale - (2 if name == "emit" else 6)
+            row = globals()[name](bench, smaller)
+        else:
+            row = globals()[name](bench)
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

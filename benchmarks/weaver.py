@@ -1,0 +1,394 @@
+"""Run the experiments of the SparseWeaver thesis on the cycle model: ``python benchmarks/weaver.py``.
+
+Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they have
+the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
+``--only E1,E4`` runs some experiments; ``--json FILE`` keeps all counters.
+
+| experiment | what is varied                                            |
+|------------|-----------------------------------------------------------|
+| E1         | schedules, four algorithms, the better direction of each  |
+| E2         | the skew of a power-law graph of one size                 |
+| E3         | core clock : DRAM clock                                   |
+| E4         | the latency of the unit's tables, with and without read-ahead |
+| E5         | cache levels and sizes                                    |
+| E6         | push and pull, by phase                                   |
+| E7         | the unit against edge-gathering hardware                  |
+| E8         | a graph-convolution layer, by width                       |
+| E9         | the unit against the best software schedule               |
+| E10        | software schedules alone (stalls by cause in the model)   |
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+import weft
+from weft.weaver import Machine, Simulation, programs, simulate
+
+SOFTWARE = ("vertex", "edge", "warp", "block")
+DIRECTIONS = ("push", "pull")
+# Of the thesis: speed-ups over VM by algorithm, their mean, and that over EM.
+E1 = {"bfs": 2.73, "sssp": 2.64, "pagerank": 2.71, "connected_components": 1.60}
+E1_MEAN, E1_EDGE = 2.36, 2.63
+E7, E8 = 3.64, 6.15
+E9 = {"HW": 5.32, "UK": 2.31, "CO": 4.23, "RN": 1.83}
+
+
+class Row(NamedTuple):
+    """A line of a table."""
+
+    what: str
+    thesis: str
+    ours: str
+    why: str = ""
+
+
+@dataclass
+class Bench:
+    """Runs of the model, each checked against the interpreter's values and made once."""
+
+    small: bool
+    runs: dict[Any, Simulation] = field(default_factory=dict)
+    seconds: float = 0.0
+    instructions: int = 0
+
+    def graphs(self) -> dict[str, Any]:
+        """Return the generated graphs by the name of the thesis's graph whose skew they have."""
+        size = 3 if self.small else 0
+        g = weft.generators
+
+        return {
+            "G500": g.rmat(13 - size, 16, seed=1, weights="int"),
+            "BH": g.rmat(10 - size, 96, seed=2, weights="int"),
+            "CO": g.powerlaw(8192 >> size, 32.0, 2.3, seed=3, weights="int"),
+            "WK": g.powerlaw(12288 >> size, 12.0, 2.1, seed=4, weights="int"),
+            "RN": g.road(96 >> (size // 2), seed=5, weights="int"),
+        }
+
+    def run(
+        self, name: str, g: Any, algorithm: str, schedule: str, direction: str = "pull",
+        machine: Machine | None = None,
+    ) -> Simulation:  # fmt: skip
+        """Return a run of an algorithm on the model."""
+        key = (name, algorithm, schedule, direction, machine)
+        if key not in self.runs:
+            found = simulate(
+                g, task(algorithm), schedule=schedule, direction=direction,
+                machine=machine or Machine(),
+            )  # fmt: skip
+            reference = self._reference(name, g, algorithm)
+            if not np.allclose(found.result, reference, rtol=1e-4, atol=1e-7, equal_nan=True):
+                raise AssertionError(f"{key}: the model computes other values than the CPU")
+            self.seconds += found.counters.seconds
+            self.instructions += found.counters["instructions"]
+            self.runs[key] = found
+        return self.runs[key]
+
+    def _reference(self, name: str, g: Any, algorithm: str) -> Any:
+        key = (name, algorithm)
+        if key not in self.runs:
+            self.runs[key] = task(algorithm)(g)
+        return np.asarray(self.runs[key])
+
+    def best(self, name: str, g: Any, algorithm: str, schedule: str) -> Simulation:
+        """Return the run in the better direction."""
+        runs = [self.run(name, g, algorithm, schedule, way) for way in DIRECTIONS]
+        return min(runs, key=lambda run: run.cycles)
+
+
+def task(algorithm: str) -> Callable[[Any], Any]:
+    """Return what runs an algorithm; searches start from the vertex of most edges."""
+    if algorithm in ("bfs", "sssp"):
+        search = getattr(programs, algorithm)
+        return lambda g: search(g, int(np.argmax(np.asarray(g.out_degree))))
+    if algorithm == "pagerank":
+        return lambda g: programs.pagerank(g, 2)
+    return programs.connected_components
+
+
+def geomean(values: Iterable[float]) -> float:
+    """Return the geometric mean."""
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / max(1, len(logs)))
+
+
+def why(thesis: float, ours: float, counters: Any, base: Any) -> str:
+    """Return what the model's counters say about a ratio that is off by more than 30 %."""
+    if abs(ours / thesis - 1) <= 0.3:
+        return "within 30 %"
+    phases = counters.phase_cycles()
+    largest = max(phases, key=lambda name: phases[name])
+    share = phases[largest] / max(1, counters.cycles)
+    stalls = counters.stall_cycles()
+    cause = max(stalls, key=lambda name: stalls[name])
+    hits = counters["l1_hits"] / max(1, counters["l1_hits"] + counters["l1_misses"])
+    lines = base["lines"] / max(1, counters["lines"])
+    return (
+        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits {hits:.0%}; "
+        f"the baseline sends {lines:.1f} × its lines, {base['instructions'] / counters['instructions']:.1f}"
+        " × its instructions"
+    )
+
+
+def e1(bench: Bench) -> list[Row]:
+    """Speed-ups of the unit over the software schedules."""
+    rows, over_vm, over_em = [], [], []
+    for algorithm, thesis in E1.items():
+        ratios: dict[str, list[float]] = {name: [] for name in SOFTWARE}
+        for name, g in bench.graphs().items():
+            unit = bench.best(name, g, algorithm, "weaver")
+            for schedule in SOFTWARE:
+                run = bench.best(name, g, algorithm, schedule)
+                ratios[schedule].append(run.cycles / unit.cycles)
+        means = {name: geomean(values) for name, values in ratios.items()}
+        over_vm.append(means["vertex"])
+        over_em.append(means["edge"])
+        rows.append(
+            Row(f"{algorithm}: Weaver over VM", f"{thesis}", f"{means['vertex']:.2f}",
+                why(thesis, means["vertex"], unit.counters,
+                    bench.best(name, g, algorithm, "vertex").counters))
+        )  # fmt: skip
+        others = ", ".join(f"{s} {means[s]:.2f}" for s in SOFTWARE[1:])
+        rows.append(Row(f"{algorithm}: over EM, WM, CM", "> 1", others))
+    rows.append(Row("mean over VM", f"{E1_MEAN}", f"{geomean(over_vm):.2f}"))
+    rows.append(Row("mean over EM", f"{E1_EDGE} (abstract 2.49)", f"{geomean(over_em):.2f}"))
+    for name in ("BH", "G500"):
+        g = bench.graphs()[name]
+        count = {
+            s: bench.run(name, g, "pagerank", s).counters["iterations"] for s in ("vertex", "warp")
+        }
+        rows.append(
+            Row(f"warp iterations of VM : WM, {name}", "4" if name == "BH" else "11",
+                f"{count['vertex'] / count['warp']:.1f}", "scaled-down graph")
+        )  # fmt: skip
+    return rows
+
+
+def e2(bench: Bench) -> list[Row]:
+    """Power-law graphs of one number of edges and more and more vertices."""
+    edges = 6_000 if bench.small else 60_000
+    rows = []
+    for number, thousands in enumerate((10, 12, 16, 20, 40, 80), 1):
+        n = thousands * 1000 * edges // 1_900_000
+        g = weft.generators.powerlaw(n, 2 * edges / n, 2.2, seed=number)
+        cycles = {s: bench.best(f"G{number}", g, "pagerank", s).cycles
+                  for s in ("vertex", "edge", "weaver")}  # fmt: skip
+        shown = ", ".join(f"{s} {c / g.num_edges:.2f}" for s, c in cycles.items())
+        top = int(np.asarray(g.out_degree).max())
+        rows.append(Row(f"G{number}: {n} vertices, degree up to {top}", "trend", shown,
+                        "cycles per edge"))  # fmt: skip
+    return rows
+
+
+def e3(bench: Bench) -> list[Row]:
+    """The ratio of the clocks of core and DRAM."""
+    g = bench.graphs()["G500"]
+    rows = []
+    for ratio in (1, 2, 4, 6):
+        machine = Machine(clock_ratio=float(ratio))
+        cycles = {s: bench.run("G500", g, "pagerank", s, "pull", machine).cycles
+                  for s in ("vertex", "edge", "weaver")}  # fmt: skip
+        rows.append(Row(f"core : DRAM = {ratio}", "rises, Weaver lowest", listed(cycles)))
+    return rows
+
+
+def listed(cycles: dict[str, int]) -> str:
+    """Return cycles by name in thousands."""
+    return ", ".join(f"{name} {value / 1000:.0f} k" for name, value in cycles.items())
+
+
+def e4(bench: Bench) -> list[Row]:
+    """The latency of the tables."""
+    g, rows = bench.graphs()["G500"], []
+    for ahead in (True, False):
+        first = 0
+        for latency in (10, 20, 40, 80, 160):
+            machine = Machine(
+                cores_per_socket=4, table_latency=latency, read_ahead=ahead, l1_bytes=32 << 10
+            )
+            cycles = bench.run("G500", g, "pagerank", "weaver", "push", machine).cycles
+            first = first or cycles
+            name = "read-ahead" if ahead else "no read-ahead"
+            rows.append(Row(f"latency {latency}, {name}", "flat" if ahead else "–",
+                            f"{cycles} ({cycles / first - 1:+.1%})"))  # fmt: skip
+    return rows
+
+
+def e5(bench: Bench) -> list[Row]:
+    """Cache levels and sizes."""
+    g, rows = bench.graphs()["G500"], []
+    cases = {
+        "L1 + L2": Machine(), "L1 + L2 + L3": Machine(l3_bytes=4 << 20),
+        "L1 alone": Machine(l2_bytes=0),
+        **{f"L1 {kb} KB": Machine(l1_bytes=kb << 10) for kb in (16, 32, 64)},
+        **{f"L2 {kb} KB": Machine(l2_bytes=kb << 10) for kb in (256, 1024, 8192)},
+    }  # fmt: skip
+    base = 0
+    for name, machine in cases.items():
+        cycles = bench.run("G500", g, "pagerank", "weaver", "push", machine).cycles
+        base = base or cycles
+        thesis = "an L2 matters" if name == "L1 alone" else "little effect"
+        rows.append(Row(name, thesis, f"{cycles} ({cycles / base - 1:+.1%})"))
+    return rows
+
+
+def e6(bench: Bench) -> list[Row]:
+    """Push and pull by phase."""
+    rows = []
+    for name, g in bench.graphs().items():
+        for way in DIRECTIONS:
+            run = bench.run(name, g, "pagerank", "weaver", way)
+            phases = run.counters.phase_cycles()
+            shown = ", ".join(f"{k} {v / run.cycles:.0%}" for k, v in phases.items())
+            rows.append(Row(f"{name}, {way}: {run.cycles} cycles", "breakdown (figure)", shown))
+    return rows
+
+
+def e7(bench: Bench) -> list[Row]:
+    """Edge-gathering hardware."""
+    rows, ratios = [], []
+    for name, g in bench.graphs().items():
+        unit = bench.best(name, g, "pagerank", "weaver")
+        other = bench.best(name, g, "pagerank", "eghw")
+        ratios.append(other.cycles / unit.cycles)
+        gained = other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        share = gained / max(1.0, float(other.cycles - unit.cycles))
+        rows.append(Row(f"{name}: Weaver over EGHW", "–", f"{ratios[-1]:.2f}",
+                        f"{share:.0%} of it in work-id calculation"))  # fmt: skip
+    rows.append(Row("mean", f"{E7}", f"{geomean(ratios):.2f}", outstanding(bench)))
+    return rows
+
+
+def outstanding(bench: Bench) -> str:
+    """Return how the ratio depends on the reads that the gathering hardware keeps in flight."""
+    g, found = bench.graphs()["G500"], []
+    unit = bench.best("G500", g, "pagerank", "weaver").cycles
+    for count in (2, 8, 16):
+        run = bench.run("G500", g, "pagerank", "eghw", "pull", Machine(eghw_outstanding=count))
+        found.append(f"{run.cycles / unit:.2f} with {count}")
+    return f"{Machine().eghw_outstanding} reads in flight are our choice: G500 {', '.join(found)}"
+
+
+@weft.edge(into="mixed", reduce=weft.sum, on="all")
+def graph_sum(u: Any, v: Any, e: Any) -> Any:
+    """GraphSum of a graph-convolution layer: neighbours weighted by both degrees."""
+    return u.hidden * (u.norm * v.norm)
+
+
+@weft.vertex(on="all")
+def product(v: Any, weight: Any) -> None:
+    """SpMM of the layer: features times weights."""
+    v.hidden = weft.matvec(weight, v.feature)
+
+
+def convolve(g: Any, width: int) -> Any:
+    """Return one layer: product, then GraphSum."""
+    n = g.num_vertices
+    norm = (1 / np.sqrt(np.maximum(np.asarray(g.out_degree), 1))).astype(np.float32)
+    features = np.ones((n, width), np.float32)
+    state = g.state(feature=features, hidden=weft.full(np.zeros(width, np.float32)), norm=norm,
+                    mixed=weft.full(np.zeros(width, np.float32)),
+                    weight=weft.parameter(np.eye(width, dtype=np.float32)))  # fmt: skip
+    g.run([product, graph_sum], state)
+    return np.asarray(state.mixed)
+
+
+def e8(bench: Bench) -> list[Row]:
+    """A graph-convolution layer; product and GraphSum of every schedule."""
+    name = "CO"
+    g, rows = bench.graphs()[name], []
+    for width in (1, 4, 8) if bench.small else (1, 2, 4, 8, 16):
+        cycles: dict[str, int] = {}
+        for schedule, way in (("vertex", "pull"), ("weaver", "push"), ("eghw", "push")):
+            found = simulate(g, lambda g, w=width: convolve(g, w), schedule=schedule, direction=way)
+            cycles[schedule] = found.cycles
+            bench.seconds += found.counters.seconds
+            bench.instructions += found.counters["instructions"]
+        ratio = cycles["vertex"] / cycles["weaver"]
+        rows.append(Row(f"width {width}: over VM", f"{E8}" if width == 16 else "–",
+                        f"{ratio:.2f} ({listed(cycles)})",
+                        "the product is one stream per vertex under every schedule here"))  # fmt: skip
+    return rows
+
+
+def e9(bench: Bench) -> list[Row]:
+    """The unit against the best software schedule, on eight cores."""
+    rows = []
+    machine = Machine(cores_per_socket=4)
+    for name, g in bench.graphs().items():
+        cycles = {
+            s: min(bench.run(name, g, "pagerank", s, way, machine).cycles for way in DIRECTIONS)
+            for s in (*SOFTWARE, "weaver")
+        }
+        best = min(SOFTWARE, key=lambda s: cycles[s])
+        thesis = f"{E9[name]}" if name in E9 else "–"
+        rows.append(Row(f"{name}: Weaver over VM", thesis,
+                        f"{cycles['vertex'] / cycles['weaver']:.2f}",
+                        f"best software is {best}: {cycles['vertex'] / cycles[best]:.2f} over VM, "
+                        "both in the model; thesis: measured tuning"))  # fmt: skip
+    return rows
+
+
+def e10(bench: Bench) -> list[Row]:
+    """Stalls by cause of every software schedule, in the model."""
+    g, rows = bench.graphs()["G500"], []
+    for schedule in (*SOFTWARE, "weaver"):
+        counters = bench.run("G500", g, "pagerank", schedule, "pull").counters
+        stalls = counters.stall_cycles()
+        total = max(1, sum(stalls.values()))
+        shown = ", ".join(f"{k} {v / total:.0%}" for k, v in stalls.items() if v > total / 100)
+        rows.append(Row(f"{schedule}: warps wait for", "figure 4.4", shown,
+                        f"{counters['instructions']} instructions"))  # fmt: skip
+    return rows
+
+
+EXPERIMENTS: dict[str, Callable[[Bench], list[Row]]] = {
+    f.__name__.upper(): f for f in (e1, e2, e3, e4, e5, e6, e7, e8, e9, e10)
+}
+
+
+def table(name: str, rows: Sequence[Row]) -> str:
+    """Return a table as Markdown."""
+    title = (EXPERIMENTS[name].__doc__ or "").strip()
+    lines = [f"### {name}: {title}", "", "| | thesis | ours | why different |", "|---|---|---|---|"]
+    lines += [f"| {row.what} | {row.thesis} | {row.ours} | {row.why} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the experiments and print their tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--only", default=",".join(EXPERIMENTS))
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args(arguments)
+    bench = Bench(given.small)
+    for name in given.only.split(","):
+        began = time.perf_counter()
+        print(table(name, EXPERIMENTS[name](bench)), flush=True)
+        print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    rate = bench.instructions / max(bench.seconds, 1e-9)
+    print(f"{bench.instructions} warp instructions, {rate / 1e6:.2f} million a second of CPU time.")
+    if given.json is not None:
+        kept = {
+            "/".join(map(str, key[:4])): run.counters.as_dict()
+            for key, run in bench.runs.items() if isinstance(run, Simulation) and key[4] is None
+        }  # fmt: skip
+        given.json.write_text(json.dumps(kept, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

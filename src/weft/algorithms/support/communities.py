@@ -1,0 +1,76 @@
+"""What partitions into communities share: weights of vertices, names, graphs of communities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.algorithms.support.weights import check_weights
+from weft.arrays.device import as_array, module_of, move
+from weft.arrays.reduce import count_true
+from weft.errors import GraphError
+from weft.graph import Graph
+from weft.topology.adjacency_gpu import sums_of_keys
+
+Array = np.ndarray[Any, Any]
+
+
+def weighted_copy(g: Graph, weighted: bool, what: str) -> Graph:
+    """Return an undirected graph with one float64 weight for every pair of adjacent vertices."""
+    src, dst = g.topology.edge_endpoints()
+    if check_weights(g, weighted, what):
+        weight = g.edge.storage("weight").astype(np.float64)
+    else:
+        weight = g.topology.xp.ones(src.size)
+    return joined(g, src, dst, weight, g.num_vertices)
+
+
+def joined(g: Graph, src: Array, dst: Array, weight: Array, count: int) -> Graph:
+    """Return an undirected graph of these edges, the weights of parallel ones added up."""
+    return Graph.from_edges(
+        src, dst, weight, num_vertices=count, directed=False, duplicates="sum",
+        device=g.topology.device,
+    )  # fmt: skip
+
+
+def contracted(g: Graph, label: Array, count: int) -> Graph:
+    """Return the graph of the communities 0 to count - 1; edges inside become self-loops."""
+    src, dst = g.topology.edge_endpoints()
+    return joined(g, label[src], label[dst], g.edge.storage("weight"), count)
+
+
+def strengths(g: Graph) -> Array:
+    """Return the total weight at every vertex; that of a self-loop counts twice."""
+    src, dst = g.topology.edge_endpoints()
+    weight = g.edge.storage("weight")
+    if not src.size:
+        return g.topology.xp.zeros(g.num_vertices)
+    both = sums_of_keys(src, weight, g.num_vertices)
+    return both + sums_of_keys(dst, weight, g.num_vertices)
+
+
+def sums_of(number: Array, values: Array, count: int) -> Array:
+    """Return the sum of the values of each number, as float64 even if there are none."""
+    return sums_of_keys(number, values, count).astype(np.float64, copy=False)
+
+
+def numbered(label: Array) -> tuple[Array, int]:
+    """Return labels from 0 to n - 1 as numbers without gaps, in the same order, and how many."""
+    xp = module_of(label)
+    used = xp.zeros(label.size, bool)
+    used[label] = True
+    number = xp.cumsum(used, dtype=label.dtype) - 1
+    return number[label], count_true(used)
+
+
+def check_labels(g: Graph, labels: Any) -> tuple[Array, int]:
+    """Return a partition given by any integers as numbers without gaps, and how many there are."""
+    given = move(as_array(labels), g.topology.device)
+    if given.shape != (g.num_vertices,) or given.dtype.kind not in "iub":
+        raise GraphError(
+            f"labels have {given.dtype} of the shape {given.shape}. Expected one integer for each "
+            f"of the {g.num_vertices} vertices."
+        )
+    names, number = g.topology.xp.unique(given, return_inverse=True)
+    return number.reshape(given.shape), int(names.size)

@@ -1,0 +1,126 @@
+"""Reductions over common neighbours as C++ statements."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+from weft.backends.cuda.codegen.adjacent import Accumulator, row_of_pair
+from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand
+from weft.backends.cuda.codegen.expressions import bare
+from weft.backends.cuda.codegen.site import Site
+from weft.ir.check.facts import arcs_of_common
+from weft.ir.ops import Value
+
+
+def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
+    """Render a reduction over common neighbours.
+
+    The targets of the shorter row are searched in the other one; where a block holds the row of u,
+    those of the other row are looked up in it. The slot in the row that was searched is looked for
+    again only where the function asks for its arc.
+    """
+    out, args = renderer.out, renderer.args
+    a, b = (renderer.checked(arg) for arg in value.args)
+    offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
+    rows, slot, w, found = (out.fresh(name) for name in ("rows", "s", "w", "found"))
+    accumulators, kinds = [], list(value.results)
+    for reduction, count, _ in value.attr:
+        accumulators.append(Accumulator(renderer, reduction, kinds[:count]))
+        kinds = kinds[count:]
+    done = ""
+    if [reduction.name for reduction, _, _ in value.attr] == ["any"]:
+        done = renderer.mutable("false", "bool", "done")
+    lanes = renderer.scope.lanes
+    found_by = _rows_and_search(renderer, value, rows, (offsets, targets, a, b))
+    first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
+    step = f"{lanes} * searches" if lanes > 1 else "searches"
+    more, most = (f"!{done} && " if done else ""), f"{slot} < {rows}.end"
+    with out.block(f"for (i64 {slot} = {rows}.begin{first}; {more}{most}; {slot} += {step})"):
+        out.line(f"u32 {found} = {found_by.format(slot=slot, lanes=lanes)};")
+        with out.block(f"for (; {more}{found} != 0; {found} &= {found} - 1)"):
+            place = f"{slot} + (ffs({found}) - 1) * {lanes}"
+            site = renderer.scope.site
+            arcs = {}
+            if arcs_of_common(value):
+                place = renderer.variable(place, "i64", "p")
+            out.line(f"const i64 {w} = i64(load_constant({targets} + {place}));")
+            if arcs_of_common(value):
+                arcs = _arcs(renderer, value, rows, (offsets, targets, a, b), (w, place))
+            index = {**site.index, "w": w}
+            nested = renderer.inner(replace(site, index=index, found=arcs))
+            nested.scope.lanes = 1  # each lane has a neighbour of its own
+            _take(nested, value, accumulators, done)
+    for accumulator in accumulators:
+        accumulator.renderer = renderer
+        if lanes > 1:
+            _meet(renderer, accumulator, lanes)
+        accumulator.end_row()
+    return [part for accumulator in accumulators for part in accumulator.parts]
+
+
+def _rows_and_search(
+    renderer: BlockRenderer, value: Value, rows: str, names: tuple[str, str, str, str]
+) -> str:
+    """Declare the pair of rows; return the call that finds the common ones of some slots."""
+    offsets, targets, a, b = names
+    pair = f"shorter_first({offsets}, {a}, {b})"
+    found_by = f"common_slots({targets}, {rows}, {{slot}}, {{lanes}})"
+    if renderer.scope.marks:
+        other = (b, a)[row_of_pair(value.args, "u") or 0]
+        pair = f"marker.on ? single_row({offsets}, {other}) : {pair}"
+        marked = f"marked_slots({targets}, {rows}, {{slot}}, {{lanes}}, marker)"
+        found_by = f"marker.on ? {marked} : {found_by}"
+    renderer.out.line(f"RowPair {rows} = {pair};")
+    return found_by
+
+
+def _arcs(
+    renderer: BlockRenderer, value: Value, rows: str, names: tuple[str, str, str, str],
+    hit: tuple[str, str],
+) -> dict[str, Site]:  # fmt: skip
+    """Return the places of the arcs from a and from b to the common neighbour of a slot."""
+    offsets, targets, a, b = names
+    w, place = hit
+    arcs = {}
+    walked = f"{rows}.begin == row_begin({offsets}, {{}}) && {rows}.end == row_end({offsets}, {{}})"
+    for who, row in (("ea", a), ("eb", b)):
+        if who in arcs_of_common(value):
+            own = walked.format(row, row)
+            search = f"slot_of({offsets}, {targets}, {row}, {w})"
+            slot = renderer.variable(f"{own} ? {place} : {search}", "i64", "p")
+            site = renderer.scope.site
+            arcs[who] = replace(
+                site, direction="out", slot=slot, index={**site.index, "u": row}, known={},
+                layout="", turned=False, states_by_in=False,
+            )  # fmt: skip
+    return arcs
+
+
+def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], done: str) -> None:
+    """Combine the messages of one common neighbour."""
+    out = nested.out
+    results = nested.block(value.blocks[0])
+    position = 0
+    for accumulator, (_, count, conditional) in zip(accumulators, value.attr, strict=True):
+        messages = results[position : position + count]
+        position += count
+        accumulator.renderer = nested
+        with ExitStack() as stack:
+            if conditional:
+                stack.enter_context(out.block(f"if ({bare(results[position])})"))
+                position += 1
+            accumulator.take(messages)
+            if done:
+                out.line(f"{done} = true;")
+
+
+def _meet(renderer: BlockRenderer, accumulator: Accumulator, lanes: int) -> None:
+    """Combine what the lanes of a group found; all of them get the whole."""
+    out, (part,) = renderer.out, accumulator.parts
+    ((dtype, _),) = accumulator.kinds
+    with out.block(f"for (u32 stride = 1; stride < {lanes}; stride *= 2)"):
+        other = renderer.variable(
+            f"shuffle_any(Group<{lanes}>::mask(), {part}, lane_id() ^ stride)", dtype, "other"
+        )
+        out.line(f"{part} = {renderer.combined(accumulator.reduction, part, other, dtype)};")

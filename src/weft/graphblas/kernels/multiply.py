@@ -1,0 +1,261 @@
+"""Products over semirings: matrix by vector and matrix by matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.graphblas.kernels.masks import MaskView
+from weft.graphblas.kernels.merge import locate
+from weft.graphblas.storage.cast import cast, take
+from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
+from weft.graphblas.storage.vector import VectorStore, empty_vector
+
+Array = Any
+
+# Products that are expanded at a time.
+CHUNK = 1 << 22
+# A pushed product costs about this many pulled ones: it has to be sorted.
+PUSH_COST = 4
+
+
+def spans(starts: Array, lengths: Array) -> Array:
+    """Return the positions of runs, one after another."""
+    total = int(lengths.sum())
+    if total == 0:
+        return np.empty(0, np.int64)
+    ends = np.cumsum(lengths)
+    return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
+
+
+def products(op: Any, a: Array, b: Array, flip: bool) -> Array:
+    """Multiply values of the matrix with the vector's, exchanged with `flip`."""
+    multiply = op.binaryop
+    x, y = (b, a) if flip else (a, b)
+    out = multiply.evaluate(cast(x, multiply.type.np_type), cast(y, multiply.type2.np_type))
+    return cast(out, op.monoid.type.np_type)
+
+
+def sorted_sums(keys: Array, values: Array, op: Any) -> tuple[Array, Array]:
+    """Add up values of equal keys; keys may come in any order."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], take(values, order)
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return keys[starts], op.monoid.segments(values, starts)
+
+
+def matrix_vector(
+    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+) -> VectorStore:
+    """Return the product; entry i is the sum over row i. `flip` exchanges the factors."""
+    np_type = op.return_type.np_type
+    if matrix.nvals == 0 or vector.nvals == 0:
+        return empty_vector(matrix.nrows, np_type)
+    rows = None
+    pull = matrix.nvals
+    if mask is not None and not mask.complement and mask.nvals * 8 < matrix.nrows:
+        rows = mask.keys
+        pull = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
+    push = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
+    if matrix._twin is None:
+        push += matrix.nvals
+    if push * PUSH_COST < pull or vector.size > 1 << 31:
+        return _push(matrix, vector, op, flip, mask)
+    return _pull(matrix, vector, op, flip, rows)
+
+
+def _push(
+    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+) -> VectorStore:
+    """Spread every value of the vector along its column, and sum up by row."""
+    twin = matrix.twin
+    starts, lengths = twin.row_bounds(vector.indices)
+    at = spans(starts, lengths)
+    rows = twin.cols[at].astype(np.int64, copy=False)
+    b = take(vector.values, np.repeat(np.arange(vector.nvals), lengths))
+    if mask is not None and len(rows):
+        admitted = mask.admits(rows)
+        if not admitted.all():
+            at, rows, b = at[admitted], rows[admitted], take(b, admitted)
+    if len(at) == 0:
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    out = products(op, take(twin.values, at), b, flip)
+    return VectorStore(matrix.nrows, *sorted_sums(rows, out, op))
+
+
+def _pull(
+    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, rows: Array | None
+) -> VectorStore:
+    """Sum up along rows: all of them, or those given."""
+    if rows is None:
+        row_of, cols, values = matrix.rows, matrix.cols, matrix.values
+    else:
+        starts, lengths = matrix.row_bounds(rows)
+        at = spans(starts, lengths)
+        row_of, cols, values = np.repeat(rows, lengths), matrix.cols[at], take(matrix.values, at)
+    if not vector.is_full:
+        there = vector.there()[cols]
+        if not there.all():
+            row_of, cols, values = row_of[there], cols[there], take(values, there)
+    if len(cols) == 0:
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    out = products(op, values, take(vector.dense, cols), flip)
+    starts = np.flatnonzero(np.concatenate(([True], row_of[1:] != row_of[:-1])))
+    return VectorStore(matrix.nrows, row_of[starts], op.monoid.segments(out, starts))
+
+
+def inner(left: VectorStore, right: VectorStore, op: Any) -> Any:
+    """Return the sum of the products of two vectors; None where they share no place."""
+    both, at1, at2 = _common(left, right)
+    if len(both) == 0:
+        return None
+    out = products(op, take(left.values, at1), take(right.values, at2), False)
+    return op.monoid.segments(out, np.zeros(1, np.int64))[0]
+
+
+def _common(left: VectorStore, right: VectorStore) -> tuple[Array, Array, Array]:
+    from weft.graphblas.kernels.merge import intersect
+
+    return intersect(left.indices, right.indices)
+
+
+def outer(left: VectorStore, right: VectorStore, op: Any) -> MatrixStore:
+    """Return the matrix of all products of two vectors' values."""
+    count1, count2 = left.nvals, right.nvals
+    at1 = np.repeat(np.arange(count1), count2)
+    at2 = np.tile(np.arange(count2), count1)
+    x = cast(take(left.values, at1), op.type.np_type)
+    y = cast(take(right.values, at2), op.type2.np_type)
+    return MatrixStore(
+        (left.size, right.size),
+        right.indices[at2],
+        op.evaluate(x, y),
+        rows=left.indices[at1],
+    )
+
+
+def matrix_matrix(
+    left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView | None
+) -> MatrixStore:
+    """Return the product of two matrices; places outside the mask may be left out."""
+    shape = left.nrows, right.ncols
+    if left.nvals == 0 or right.nvals == 0:
+        return empty_matrix(shape, op.return_type.np_type)
+    if shape[0] * shape[1] >= 1 << 63:
+        return _huge(left, right, op)
+    starts, lengths = right.row_bounds(np.asarray(left.cols))
+    if mask is not None and not mask.complement:
+        entries = mask.entries()
+        _, per_row = left.row_bounds(entries.rows)
+        if int(per_row.sum()) * 2 < int(lengths.sum()):
+            return _dot(left, right, op, entries)
+    return _expand(left, right, op, mask, (starts, lengths))
+
+
+def _expand(
+    left: MatrixStore,
+    right: MatrixStore,
+    op: Any,
+    mask: MaskView | None,
+    bounds: tuple[Array, Array],
+) -> MatrixStore:
+    """Multiply row by row: all products of a stretch of rows are made, sorted and added up."""
+    starts, lengths = bounds
+    shape = left.nrows, right.ncols
+    rows = left.rows
+    total = np.cumsum(lengths)
+    found: list[tuple[Array, Array]] = []
+    begin = 0
+    while begin < left.nvals:
+        end = _row_end(rows, total, begin)
+        part = slice(begin, end)
+        begin = end
+        at = spans(starts[part], lengths[part])
+        if len(at) == 0:
+            continue
+        of = np.repeat(np.arange(part.start, part.stop), lengths[part])
+        keys = rows[of] * np.int64(shape[1]) + right.cols[at]
+        if mask is not None:
+            admitted = mask.admits(keys)
+            keys, at, of = keys[admitted], at[admitted], of[admitted]
+            if len(keys) == 0:
+                continue
+        out = products(op, take(left.values, of), take(right.values, at), False)
+        found.append(sorted_sums(keys, out, op))
+    if not found:
+        return empty_matrix(shape, op.return_type.np_type)
+    if len(found) == 1:
+        return MatrixStore.from_keys(shape, *found[0])
+    return MatrixStore.from_keys(
+        shape, np.concatenate([k for k, _ in found]), np.concatenate([v for _, v in found])
+    )
+
+
+def _row_end(rows: Array, total: Array, begin: int) -> int:
+    """Return where a stretch of whole rows ends whose products fit one chunk."""
+    used = int(total[begin - 1]) if begin else 0
+    end = int(np.searchsorted(total, used + CHUNK, side="right"))
+    if end >= len(rows):
+        return len(rows)
+    whole = int(np.searchsorted(rows, rows[end]))
+    return whole if whole > begin else int(np.searchsorted(rows, rows[end], side="right"))
+
+
+def _dot(left: MatrixStore, right: MatrixStore, op: Any, entries: MatrixStore) -> MatrixStore:
+    """Compute the masked places alone: row of the left by column of the right."""
+    rows, cols = entries.rows, np.asarray(entries.cols).astype(np.int64, copy=False)
+    starts, lengths = left.row_bounds(rows)
+    at = spans(starts, lengths)
+    of = np.repeat(np.arange(len(rows)), lengths)
+    keys = left.cols[at] * np.int64(right.ncols) + cols[of]
+    place, found = locate(right.keys, keys)
+    at, of, place = at[found], of[found], place[found]
+    shape = left.nrows, right.ncols
+    if len(at) == 0:
+        return empty_matrix(shape, op.return_type.np_type)
+    out = products(op, take(left.values, at), take(right.values, place), False)
+    begins = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
+    which = of[begins]
+    return MatrixStore(shape, cols[which], op.monoid.segments(out, begins), rows=rows[which])
+
+
+def _huge(left: MatrixStore, right: MatrixStore, op: Any) -> MatrixStore:
+    """Multiply matrices of huge dimensions with the rows and columns that have values."""
+    rows, row_at = np.unique(left.rows, return_inverse=True)
+    middle = np.unique(np.concatenate([left.cols, right.rows]))
+    cols, col_at = np.unique(np.asarray(right.cols), return_inverse=True)
+    small = matrix_matrix(
+        MatrixStore(
+            (len(rows), len(middle)),
+            np.searchsorted(middle, left.cols),
+            left.values,
+            rows=row_at,
+        ),
+        MatrixStore(
+            (len(middle), len(cols)),
+            col_at,
+            right.values,
+            rows=np.searchsorted(middle, right.rows),
+        ),
+        op,
+        None,
+    )
+    return MatrixStore(
+        (left.nrows, right.ncols), cols[small.cols], small.values, rows=rows[small.rows]
+    )
+
+
+def kronecker(left: MatrixStore, right: MatrixStore, op: Any) -> MatrixStore:
+    """Return the Kronecker product."""
+    shape = left.nrows * right.nrows, left.ncols * right.ncols
+    count1, count2 = left.nvals, right.nvals
+    at1 = np.repeat(np.arange(count1), count2)
+    at2 = np.tile(np.arange(count2), count1)
+    rows = left.rows[at1] * np.int64(right.nrows) + right.rows[at2]
+    cols = left.cols[at1] * np.int64(right.ncols) + right.cols[at2]
+    x = cast(take(left.values, at1), op.type.np_type)
+    y = cast(take(right.values, at2), op.type2.np_type)
+    values = op.evaluate(x, y)
+    order = np.lexsort((cols, rows))
+    return MatrixStore(shape, cols[order], take(values, order), rows=rows[order])

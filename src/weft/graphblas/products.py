@@ -1,0 +1,99 @@
+"""Expressions of products: mxv, vxm, mxm, inner, outer, kronecker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.graphblas.checks import expect_op, expect_type
+from weft.graphblas.elementwise import resolved
+from weft.graphblas.exceptions import DimensionMismatch
+from weft.graphblas.execution import multiply_matrices, multiply_vector
+from weft.graphblas.expressions import Operation
+from weft.graphblas.kernels import multiply as kernels
+from weft.graphblas.operators.lookup import get_typed_op
+from weft.graphblas.operators.semiring import semiring
+
+MATRICES = ("Matrix", "TransposedMatrix")
+
+
+def product(method: str, left: Any, right: Any, op: Any = None, *, is_infix: bool = False) -> Any:
+    """Return the expression of a product over a semiring."""
+    from weft.graphblas.infix import expression_class
+
+    if op is None:
+        op = semiring.plus_times
+    if is_infix:
+        left, right = resolved(left, op, method), resolved(right, op, method)
+    if left._lazy:
+        left = left._get_value(method)
+    kinds = MATRICES if method in {"vxm", "mxm"} else ("Vector",)
+    right = expect_type(left, right, kinds, within=method)
+    op = get_typed_op(op, left.dtype, right.dtype, kind="semiring")
+    expect_op(left, op, ("Semiring",), within=method)
+    if left.shape[-1] != right.shape[0]:
+        raise DimensionMismatch(
+            f"Dimensions of the factors of {method} do not fit: {left.shape} and {right.shape}."
+        )
+    shape = left.shape[:-1] + right.shape[1:]
+    if method == "mxv":
+        inputs = (left, right)
+
+        def kernel(mask: Any, a: Any, u: Any) -> Any:
+            return multiply_vector(a, u, op, False, mask)
+
+    elif method == "vxm":
+        # The twin of the matrix is what mxv wants; a transposed operand has it already.
+        inputs = (right.T, left)
+
+        def kernel(mask: Any, a: Any, u: Any) -> Any:
+            return multiply_vector(a, u, op, True, mask)
+
+    elif method == "mxm":
+        inputs = (left, right)
+
+        def kernel(mask: Any, a: Any, b: Any) -> Any:
+            return multiply_matrices(a, b, op, mask)
+
+    else:
+        inputs = (left, right)
+
+        def kernel(mask: Any, x: Any, y: Any) -> Any:
+            return kernels.inner(x, y, op)
+
+    return expression_class(len(shape))(
+        method, (left, right), op, op.return_type, shape, Operation(kernel, inputs, (method, op))
+    )
+
+
+def outer(left: Any, right: Any, op: Any) -> Any:
+    """Return the expression of an outer product."""
+    from weft.graphblas.infix import expression_class
+
+    right = expect_type(left, right, ("Vector",), within="outer")
+    op = get_typed_op(op, left.dtype, right.dtype, kind="binary")
+    expect_op(left, op, ("BinaryOp", "Monoid"), within="outer")
+
+    def kernel(mask: Any, x: Any, y: Any) -> Any:
+        return kernels.outer(x, y, op)
+
+    shape = left.size, right.size
+    return expression_class(2)(
+        "outer", (left, right), op, op.return_type, shape, Operation(kernel, (left, right))
+    )
+
+
+def kronecker(left: Any, right: Any, op: Any) -> Any:
+    """Return the expression of a Kronecker product."""
+    from weft.graphblas.infix import expression_class
+
+    right = expect_type(left, right, MATRICES, within="kronecker")
+    op = get_typed_op(op, left.dtype, right.dtype, kind="binary")
+    expect_op(left, op, ("BinaryOp", "Monoid"), within="kronecker")
+
+    def kernel(mask: Any, x: Any, y: Any) -> Any:
+        return kernels.kronecker(x, y, op)
+
+    shape = left.nrows * right.nrows, left.ncols * right.ncols
+    return expression_class(2)(
+        "kronecker", (left, right), op, op.return_type, shape, Operation(kernel, (left, right))
+    )

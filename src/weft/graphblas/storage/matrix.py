@@ -1,0 +1,163 @@
+"""The values of a matrix: sorted by row, by column, or as the edges of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.graphblas.storage.cast import cast, take
+from weft.graphblas.storage.vector import stored_bytes
+
+Array = Any
+
+# A row pointer is made for matrices of at most this many rows more than four times their values.
+FREE_ROWS = 1 << 16
+
+
+class MatrixStore:
+    """The entries of a matrix in row-major order, never changed after construction.
+
+    Row numbers, the row pointer, keys and the transpose are made when they are first asked for
+    and kept. Matrices with far more rows than values (hypersparse ones) never get a row pointer.
+
+    Attributes
+    ----------
+    nrows, ncols : int
+        The shape.
+    cols, values : numpy.ndarray
+        Columns and values, in row-major order.
+    """
+
+    __slots__ = ("_graph", "_indptr", "_keys", "_rows", "_twin", "cols", "ncols", "nrows", "values")
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        cols: Array,
+        values: Array,
+        *,
+        rows: Array = None,
+        indptr: Array = None,
+        keys: Array = None,
+    ) -> None:
+        self.nrows, self.ncols = shape
+        self._rows, self._indptr, self._keys = rows, indptr, keys
+        self.cols, self.values = cols, values
+        self._twin: MatrixStore | None = None
+        self._graph: Any = None
+
+    @classmethod
+    def from_keys(cls, shape: tuple[int, int], keys: Array, values: Array) -> MatrixStore:
+        """Return a matrix from ascending keys ``row * ncols + column``."""
+        rows, cols = np.divmod(keys, max(shape[1], 1))
+        return cls(shape, cols, values, rows=rows, keys=keys)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.nrows, self.ncols
+
+    @property
+    def nvals(self) -> int:
+        """The number of values."""
+        return len(self.values)
+
+    @property
+    def is_hyper(self) -> bool:
+        """Whether there are far more rows than values."""
+        return self.nrows > FREE_ROWS + 4 * len(self.values)
+
+    @property
+    def rows(self) -> Array:
+        """The row of every value."""
+        if self._rows is None:
+            counts = np.diff(self._indptr)
+            self._rows = np.repeat(np.arange(self.nrows, dtype=np.int64), counts)
+        return self._rows
+
+    @property
+    def indptr(self) -> Array:
+        """Where each row begins, and the end."""
+        if self._indptr is None:
+            counts = np.bincount(self._rows, minlength=self.nrows)
+            self._indptr = np.concatenate(([0], np.cumsum(counts)))
+        return self._indptr
+
+    @property
+    def keys(self) -> Array:
+        """Ascending ``row * ncols + column`` of every value; only where that fits 63 bits."""
+        if self._keys is None:
+            self._keys = self.rows * np.int64(self.ncols) + self.cols
+        return self._keys
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the keys of this shape fit 63 bits."""
+        return self.nrows * self.ncols < 1 << 63
+
+    @property
+    def twin(self) -> MatrixStore:
+        """The transpose, in row-major order of its own."""
+        if self._twin is None:
+            order = np.argsort(self.cols, kind="stable")
+            rows = np.asarray(self.cols)[order].astype(np.int64, copy=False)
+            self._twin = MatrixStore(
+                (self.ncols, self.nrows), self.rows[order], take(self.values, order), rows=rows
+            )
+            self._twin._twin = self
+        return self._twin
+
+    def row_bounds(self, rows: Array) -> tuple[Array, Array]:
+        """Return where the given rows begin, and how many values each has."""
+        if self._indptr is not None or not self.is_hyper:
+            starts = self.indptr[rows]
+            return starts, self.indptr[rows + 1] - starts
+        starts = np.searchsorted(self.rows, rows)
+        return starts, np.searchsorted(self.rows, rows, side="right") - starts
+
+    def with_values(self, values: Array) -> MatrixStore:
+        """Return a matrix with other values at the same places."""
+        other = MatrixStore(
+            self.shape, self.cols, values, rows=self._rows, indptr=self._indptr, keys=self._keys
+        )
+        return other
+
+    def cast(self, np_type: np.dtype) -> MatrixStore:
+        """Return the same matrix with values of another type."""
+        if self.values.dtype == np_type:
+            return self
+        return self.with_values(cast(self.values, np_type))
+
+    def picked(self, where: Array) -> MatrixStore:
+        """Return the entries where a mask over the values holds, or at ascending positions."""
+        return MatrixStore(
+            self.shape,
+            self.cols[where],
+            take(self.values, where),
+            rows=self.rows[where],
+            keys=None if self._keys is None else self._keys[where],
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take, derived forms included."""
+        own = (self._rows, self._indptr, self._keys, self.cols, self.values)
+        total = sum(stored_bytes(each) for each in own if each is not None)
+        if self._twin is not None:
+            twin = self._twin
+            theirs = (twin._rows, twin._indptr, twin._keys, twin.cols, twin.values)
+            total += sum(stored_bytes(each) for each in theirs if each is not None)
+        return total
+
+
+def empty_matrix(shape: tuple[int, int], np_type: np.dtype) -> MatrixStore:
+    """Return a matrix without values."""
+    none = np.empty(0, np.int64)
+    return MatrixStore(shape, none, np.empty(0, np_type), rows=none, keys=none)
+
+
+def sorted_matrix(shape: tuple[int, int], rows: Array, cols: Array, values: Array) -> MatrixStore:
+    """Return a matrix from entries in any order, none of them twice."""
+    order = np.lexsort((cols, rows))
+    return MatrixStore(shape, cols[order], take(values, order), rows=rows[order])

@@ -1,0 +1,148 @@
+"""The values of a vector: a sorted list, or an array with a map of what is present."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.graphblas.storage.cast import cast, is_iso, take
+
+Array = Any
+
+# A vector becomes dense when it grows past 1/16 of its size and sparse below 1/32.
+GROW, SHRINK = 16, 32
+# Nothing larger is ever stored densely.
+MOST_DENSE = 1 << 31
+
+
+class VectorStore:
+    """The entries of a vector, never changed after construction.
+
+    Built in one of two forms; the other one is made when it is first asked for.
+
+    Attributes
+    ----------
+    size : int
+        The number of places.
+    nvals : int
+        The number of values that are present.
+    is_dense : bool
+        Whether it was built as an array with a map.
+    """
+
+    __slots__ = ("_dense", "_indices", "_present", "_values", "is_dense", "nvals", "size")
+
+    def __init__(self, size: int, indices: Array, values: Array) -> None:
+        self.size = size
+        self._indices = indices
+        self._values = values
+        self._dense: Array = None
+        self._present: Array = None
+        self.nvals = len(indices)
+        self.is_dense = False
+
+    @classmethod
+    def from_map(cls, dense: Array, present: Array | None) -> VectorStore:
+        """Return a vector of the values where `present` holds; None means everywhere."""
+        self = cls.__new__(cls)
+        self.size = len(dense)
+        self._indices = self._values = None
+        self._dense, self._present = dense, present
+        self.nvals = self.size if present is None else int(np.count_nonzero(present))
+        if self.nvals == self.size:
+            self._present = None
+        self.is_dense = True
+        return self
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every place has a value."""
+        return self.nvals == self.size
+
+    @property
+    def indices(self) -> Array:
+        """The places that have a value, ascending, as int64."""
+        if self._indices is None:
+            if self._present is None:
+                self._indices = np.arange(self.size, dtype=np.int64)
+            else:
+                self._indices = np.flatnonzero(self._present)
+        return self._indices
+
+    @property
+    def values(self) -> Array:
+        """The values, in the order of `indices`."""
+        if self._values is None:
+            if self._present is None:
+                self._values = self._dense
+            else:
+                self._values = take(self._dense, self._present)
+        return self._values
+
+    keys = indices
+
+    @property
+    def dense(self) -> Array:
+        """The values by place; what stands where none is present has no meaning."""
+        if self._dense is None:
+            if is_iso(self._values) and self.nvals:
+                self._dense = np.broadcast_to(self._values[:1], (self.size,))
+            elif self.nvals == self.size:
+                self._dense = self._values
+            else:
+                self._dense = np.zeros(self.size, self._values.dtype)
+                self._dense[self._indices] = self._values
+        return self._dense
+
+    @property
+    def present(self) -> Array | None:
+        """A mask of the places that have a value, or None where all have one."""
+        if self._present is None and self.nvals != self.size:
+            self._present = np.zeros(self.size, np.bool_)
+            self._present[self._indices] = True
+        return self._present
+
+    def there(self) -> Array:
+        """Return a mask of the places that have a value."""
+        found = self.present
+        return np.ones(self.size, np.bool_) if found is None else found
+
+    def cast(self, np_type: np.dtype) -> VectorStore:
+        """Return the same vector with values of another type."""
+        if self.is_dense:
+            if self._dense.dtype == np_type:
+                return self
+            other = VectorStore.__new__(VectorStore)
+            other.size, other.nvals, other.is_dense = self.size, self.nvals, True
+            other._indices, other._present = self._indices, self._present
+            other._values, other._dense = None, cast(self._dense, np_type)
+            return other
+        if self._values.dtype == np_type:
+            return self
+        return VectorStore(self.size, self._indices, cast(self._values, np_type))
+
+    def settled(self) -> VectorStore:
+        """Return the same vector in the form that its number of values suggests."""
+        if self.is_dense:
+            if self.nvals * SHRINK < self.size:
+                return VectorStore(self.size, self.indices, self.values)
+        elif self.nvals * GROW > self.size > 1024:
+            return VectorStore.from_map(self.dense, self.present)
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take, derived forms included."""
+        arrays = (self._indices, self._values, self._dense, self._present)
+        return sum(stored_bytes(each) for each in arrays if each is not None)
+
+
+def stored_bytes(array: Array) -> int:
+    """Return the bytes that an array takes, one value for all counting once."""
+    return array.itemsize if is_iso(array) else array.nbytes
+
+
+def empty_vector(size: int, np_type: np.dtype) -> VectorStore:
+    """Return a vector without values."""
+    return VectorStore(size, np.empty(0, np.int64), np.empty(0, np_type))

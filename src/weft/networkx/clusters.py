@@ -1,0 +1,105 @@
+"""Triangles, clustering and cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import networkx as nx
+import weft
+from weft.algorithms.clustering import credit
+from weft.algorithms.support.simple import simple
+from weft.algorithms.triangle_count import oriented
+from weft.arrays.device import to_host
+from weft.engine.state import full
+from weft.networkx.arguments import bunch
+from weft.networkx.degrees import both_ways
+from weft.networkx.network import Network
+
+Array = np.ndarray[Any, Any]
+
+
+def triangle_counts(G: Network) -> tuple[Array, Array]:
+    """Return the triangles at each row, and its number of neighbours other than itself."""
+    g = simple(G.graph())
+    with g.topology.device.current():
+        arcs = oriented(g)
+        state = arcs.state(triangles=full(0))
+        arcs.run(credit, state)
+        return to_host(state.triangles), to_host(g.out_degree).astype(np.int64)
+
+
+def _no_multigraph(G: Network) -> None:
+    if G.is_multigraph():
+        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
+
+
+def _at(G: Network, nodes: Any, values: Array) -> Any:
+    found = values.tolist()
+    if nodes is None:
+        return dict(zip(G.nodes, found, strict=True))
+    place = G.structure.place
+    named = {node: found[place[node]] for node in bunch(G, nodes)}
+    return named[nodes] if nodes in G else named
+
+
+def triangles(G: Network, nodes: Any = None) -> Any:
+    """The number of triangles at each node."""
+    if nodes is not None:
+        _no_multigraph(G)
+    return _at(G, nodes, triangle_counts(G)[0])
+
+
+def _coefficients(G: Network) -> Array:
+    _no_multigraph(G)
+    count, degree = triangle_counts(G)
+    pairs = degree * (degree - 1)
+    values = 2 * count / np.maximum(pairs, 1)
+    exact = values.astype(object)
+    exact[count == 0] = 0
+    return exact
+
+
+def clustering(G: Network, nodes: Any = None, weight: Any = None) -> Any:
+    """The share of pairs of neighbours that are adjacent."""
+    if G.is_directed() or weight is not None:
+        raise NotImplementedError("directed and weighted clustering are NetworkX's own")
+    return _at(G, nodes, _coefficients(G))
+
+
+def average_clustering(
+    G: Network, nodes: Any = None, weight: Any = None, count_zeros: bool = True
+) -> float:
+    """The mean of the coefficients."""
+    values = clustering(G, nodes, weight).values()
+    if not count_zeros:
+        values = [value for value in values if abs(value) > 0]
+    return sum(values) / len(values)
+
+
+def transitivity(G: Network) -> float:
+    """The share of open and closed triples that are closed."""
+    _no_multigraph(G)
+    if G.is_directed():
+        raise NotImplementedError("transitivity of a directed graph is NetworkX's own")
+    count, degree = triangle_counts(G)
+    closed, all_triples = 2 * int(count.sum()), int((degree * (degree - 1)).sum())
+    return 0 if closed == 0 else closed / all_triples
+
+
+def core_numbers(G: Network) -> Array:
+    """Return the core number of each row."""
+    if G.structure.num_loops:
+        raise nx.NetworkXNotImplemented(
+            "Input graph has self loops which is not permitted; "
+            "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+        )
+    if G.is_directed() and both_ways(G).any():
+        raise NotImplementedError("opposite edges count twice in NetworkX's core numbers")
+    return to_host(weft.core_number(G.graph()))
+
+
+def core_number(G: Network) -> dict[Any, int]:
+    """The largest k of a k-core around each node."""
+    return G.named(core_numbers(G))

@@ -1,0 +1,90 @@
+"""What NetworkX calls: functions by name, conversions, and whether a call is worth it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from weft.networkx.conversion import convert_from_nx, convert_to_nx
+from weft.networkx.metadata import FUNCTIONS, LINEAR, NEVER
+from weft.networkx.network import Network
+from weft.networkx.settings import setting
+
+# Arguments that name a weight; a function in their place is refused.
+_WEIGHTS = ("weight", "distance")
+
+
+class Backend:
+    """The backend; a function's module is imported when the function is first used."""
+
+    convert_from_nx = staticmethod(convert_from_nx)
+    convert_to_nx = staticmethod(convert_to_nx)
+
+    def __init__(self) -> None:
+        self._weight_places: dict[str, tuple[int, str] | None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in FUNCTIONS:
+            raise AttributeError(f"weft does not serve NetworkX's {name!r}")
+        module, _ = FUNCTIONS[name]
+        function = getattr(importlib.import_module(f"weft.networkx.{module}"), name)
+        setattr(self, name, function)
+        return function
+
+    def can_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+        """Whether a call can be served, or the reason why not."""
+        if name not in self._weight_places:
+            self._weight_places[name] = _weight_place(getattr(self, name))
+        place = self._weight_places[name]
+        if place is not None:
+            position, keyword = place
+            weight = args[position] if len(args) > position else kwargs.get(keyword)
+            if callable(weight):
+                return f"{keyword}= is a function"
+        return True
+
+    def should_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+        """Whether a call is worth its conversion, or the reason why not."""
+        graph = args[0] if args else next(iter(kwargs.values()), None)
+        if _converted(graph):
+            return True
+        _, cost = FUNCTIONS[name]
+        if cost == NEVER:
+            return "it looks at less than a conversion would"
+        least = setting("linear_edges" if cost == LINEAR else "more_edges")
+        if _has_edges(graph, least):
+            return True
+        return f"the graph has fewer than {least} edges (nx.config.backends.weft)"
+
+
+def _converted(graph: Any) -> bool:
+    """Whether a graph is converted already, or need not be."""
+    if isinstance(graph, Network):
+        return True
+    cache = getattr(graph, "__networkx_cache__", None)
+    held = cache.get("backends", {}).get("weft") if cache else None
+    return any(isinstance(found, Network) for found in (held or {}).values())
+
+
+def _has_edges(graph: Any, least: int) -> bool:
+    """Whether a graph has that many edges; counts no further."""
+    try:
+        entries, enough = 0, least if graph.is_directed() else 2 * least
+        for row in graph._adj.values():
+            entries += len(row)
+            if entries >= enough:
+                return True
+    except AttributeError:
+        return True
+    return False
+
+
+def _weight_place(function: Any) -> tuple[int, str] | None:
+    for position, name in enumerate(inspect.signature(function).parameters):
+        if name in _WEIGHTS:
+            return position, name
+    return None
+
+
+backend = Backend()

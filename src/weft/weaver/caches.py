@@ -1,0 +1,182 @@
+"""The memory system of the modelled GPU: caches, MSHRs, DRAM channels. Compiled by Numba.
+
+A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle from
+which it is free, so the answer's cycle is known at once. Requests come in the order of their cycles.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from weft.weaver.machine import COUNTS, Machine, place
+
+_jit = numba.njit(cache=True, error_model="numpy")
+L1H, L1M, L2H, L2M, L3H, L3M, DRAM = (
+    COUNTS.index(n)
+    for n in ("l1_hits", "l1_misses", "l2_hits", "l2_misses", "l3_hits", "l3_misses", "dram_lines")
+)
+(P_LINE, P_L1W, P_L2W, P_BANKS, P_L3W, P_L1T, P_L2T, P_L3T, P_DT, P_CH, P_BPC, P_RATIO, P_CPS,
+ P_L3B) = (place(n) for n in (
+    "line_bytes", "l1_ways", "l2_ways", "l2_banks", "l3_ways", "l1_latency", "l2_latency",
+    "l3_latency", "dram_latency", "dram_channels", "dram_bytes_per_cycle", "clock_ratio",
+    "cores_per_socket", "l3_bytes"))  # fmt: skip
+
+
+class Caches(NamedTuple):
+    """The state of the memory system; of a cache, tags with the cycle of each line's arrival."""
+
+    tag1: Any  # core, set, way
+    fill1: Any
+    used1: Any
+    tag2: Any  # set, way
+    fill2: Any
+    used2: Any
+    dirty2: Any
+    tag3: Any
+    fill3: Any
+    used3: Any
+    mshr1: Any  # core, number: the cycle from which it is free
+    mshr2: Any
+    bank: Any  # of L2: the cycle from which it is free
+    channel: Any
+
+
+def sets_of(size: int, line: int, ways: int) -> int:
+    """Return the sets of a cache; one that has no bytes has one set, which is never hit."""
+    return max(1, size // (line * ways))
+
+
+def empty_caches(m: Machine) -> Caches:
+    """Return the memory system before anything was read."""
+    one = (m.cores, sets_of(m.l1_bytes, m.line_bytes, m.l1_ways), m.l1_ways)
+    two = (sets_of(m.l2_bytes, m.line_bytes, m.l2_ways), m.l2_ways)
+    three = (sets_of(m.l3_bytes, m.line_bytes, m.l3_ways), m.l3_ways)
+
+    def tags(shape: tuple[int, ...]) -> list[Any]:
+        return [np.full(shape, -1, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)]
+
+    return Caches(
+        *tags(one), *tags(two), np.zeros(two, np.int8), *tags(three),
+        np.zeros((m.cores, m.mshrs), np.int64), np.zeros(m.l2_mshrs, np.int64),
+        np.zeros(m.l2_banks, np.int64), np.zeros(m.dram_channels, np.int64),
+    )  # fmt: skip
+
+
+@_jit
+def victim(tags: Any, used: Any) -> Any:
+    """Return the way that a new line takes: the one that was not used for longest."""
+    best = 0
+    for way in range(tags.shape[0]):
+        if tags[way] < 0:
+            return way
+        if used[way] < used[best]:
+            best = way
+    return best
+
+
+@_jit
+def found(tags: Any, line: Any) -> Any:
+    """Return the way that holds a line, or -1."""
+    for way in range(tags.shape[0]):
+        if tags[way] == line:
+            return way
+    return -1
+
+
+@_jit
+def free_slot(slots: Any) -> Any:
+    """Return the MSHR that is free first."""
+    best = 0
+    for k in range(slots.shape[0]):
+        if slots[k] < slots[best]:
+            best = k
+    return best
+
+
+@_jit
+def dram(c: Any, cfg: Any, line: Any, now: Any, counts: Any) -> Any:
+    """Return the cycle in which a line of the DRAM has come."""
+    counts[DRAM] += 1
+    channel = line % cfg[P_CH]
+    begin = max(now, c.channel[channel])
+    c.channel[channel] = begin + max(1, cfg[P_LINE] * cfg[P_RATIO] // (1000 * cfg[P_BPC]))
+    return begin + cfg[P_DT] * cfg[P_RATIO] // 1000
+
+
+@_jit
+def beyond_l2(c: Any, cfg: Any, line: Any, now: Any, counts: Any) -> Any:
+    """Return the cycle in which a line that L2 lacks has come from L3 or the DRAM."""
+    if cfg[P_L3B] == 0:
+        return dram(c, cfg, line, now, counts)
+    s = line % c.tag3.shape[0]
+    way = found(c.tag3[s], line)
+    if way >= 0:
+        counts[L3H] += 1
+        c.used3[s, way] = now
+        return max(now + cfg[P_L3T], c.fill3[s, way])
+    counts[L3M] += 1
+    done = dram(c, cfg, line, now + cfg[P_L3T], counts)
+    way = victim(c.tag3[s], c.used3[s])
+    c.tag3[s, way], c.fill3[s, way], c.used3[s, way] = line, done, now
+    return done
+
+
+@_jit
+def at_l2(c: Any, cfg: Any, line: Any, now: Any, busy: Any, write: Any, counts: Any) -> Any:
+    """Return the cycle in which L2 has served a line; its bank is busy for `busy` cycles."""
+    bank = line % cfg[P_BANKS]
+    begin = max(now, c.bank[bank])
+    c.bank[bank] = begin + busy
+    if c.tag2.shape[0] == 1:  # there is no L2
+        return beyond_l2(c, cfg, line, begin, counts)
+    s = line % c.tag2.shape[0]
+    way = found(c.tag2[s], line)
+    if way >= 0:
+        counts[L2H] += 1
+        c.used2[s, way] = begin
+        if write:
+            c.dirty2[s, way] = 1
+        return max(begin + cfg[P_L2T], c.fill2[s, way])
+    counts[L2M] += 1
+    slot = free_slot(c.mshr2)
+    begin = max(begin + cfg[P_L2T], c.mshr2[slot])
+    done = beyond_l2(c, cfg, line, begin, counts)
+    c.mshr2[slot] = done
+    way = victim(c.tag2[s], c.used2[s])
+    if c.dirty2[s, way] and c.tag2[s, way] >= 0:  # written back: takes the channel, delays nobody
+        dram(c, cfg, c.tag2[s, way], begin, counts)
+    c.tag2[s, way], c.fill2[s, way], c.used2[s, way] = line, done, begin
+    c.dirty2[s, way] = write
+    return done
+
+
+@_jit
+def load_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, counts: Any) -> Any:
+    """Return the cycle in which a line that a core loads has come."""
+    s = line % c.tag1.shape[1]
+    way = found(c.tag1[core, s], line)
+    if way >= 0:
+        counts[L1H] += 1
+        c.used1[core, s, way] = now
+        return max(now + cfg[P_L1T], c.fill1[core, s, way])
+    counts[L1M] += 1
+    slot = free_slot(c.mshr1[core])
+    begin = max(now + cfg[P_L1T], c.mshr1[core, slot])
+    done = at_l2(c, cfg, line, begin, 1, 0, counts)
+    c.mshr1[core, slot] = done
+    way = victim(c.tag1[core, s], c.used1[core, s])
+    c.tag1[core, s, way], c.fill1[core, s, way], c.used1[core, s, way] = line, done, now
+    return done
+
+
+@_jit
+def store_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, busy: Any, counts: Any) -> Any:
+    """Write a line through to L2, or let L2 combine it; return the cycle of the answer."""
+    s = line % c.tag1.shape[1]
+    way = found(c.tag1[core, s], line)
+    if way >= 0:
+        c.tag1[core, s, way] = -1  # read again after the write
+    return at_l2(c, cfg, line, now + cfg[P_L1T], busy, 1, counts)

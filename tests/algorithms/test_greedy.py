@@ -1,0 +1,123 @@
+"""Independent sets, colours and matchings against a sequential pass in the same order."""
+
+import numpy as np
+import pytest
+
+import weft
+from graphs import AWKWARD
+from library import Case
+from networks import edge_pairs, simple_graph
+from weft.errors import ConfigError
+
+
+def bits_of(g, seed=0):
+    """The random bits of the vertices."""
+
+    @weft.vertex
+    def draw(v, seed):
+        v.bits = weft.random_bits(seed, v.id)
+
+    state = g.state(bits=weft.full(0, np.uint64), seed=weft.scalar(seed))
+    g.run(draw, state)
+    return state.bits.tolist()
+
+
+def ordered(g, seed, sign):
+    """The simple graph and its vertices, by degree (rising or falling) and then by bits."""
+    graph, bits = simple_graph(g), bits_of(g, seed)
+    return graph, sorted(graph, key=lambda v: (sign * graph.degree(v), bits[v], v))
+
+
+def check_set(g, found, seed=0):
+    graph, order = ordered(g, seed, 1)
+    chosen = set()
+    for v in order:
+        if not any(u in chosen for u in graph[v]):
+            chosen.add(v)
+    assert np.flatnonzero(found).tolist() == sorted(chosen)
+
+
+def check_colors(g, found, seed=0):
+    graph, order = ordered(g, seed, -1)
+    color = {}
+    for v in order:
+        used = {color[u] for u in graph[v] if u in color}
+        color[v] = next(c for c in range(len(used) + 1) if c not in used)
+    assert found.tolist() == [color[v] for v in range(g.num_vertices)]
+
+
+CASES = {
+    "maximal_independent_set": Case(weft.maximal_independent_set, check_set),
+    "color": Case(weft.color, check_colors),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "check"), [("maximal_independent_set", check_set), ("color", check_colors)]
+)
+def test_the_seed_chooses_among_equals(name, check):
+    g = AWKWARD["road"]()
+    first, second = (getattr(weft, name)(g, seed=seed) for seed in (1, 2))
+    check(g, first, 1)
+    check(g, second, 2)
+    assert not np.array_equal(first, second)
+    with pytest.raises(ConfigError, match="seed=-1"):
+        getattr(weft, name)(g, seed=-1)
+
+
+@pytest.mark.parametrize("n", [64, 65, 130])
+def test_complete_graphs_need_a_color_for_every_vertex(n):
+    g = weft.generators.complete(n)
+    assert sorted(weft.color(g).tolist()) == list(range(n))
+
+
+def test_more_colors_than_are_looked_at_together():
+    g = weft.generators.complete(600)
+    assert sorted(weft.color(g).tolist()) == list(range(600))
+
+
+def drawn(k, seed=0):
+    """SplitMix64's output for a number, 31 bits of it."""
+    mask = 2**64 - 1
+    z = (k + seed + 1) * 0x9E3779B97F4A7C15 & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    return (z ^ z >> 31) >> 33
+
+
+def check_matching(g, found, seed=0, weighted=False):
+    weight = g.to_edges().weight
+    values = weight.tolist() if weighted and weight is not None else [0] * g.num_edges
+    pairs = edge_pairs(g)
+    mate = [-1] * g.num_vertices
+    for k in sorted(range(g.num_edges), key=lambda k: (values[k], drawn(k, seed), k), reverse=True):
+        u, v = pairs[k]
+        if u != v and mate[u] < 0 and mate[v] < 0:
+            mate[u], mate[v] = v, u
+    assert found.tolist() == mate
+
+
+def check_cover(g, found):
+    pairs = edge_pairs(g)
+    assert all(found[u] or found[v] for u, v in pairs)
+    mate = weft.maximal_matching(g)
+    looped = {u for u, v in pairs if u == v}
+    assert set(np.flatnonzero(found).tolist()) == set(np.flatnonzero(mate >= 0).tolist()) | looped
+
+
+CASES |= {
+    "maximal_matching": Case(weft.maximal_matching, check_matching),
+    "heaviest_matching": Case(
+        lambda g, **options: weft.maximal_matching(g, weighted=True, **options),
+        lambda g, found: check_matching(g, found, weighted=True),
+        "float",
+        avoid=("weights negative", "weights infinite"),
+    ),
+    "vertex_cover": Case(weft.vertex_cover, check_cover),
+}
+
+
+def test_matchings_depend_on_the_seed():
+    g = AWKWARD["road"]()
+    for seed in (1, 2):
+        check_matching(g, weft.maximal_matching(g, seed=seed), seed)
