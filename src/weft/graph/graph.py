@@ -139,7 +139,7 @@ class Graph:
         self._order = order
         self._history = History(Version(topology.num_vertices))
         self._arrangement: tuple[Topology, Topology] | None = None
-        self._prepared = PreparedCache()
+        self._prepared = PreparedCache(self._vertex, self._edge)
 
     @classmethod
     def _of(cls, parts: Parts, history: History | None = None) -> Graph:
@@ -1505,4 +1505,4 @@ class Graph:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepared = PreparedCache()
+        self._prepared = PreparedCache(self._vertex, self._edge)
