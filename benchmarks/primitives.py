@@ -7,7 +7,7 @@ Each is run on an undirected Kronecker graph, and its result checked with SciPy 
 - *gather by key*: the label of the greatest weight around every vertex, beside one iteration of
   PageRank;
 - *emit*: all triangles, each once, beside the time that copying their records takes;
-- *contract*: groups by a random labelling, beside building the graph from its edges in random order;
+- *contract*: groups by a random labelling, beside building the graph from its shuffled edges;
 - *pairs*: the shared neighbours of random pairs;
 - *product*: A A by a gather by key over two hops that emits its entries, beside SuiteSparse.
 

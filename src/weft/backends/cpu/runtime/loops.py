@@ -393,6 +393,39 @@ def most_frequent(keys, begin, count):
 
 
 @inner()
+def heaviest(keys, weights, begin, count, table, totals, counts, first):
+    """Return the integer key of the greatest total weight, the smallest on ties, and that weight.
+
+    The totals are found in a hash table, as in `most_tallied`; one that is NaN is the least.
+    """
+    bits = 64 - clz(np.int64(2 * count - 1))
+    mask = (ONE << np.uint64(bits)) - ONE
+    for i in range(begin, begin + count):
+        key = keys[i]
+        place = (np.uint64(key) * MULTIPLIER) >> np.uint64(64 - bits)
+        while counts[first + place] != 0 and table[first + place] != key:
+            place = (place + ONE) & mask
+        if counts[first + place] == 0:
+            counts[first + place] = 1
+            table[first + place] = key
+            totals[first + place] = weights[i]
+        else:
+            totals[first + place] += weights[i]
+    best = keys[begin]
+    most = weights[begin]
+    found = False
+    for used in range(first, first + mask + ONE):
+        if counts[used] != 0:
+            counts[used] = 0
+            total = totals[used]
+            better = total > most or (most != most and total == total)
+            same = total == most or (most != most and total != total)
+            if not found or better or (same and table[used] < best):
+                found, most, best = True, total, table[used]
+    return best, most
+
+
+@inner()
 def sort_few(keys, begin, end):
     """Sort keys in place, NaNs last."""
     for i in range(begin + 1, end):

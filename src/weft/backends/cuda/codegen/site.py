@@ -71,6 +71,8 @@ class Site:
         if kind in ("scalar", "threshold"):
             text = f"{'scalars' if kind == 'scalar' else kind}.{identifier(attr[1])}"
             return f"({text} != 0)" if value.dtype.kind == "b" else text
+        if kind == "least":
+            return "least_waiting"
         return cast(self._number(attr), INT64, value.dtype)
 
     def _is_found(self, value: Value) -> bool:
