@@ -212,7 +212,7 @@ def from_graph(graph: Any, weight: str | None = "weight", *, name: Any = None) -
     return Matrix._from_store(made, lookup_dtype(values.dtype), name)
 
 
-def to_graph(A: Any, *, keep: str = "both") -> Any:
+def to_graph(A: Any, *, keep: Any = "both") -> Any:
     """Return a square matrix as a directed `weft.Graph` with the values as weights.
 
     Arrays are shared where the matrix has columns of 32 bits, as one made by `from_graph` has.

@@ -109,8 +109,11 @@ def _assign_scalar(
         view = None if mask is None else mask.view(mask_entries)
         axes = indexes.axes
         plan = WritePlan(view, updater.accum, updater.replace, np_type)
-        masked = whole and view is not None and not view.complement and value is not None
-        if masked and isinstance(old, VectorStore) == isinstance(view.store, VectorStore):
+        if (
+            (whole and value is not None)
+            and (view is not None and not view.complement)
+            and isinstance(old, VectorStore) == isinstance(view.store, VectorStore)
+        ):
             entries = kernels.filled_mask(view, value, np_type)
             return kernels.write(old, entries, plan)
         if isinstance(old, MatrixStore) and len(indexes.shape) == 1:
@@ -248,7 +251,7 @@ def delete_region(target: Any, indexes: Indexes) -> None:
     assign_region(target, Updater(target), indexes, None, False, delete=True)
 
 
-def flushed(store: Any, pending: dict[Any, Any], np_type: Any) -> Any:
+def flushed(store: Any, pending: Any, np_type: Any) -> Any:
     """Return a store with single-element assignments carried out."""
     values = np.zeros(len(pending), np_type)
     there = np.ones(len(pending), np.bool_)
