@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from weft.algorithms.maximal_independent_set import maximal_independent_set
     from weft.algorithms.maximal_matching import maximal_matching, vertex_cover
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
+    from weft.algorithms.mixing import degree_assortativity, reciprocity, rich_club
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
     from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.control import cond, for_range, while_loop
     from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
@@ -99,7 +101,6 @@ if TYPE_CHECKING:
         eye,
         find_edge,
         floor,
-        for_range,
         hadamard_inverse,
         has_edge,
         hypot,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
         isfinite,
         isinf,
         isnan,
+        local,
         log,
         log1p,
         log2,
@@ -138,8 +140,8 @@ if TYPE_CHECKING:
         transpose,
         trunc,
         where,
-        while_loop,
     )  # fmt: skip
+    from weft.ir.trace.looks import settled
     from weft.ir.trace.monoids import (
         and_,
         any,
@@ -188,7 +190,11 @@ def __getattr__(name: str) -> Any:
     if name not in table and name in algorithm_homes():  # one that no type checker knows yet
         table[name] = algorithm_homes()[name], name
     if name not in table:
-        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+        from weft.errors import nearest
+
+        other = {"bool": "bool_", "int": "int64", "float": "float64", "str": "labels"}.get(name)
+        hint = f" Use weft.{other}." if other in table else nearest(name, table)
+        raise AttributeError(f"module 'weft' has no attribute {name!r}.{hint}")
     module, own = table[name]
     found = import_module(f"weft.{own}" if module == "weft" else module)
     value = found if module == "weft" else getattr(found, own)

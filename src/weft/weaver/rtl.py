@@ -75,7 +75,7 @@ def elaboratable(p: Parameters, xlen: int = XLEN) -> tuple[Any, Ports]:
     hdl = amaranth()
     ports = Ports(p, xlen)
 
-    class WeaverUnit(hdl.Elaboratable):  # type: ignore[misc, name-defined]
+    class WeaverUnit(hdl.Elaboratable):  # type: ignore[name-defined]
         def elaborate(self, platform: Any) -> Any:
             return Builder(p, ports, xlen).build()
 

@@ -44,6 +44,14 @@ class Monoid:
         return Reduction(self.name)
 
     def __call__(self, x: Any) -> Expr:
+        if not tracing.is_active():
+            from weft.ir.trace.plain import on_numbers
+
+            function = self._of_features
+            return on_numbers(lambda: function(x))()  # type: ignore[no-any-return]
+        return self._of_features(x)
+
+    def _of_features(self, x: Any) -> Expr:
         value = node(x)
         if self.name in ("argmin", "argmax"):
             if len(value.shape) != 1:
@@ -157,4 +165,8 @@ or_ = Monoid("or", "Bitwise or of messages; ``weft.or_(x)`` over the features of
 and_ = Monoid("and", "Bitwise and of messages; ``weft.and_(x)`` over the features of x.")
 argmin = Monoid("argmin", "Keeps the whole tuple of messages whose first component is smallest.")
 argmax = Monoid("argmax", "Keeps the whole tuple of messages whose first component is largest.")
-mode = Monoid("mode", "Keeps the most frequent message, the smallest on ties; in gathers only.")
+mode = Monoid(
+    "mode",
+    "Keeps the most frequent message, the smallest on ties; in gathers only. Of a key and a weight "
+    "it keeps the integer key of the greatest total weight.",
+)

@@ -199,21 +199,31 @@ class Accumulator:
 
 
 class Collector:
-    """The messages of `weft.mode`: kept in memory of the row, counted after it."""
+    """The messages of `weft.mode`: kept in memory of the row, counted after it.
 
-    def __init__(self, renderer: BlockRenderer, dtype: Any, number: int) -> None:
+    With two kinds they are keys and their weights.
+    """
+
+    def __init__(self, renderer: BlockRenderer, kinds: list[tuple[Any, Any]], number: int) -> None:
         self.renderer = renderer
-        self.dtype = dtype
+        self.dtype = dtype = kinds[0][0]
         keys = renderer.args.use("keys", dtype, number)
-        self.keys = f"({keys} + ({renderer.scope.keys_base()}))"
+        base = renderer.scope.keys_base()
+        self.keys, self.weights = f"({keys} + ({base}))", ""
         self.count = renderer.mutable("0", "i64", "c")
         start = renderer.identity(Reduction("mode"), dtype)
         self.result = renderer.mutable(start, dtype, "acc")
         self.parts: list[Operand] = [self.result]
+        if len(kinds) > 1:
+            weight = kinds[1][0]
+            self.weights = f"({renderer.args.use('keys', weight, f'of_{number}')} + ({base}))"
+            self.parts.append(renderer.mutable("0", weight, "acc"))
 
     def take(self, messages: Sequence[Operand], edge: Edge | None = None) -> None:
         """Keep one arc's message."""
         text = stored(messages[0], self.dtype)
+        if self.weights:
+            self.renderer.out.line(f"{self.weights}[{self.count}] = {bare(messages[1])};")
         self.renderer.out.line(f"{self.keys}[{self.count}++] = {text};")
 
     def end_slot(self, slot: str) -> None:
@@ -221,7 +231,10 @@ class Collector:
 
     def end_row(self) -> None:
         """Count what was kept."""
-        text = cast_loaded(f"most_frequent({self.keys}, {self.count})", self.dtype)
+        call = f"most_frequent({self.keys}, {self.count})"
+        if self.weights:
+            call = f"heaviest({self.keys}, {self.weights}, {self.count}, {self.parts[1]})"
+        text = cast_loaded(call, self.dtype)
         self.renderer.out.line(f"if ({self.count} > 0) {self.result} = {text};")
 
 
@@ -282,7 +295,7 @@ def _accumulators(
     for reduction, count, _ in groups:
         taken, kinds = kinds[:count], kinds[count:]
         if reduction.name == "mode":
-            result.append(Collector(renderer, taken[0][0], len(result)))
+            result.append(Collector(renderer, taken, len(result)))
             continue
         accumulator = Accumulator(renderer, reduction, taken)
         # The slots of one direction come in the order of their edge ids: the first one is enough.
