@@ -30,7 +30,7 @@ def walk(v):
         0,
     )
     v.best = weft.cond(v.id > 2, lambda: v.parent, lambda: v.id)
-    two = lambda x: weft.for_range(0, 2, lambda k, y: weft.neighbor(y, 0), x)  # noqa: E731
+    two = lambda x: weft.for_range(0, 2, lambda k, y: weft.neighbor(y, 0), x)
     _, v.lowest = weft.for_range(0, 2, lambda i, a, b: (b, two(b)), v.id, v.id)
 
 
