@@ -1,7 +1,7 @@
-"""Run the experiments of the SparseWeaver thesis on the cycle model: ``python benchmarks/weaver.py``.
+"""Run the SparseWeaver thesis's experiments on the cycle model: ``python benchmarks/weaver.py``.
 
-Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they have
-the skew of the thesis's graphs, not their size. ``--small`` takes graphs of a few thousand edges;
+Each line of a table is "thesis, ours, why different". Graphs are generated and scaled down: they
+have the skew of the thesis's graphs, not their size. ``--shrink N`` halves them N times;
 ``--only E1,E4`` runs some experiments; ``--json FILE`` keeps all counters.
 
 | experiment | what is varied                                            |
@@ -59,23 +59,34 @@ class Row(NamedTuple):
 class Bench:
     """Runs of the model, each checked against the interpreter's values and made once."""
 
-    small: bool
-    runs: dict[Any, Simulation] = field(default_factory=dict)
+    shrink: int = 0  # how often the sizes are halved
+    names: tuple[str, ...] = ("G500", "BH", "CO", "WK", "RN")
+    runs: dict[Any, Any] = field(default_factory=dict)
     seconds: float = 0.0
     instructions: int = 0
 
-    def graphs(self) -> dict[str, Any]:
-        """Return the generated graphs by the name of the thesis's graph whose skew they have."""
-        size = 3 if self.small else 0
-        g = weft.generators
-
+    def graph(self, name: str) -> Any:
+        """Return a generated graph of the skew of one of the thesis's."""
+        g, k = weft.generators, self.shrink
         return {
-            "G500": g.rmat(13 - size, 16, seed=1, weights="int"),
-            "BH": g.rmat(10 - size, 96, seed=2, weights="int"),
-            "CO": g.powerlaw(8192 >> size, 32.0, 2.3, seed=3, weights="int"),
-            "WK": g.powerlaw(12288 >> size, 12.0, 2.1, seed=4, weights="int"),
-            "RN": g.road(96 >> (size // 2), seed=5, weights="int"),
-        }
+            "G500": lambda: g.rmat(13 - k, 16, seed=1, weights="int"),
+            "BH": lambda: g.rmat(10 - k, 96, seed=2, weights="int"),
+            "CO": lambda: g.powerlaw(8192 >> k, 32.0, 2.3, seed=3, weights="int"),
+            "WK": lambda: g.powerlaw(12288 >> k, 12.0, 2.1, seed=4, weights="int"),
+            "RN": lambda: g.road(64 >> (k // 2), seed=5, weights="int"),
+        }[name]()
+
+    def graphs(self) -> dict[str, Any]:
+        """Return the graphs of the experiments, each made once."""
+        if "graphs" not in self.runs:
+            self.runs["graphs"] = {name: self.graph(name) for name in self.names}
+        found: dict[str, Any] = self.runs["graphs"]
+        return found
+
+    @property
+    def first(self) -> tuple[str, Any]:
+        """The graph of experiments that take one."""
+        return next(iter(self.graphs().items()))
 
     def run(
         self, name: str, g: Any, algorithm: str, schedule: str, direction: str = "pull",
@@ -135,10 +146,10 @@ def why(thesis: float, ours: float, counters: Any, base: Any) -> str:
     cause = max(stalls, key=lambda name: stalls[name])
     hits = counters["l1_hits"] / max(1, counters["l1_hits"] + counters["l1_misses"])
     lines = base["lines"] / max(1, counters["lines"])
+    more = base["instructions"] / max(1, counters["instructions"])
     return (
-        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits {hits:.0%}; "
-        f"the baseline sends {lines:.1f} × its lines, {base['instructions'] / counters['instructions']:.1f}"
-        " × its instructions"
+        f"{share:.0%} of the unit's run is {largest}, waiting most for {cause}; L1 hits "
+        f"{hits:.0%}; the baseline sends {lines:.1f} × its lines, {more:.1f} × its instructions"
     )
 
 
@@ -164,7 +175,7 @@ def e1(bench: Bench) -> list[Row]:
         rows.append(Row(f"{algorithm}: over EM, WM, CM", "> 1", others))
     rows.append(Row("mean over VM", f"{E1_MEAN}", f"{geomean(over_vm):.2f}"))
     rows.append(Row("mean over EM", f"{E1_EDGE} (abstract 2.49)", f"{geomean(over_em):.2f}"))
-    for name in ("BH", "G500"):
+    for name in [name for name in ("BH", "G500") if name in bench.names]:
         g = bench.graphs()[name]
         count = {
             s: bench.run(name, g, "pagerank", s).counters["iterations"] for s in ("vertex", "warp")
@@ -178,10 +189,10 @@ def e1(bench: Bench) -> list[Row]:
 
 def e2(bench: Bench) -> list[Row]:
     """Power-law graphs of one number of edges and more and more vertices."""
-    edges = 6_000 if bench.small else 60_000
+    edges = 60_000 >> bench.shrink
     rows = []
     for number, thousands in enumerate((10, 12, 16, 20, 40, 80), 1):
-        n = thousands * 1000 * edges // 1_900_000
+        n = max(64, thousands * 1000 * edges // 1_900_000)
         g = weft.generators.powerlaw(n, 2 * edges / n, 2.2, seed=number)
         cycles = {s: bench.best(f"G{number}", g, "pagerank", s).cycles
                   for s in ("vertex", "edge", "weaver")}  # fmt: skip
@@ -194,11 +205,11 @@ def e2(bench: Bench) -> list[Row]:
 
 def e3(bench: Bench) -> list[Row]:
     """The ratio of the clocks of core and DRAM."""
-    g = bench.graphs()["G500"]
+    name, g = bench.first
     rows = []
     for ratio in (1, 2, 4, 6):
         machine = Machine(clock_ratio=float(ratio))
-        cycles = {s: bench.run("G500", g, "pagerank", s, "pull", machine).cycles
+        cycles = {s: bench.run(name, g, "pagerank", s, "pull", machine).cycles
                   for s in ("vertex", "edge", "weaver")}  # fmt: skip
         rows.append(Row(f"core : DRAM = {ratio}", "rises, Weaver lowest", listed(cycles)))
     return rows
@@ -211,24 +222,24 @@ def listed(cycles: dict[str, int]) -> str:
 
 def e4(bench: Bench) -> list[Row]:
     """The latency of the tables."""
-    g, rows = bench.graphs()["G500"], []
+    (name, g), rows = bench.first, []
     for ahead in (True, False):
         first = 0
         for latency in (10, 20, 40, 80, 160):
             machine = Machine(
                 cores_per_socket=4, table_latency=latency, read_ahead=ahead, l1_bytes=32 << 10
             )
-            cycles = bench.run("G500", g, "pagerank", "weaver", "push", machine).cycles
+            cycles = bench.run(name, g, "pagerank", "weaver", "push", machine).cycles
             first = first or cycles
-            name = "read-ahead" if ahead else "no read-ahead"
-            rows.append(Row(f"latency {latency}, {name}", "flat" if ahead else "–",
+            how = "read-ahead" if ahead else "no read-ahead"
+            rows.append(Row(f"latency {latency}, {how}", "flat" if ahead else "–",
                             f"{cycles} ({cycles / first - 1:+.1%})"))  # fmt: skip
     return rows
 
 
 def e5(bench: Bench) -> list[Row]:
     """Cache levels and sizes."""
-    g, rows = bench.graphs()["G500"], []
+    (graph, g), rows = bench.first, []
     cases = {
         "L1 + L2": Machine(), "L1 + L2 + L3": Machine(l3_bytes=4 << 20),
         "L1 alone": Machine(l2_bytes=0),
@@ -237,7 +248,7 @@ def e5(bench: Bench) -> list[Row]:
     }  # fmt: skip
     base = 0
     for name, machine in cases.items():
-        cycles = bench.run("G500", g, "pagerank", "weaver", "push", machine).cycles
+        cycles = bench.run(graph, g, "pagerank", "weaver", "push", machine).cycles
         base = base or cycles
         thesis = "an L2 matters" if name == "L1 alone" else "little effect"
         rows.append(Row(name, thesis, f"{cycles} ({cycles / base - 1:+.1%})"))
@@ -263,7 +274,9 @@ def e7(bench: Bench) -> list[Row]:
         unit = bench.best(name, g, "pagerank", "weaver")
         other = bench.best(name, g, "pagerank", "eghw")
         ratios.append(other.cycles / unit.cycles)
-        gained = other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        gained = (
+            other.counters.phase_cycles()["schedule"] - unit.counters.phase_cycles()["schedule"]
+        )
         share = gained / max(1.0, float(other.cycles - unit.cycles))
         rows.append(Row(f"{name}: Weaver over EGHW", "–", f"{ratios[-1]:.2f}",
                         f"{share:.0%} of it in work-id calculation"))  # fmt: skip
@@ -273,12 +286,14 @@ def e7(bench: Bench) -> list[Row]:
 
 def outstanding(bench: Bench) -> str:
     """Return how the ratio depends on the reads that the gathering hardware keeps in flight."""
-    g, found = bench.graphs()["G500"], []
-    unit = bench.best("G500", g, "pagerank", "weaver").cycles
+    (name, g), found = bench.first, []
+    unit = bench.best(name, g, "pagerank", "weaver").cycles
     for count in (2, 8, 16):
-        run = bench.run("G500", g, "pagerank", "eghw", "pull", Machine(eghw_outstanding=count))
+        run = bench.run(name, g, "pagerank", "eghw", "pull", Machine(eghw_outstanding=count))
         found.append(f"{run.cycles / unit:.2f} with {count}")
-    return f"{Machine().eghw_outstanding} reads in flight are our choice: G500 {', '.join(found)}"
+    return (
+        f"{Machine().eghw_outstanding} reads in flight are our choice; {name}: {', '.join(found)}"
+    )
 
 
 @weft.edge(into="mixed", reduce=weft.sum, on="all")
@@ -298,18 +313,19 @@ def convolve(g: Any, width: int) -> Any:
     n = g.num_vertices
     norm = (1 / np.sqrt(np.maximum(np.asarray(g.out_degree), 1))).astype(np.float32)
     features = np.ones((n, width), np.float32)
-    state = g.state(feature=features, hidden=weft.full(np.zeros(width, np.float32)), norm=norm,
-                    mixed=weft.full(np.zeros(width, np.float32)),
-                    weight=weft.parameter(np.eye(width, dtype=np.float32)))  # fmt: skip
+    nothing = np.zeros((n, width), np.float32)
+    state = g.state(
+        feature=features, hidden=nothing, mixed=nothing, norm=norm,
+        weight=weft.parameter(np.eye(width, dtype=np.float32)),
+    )  # fmt: skip
     g.run([product, graph_sum], state)
     return np.asarray(state.mixed)
 
 
 def e8(bench: Bench) -> list[Row]:
     """A graph-convolution layer; product and GraphSum of every schedule."""
-    name = "CO"
-    g, rows = bench.graphs()[name], []
-    for width in (1, 4, 8) if bench.small else (1, 2, 4, 8, 16):
+    (_, g), rows = bench.first, []
+    for width in (1, 4, 16) if bench.shrink else (1, 2, 4, 8, 16):
         cycles: dict[str, int] = {}
         for schedule, way in (("vertex", "pull"), ("weaver", "push"), ("eghw", "push")):
             found = simulate(g, lambda g, w=width: convolve(g, w), schedule=schedule, direction=way)
@@ -319,7 +335,7 @@ def e8(bench: Bench) -> list[Row]:
         ratio = cycles["vertex"] / cycles["weaver"]
         rows.append(Row(f"width {width}: over VM", f"{E8}" if width == 16 else "–",
                         f"{ratio:.2f} ({listed(cycles)})",
-                        "the product is one stream per vertex under every schedule here"))  # fmt: skip
+                        "the product is a stream per vertex under every schedule"))  # fmt: skip
     return rows
 
 
@@ -343,9 +359,9 @@ def e9(bench: Bench) -> list[Row]:
 
 def e10(bench: Bench) -> list[Row]:
     """Stalls by cause of every software schedule, in the model."""
-    g, rows = bench.graphs()["G500"], []
+    (name, g), rows = bench.first, []
     for schedule in (*SOFTWARE, "weaver"):
-        counters = bench.run("G500", g, "pagerank", schedule, "pull").counters
+        counters = bench.run(name, g, "pagerank", schedule, "pull").counters
         stalls = counters.stall_cycles()
         total = max(1, sum(stalls.values()))
         shown = ", ".join(f"{k} {v / total:.0%}" for k, v in stalls.items() if v > total / 100)
@@ -370,11 +386,12 @@ def table(name: str, rows: Sequence[Row]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--shrink", type=int, default=0, help="halve the graphs so often")
+    parser.add_argument("--graphs", default="G500,BH,CO,WK,RN")
     parser.add_argument("--only", default=",".join(EXPERIMENTS))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
-    bench = Bench(given.small)
+    bench = Bench(given.shrink, tuple(given.graphs.split(",")))
     for name in given.only.split(","):
         began = time.perf_counter()
         print(table(name, EXPERIMENTS[name](bench)), flush=True)

@@ -22,7 +22,7 @@ LAYERS = (
     ("plan",),
     ("backends",),
     ("engine",),
-    ("program", "group", "operators"),
+    ("program", "group", "operators", "weaver"),
     ("graph", "io", "generators", "datasets"),
     ("maps",),
     ("algorithms", "learning", "acc", "graphblas"),

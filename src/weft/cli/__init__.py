@@ -16,6 +16,7 @@ from weft.cli.generate import Kinds
 from weft.cli.info import info
 from weft.cli.run import Algorithms, list_algorithms
 from weft.cli.tune import Tunings, stored
+from weft.cli.weave import weave
 
 
 class TopLevel(Commands):
@@ -23,7 +24,7 @@ class TopLevel(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return ["run", "tune", "info", "convert", "generate", "cache", "doctor"]
+        return ["run", "tune", "info", "convert", "generate", "weave", "cache", "doctor"]
 
 
 app = typer.Typer(
@@ -116,5 +117,6 @@ _group(
     """,
     "KIND [NUMBERS]... [OPTIONS]...",
 )
+app.add_typer(weave)
 app.add_typer(cache)
 app.command()(doctor)

@@ -50,6 +50,7 @@ class Loop(NamedTuple):
 
 
 PLAIN = Loop()
+ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 
 
 # -- states and frontiers
@@ -106,6 +107,28 @@ def _frontier_of(g: Graph, items: Array | Deferred | None) -> Frontier:
 
 
 # -- programs
+
+
+def run_to_arcs(
+    g: Graph,
+    functions: Any,
+    state: State,
+    frontier: Any,
+    edges: State | None,
+    config: Config | None,
+    direction: str | None,
+) -> Frontier:
+    """Run one superstep; return the arcs at which the last function's condition held."""
+    if isinstance(frontier, Pairs):
+        raise ConfigError('output="arcs" is not possible over pairs. Read their state instead.')
+    marks = g._topology.xp.zeros(g._topology.num_arcs, bool)
+    if edges is not None:
+        _check_state(g, edges, g._topology.num_arcs, "edge_state")
+    given = {} if edges is None else edges.fields
+    held = State({**given, ARCS: marks}, {}).belonging_to(g._history.version)
+    program = kept_trace(functions, signature_for(g, state, held), "run", arcs_into=ARCS)
+    run_program(g, program, config, Inputs(state, held, first_of(g, frontier)), direction)
+    return arc_frontier(g, marks)
 
 
 def run(

@@ -259,7 +259,11 @@ def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> b
         return False
     parameters = {name: to_host(array) for name, array in request.data.parameters.items()}
     n = request.topology.num_vertices
-    return holds_outside(program.until, request.data.scalars, parameters, superstep=steps, n=n)
+    fields = {name: to_host(request.data.fields[name]) for name in program.until_fields}
+    return holds_outside(
+        program.until, request.data.scalars, parameters, superstep=steps, n=n, fields=fields,
+        least=np.inf if empty else -np.inf,
+    )  # fmt: skip
 
 
 def wants_state(request: Request, default: bool) -> bool:

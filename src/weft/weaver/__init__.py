@@ -6,6 +6,6 @@ from weft.weaver.model import Simulation, simulate
 from weft.weaver.unit import Inputs, Outputs, Parameters, State, Unit
 
 __all__ = [
-    "Counters", "Fault", "Inputs", "Machine", "Outputs", "Parameters", "Simulation", "State", "Unit",
-    "WeaverError", "simulate",
+    "Counters", "Fault", "Inputs", "Machine", "Outputs", "Parameters", "Simulation", "State",
+    "Unit", "WeaverError", "simulate",
 ]  # fmt: skip

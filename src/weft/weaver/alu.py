@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import inner
 from weft.weaver.stream import OP, TYPE
 
-_jit = numba.njit(cache=True, inline="never", error_model="numpy")
+_jit = inner(error_model="numpy")
 T_BOOL, T_I8, T_I16, T_I32, T_I64 = (TYPE[n] for n in ("bool", "int8", "int16", "int32", "int64"))
 T_U8, T_U16, T_U32, T_U64 = (TYPE[n] for n in ("uint8", "uint16", "uint32", "uint64"))
 T_F32, T_F64 = TYPE["float32"], TYPE["float64"]
@@ -34,11 +34,11 @@ COMPARISONS = (LT, NE)  # all between
 @_jit
 def width_of(kind: Any) -> Any:
     """Return the bits of an integer type."""
-    if kind == T_BOOL or kind == T_I8 or kind == T_U8:
+    if kind in (T_BOOL, T_I8, T_U8):
         return 8
-    if kind == T_I16 or kind == T_U16:
+    if kind in (T_I16, T_U16):
         return 16
-    if kind == T_I32 or kind == T_U32:
+    if kind in (T_I32, T_U32):
         return 32
     return 64
 
@@ -48,7 +48,7 @@ def wrapped(x: Any, kind: Any) -> Any:
     """Return an integer as its type would hold it."""
     if kind == T_I32:
         return np.int64(np.int32(x))
-    if kind == T_I64 or kind == T_U64:
+    if kind in (T_I64, T_U64):
         return x
     if kind == T_BOOL:
         return np.int64(x != 0)

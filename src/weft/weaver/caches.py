@@ -1,19 +1,19 @@
 """The memory system of the modelled GPU: caches, MSHRs, DRAM channels. Compiled by Numba.
 
-A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle from
-which it is free, so the answer's cycle is known at once. Requests come in the order of their cycles.
+A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle
+from which it is free, so the answer is known at once. Requests come in the order of their cycles.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import inner
 from weft.weaver.machine import COUNTS, Machine, place
 
-_jit = numba.njit(cache=True, error_model="numpy")
+_jit = inner(error_model="numpy")
 L1H, L1M, L2H, L2M, L3H, L3M, DRAM = (
     COUNTS.index(n)
     for n in ("l1_hits", "l1_misses", "l2_hits", "l2_misses", "l3_hits", "l3_misses", "dram_lines")

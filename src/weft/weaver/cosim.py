@@ -26,13 +26,13 @@ def stimuli(given: Inputs, p: Parameters) -> dict[str, int]:
     if given.reg is not None:
         warp, mask, *words = given.reg
         values |= {"reg_valid": 1, "reg_warp": warp, "reg_mask": mask}
-        for name, word in zip(("reg_vid", "reg_loc", "reg_deg"), words, strict=True):
-            values[name] = pack(word, XLEN)
+        for name, column in zip(("reg_vid", "reg_loc", "reg_deg"), words, strict=True):
+            values[name] = pack(column, XLEN)
     if given.barrier:
         values |= {"barrier_valid": 1, "barrier_warps": given.barrier}
-    for name, warp in (("decode", given.decode), ("locate", given.locate)):
-        if warp is not None:
-            values |= {f"{name}_valid": 1, f"{name}_warp": warp}
+    for name, asking in (("decode", given.decode), ("locate", given.locate)):
+        if asking is not None:
+            values |= {f"{name}_valid": 1, f"{name}_warp": asking}
     if given.skip is not None:
         values |= {"skip_valid": 1, "skip_vid": given.skip}
     if given.mem_reply is not None:

@@ -322,6 +322,7 @@ class Execution:
                     asm.move(held, test(asm, vertex))
                 asm.store("next", vertex, held)
             else:
+
                 def before(name: str, k: int, place: int) -> int:
                     return asm.load(f"begin.{name}", place, kind_of(self._fields[name].dtype))
 
@@ -380,7 +381,7 @@ class Execution:
 
     def _gather(self, which: int, gather: Value, step: Step, before: list[Value]) -> None:
         """Gather into buffers, one sweep for each direction."""
-        direction, groups = gather.attr
+        _direction, groups = gather.attr
         names = [f"gathered.{which}.{k}" for k in range(len(gather.results))]
         position = 0
         for reduction, count, _ in groups:
@@ -393,7 +394,9 @@ class Execution:
         active = None if step.everywhere else self._in_frontier
         needed = _needed(gather.blocks[0], before)
         earlier = {
-            g: k for k, (owner, g) in enumerate(self._gathers()) if owner is step and g is not gather
+            g: k
+            for k, (owner, g) in enumerate(self._gathers())
+            if owner is step and g is not gather
         }
 
         def given(asm: Assembler, value: Value, vertex: int) -> Any:
@@ -523,4 +526,3 @@ def replace_buffers(kernel: Kernel, names: list[str]) -> Kernel:
     return Kernel(
         kernel.name, kernel.code, kernel.constants, kernel.registers, names, kernel.shared_words
     )
-

@@ -318,7 +318,9 @@ class Lowering:
         found: Registers = self.known[value.args[0]][value.attr]
         return found
 
-    def _loop(self, state: list[Registers], body: Block, head: Callable[[], int], first: Any) -> Any:
+    def _loop(
+        self, state: list[Registers], body: Block, head: Callable[[], int], first: Any
+    ) -> Any:
         asm = self.asm
         held = [[asm.copy(r) for r in part] for part in state]
         with asm.loop() as exits, asm.scope():

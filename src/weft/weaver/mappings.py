@@ -345,9 +345,7 @@ def _eghw(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
             with asm.within(Phase.EDGE):
                 slot = asm.op("eghw_read", imm=0)
                 far = asm.op("eghw_read", imm=1)
-                loaded = {
-                    name: asm.op("eghw_read", imm=2 + k) for k, name in enumerate(columns)
-                }
+                loaded = {name: asm.op("eghw_read", imm=2 + k) for k, name in enumerate(columns)}
             sweep.edge(asm, vertex, far, slot, columns=loaded)
 
 

@@ -63,8 +63,10 @@ def connected_components(g: Any) -> Any:
 def pagerank(g: Any, rounds: int = 3) -> Any:
     """Return the ranks after some rounds."""
     n = max(1, g.num_vertices)
-    state = g.state(rank=full(1 / n, np.float32), share=full(0.0, np.float32),
-                    base=scalar(np.float32(0.15 / n)), damping=scalar(np.float32(0.85)))  # fmt: skip
+    state = g.state(
+        rank=full(1 / n, np.float32), share=full(0.0, np.float32),
+        base=scalar(np.float32(0.15 / n)), damping=scalar(np.float32(0.85)),
+    )  # fmt: skip
     state.share[:] = state.rank / np.maximum(np.asarray(g.out_degree), 1)
     g.iterate(refresh, state, max_iter=rounds)
     return state.rank

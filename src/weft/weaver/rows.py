@@ -47,7 +47,7 @@ class Reader:
 
     @property
     def rows_matter(self) -> bool:
-        """Whether an edge of a virtual row needs the number of the row, and not its vertex alone."""
+        """Whether an edge of a virtual row needs the row's number, and not its vertex alone."""
         texts = [self.answers.get(name, "") for name in ("place", "target", "valid")]
         return self.kind.virtual and any("{r}" in text for text in texts)
 

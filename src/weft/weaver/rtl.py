@@ -75,7 +75,7 @@ def elaboratable(p: Parameters, xlen: int = XLEN) -> tuple[Any, Ports]:
     hdl = amaranth()
     ports = Ports(p, xlen)
 
-    class WeaverUnit(hdl.Elaboratable):  # type: ignore[misc, name-defined]
+    class WeaverUnit(hdl.Elaboratable):  # type: ignore[name-defined]
         def elaborate(self, platform: Any) -> Any:
             return Builder(p, ports, xlen).build()
 
@@ -250,14 +250,15 @@ class Builder:
         """The states, the current entry and the output."""
         m, p, io, hdl, state = self.m, self.p, self.io, self.hdl, self.io.state
         dropped = hdl.Signal()  # the entry to be loaded is one that was skipped
-        known = [s & (v == self.entry[0]) for s, v in zip(self.skip_held, self.skipped, strict=True)]
+        known = [
+            s & (v == self.entry[0]) for s, v in zip(self.skip_held, self.skipped, strict=True)
+        ]
         m.d.comb += dropped.eq(hdl.Cat(*known).any())
         load, vid = hdl.Signal(), hdl.Signal(p.id_bits)
         m.d.comb += vid.eq(hdl.Mux(load, self.entry[0], self.vid))
         with m.Switch(state):
-            with m.Case(State.S0):
-                with m.If(self.open & self.waiting):
-                    m.d.sync += state.eq(State.S1)
+            with m.Case(State.S0), m.If(self.open & self.waiting):
+                m.d.sync += state.eq(State.S1)
             with m.Case(State.S1, State.S3):
                 with m.If(self.left.any()):
                     m.d.sync += [self.loading.eq(self.first), self._drop_first()]
@@ -373,7 +374,7 @@ class Builder:
 
     def _calls(self) -> None:
         """Registrations, barriers and decodes, the faults they raise, and the end of a round."""
-        m, p, io, hdl = self.m, self.p, self.io, self.hdl
+        m, _p, io, hdl = self.m, self.p, self.io, self.hdl
         faulty = io.reg_valid & ~self.open & (self.reg_fault != 0)
         early = io.decode_valid & ~self.open
         missing = io.locate_valid & ~self.held.bit_select(io.locate_warp, 1)

@@ -7,6 +7,7 @@ all cores; what an instruction needs is known by the scoreboard of its registers
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import compiling, inner
 from weft.errors import FaultError
 from weft.weaver import alu
 from weft.weaver.caches import Caches, empty_caches, load_line, store_line
@@ -22,10 +24,11 @@ from weft.weaver.machine import CAUSES, COUNTS, Counters, Machine, place
 from weft.weaver.stream import ALU, ATOMIC, OP, TYPE, Kernel, Phase
 from weft.weaver.unit_timing import OPEN, Units, empty_units, pass_barrier, serve, skip
 
-_jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+_jit = inner(error_model="numpy")
 OUT_OF_RANGE, STUCK = 100, 101  # fault codes of the machine, beside those of the unit
 (EXIT, JUMP, IF, ELSE, ENDIF, LOOP, PRED, ALL, LI, MOV, SPECIAL, LD, ST, ATOM, CAS, SMIN, SMAX, LDS,
- STS, UP, SHFL, VOTE, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD, ATOMS) = range(31)  # fmt: skip
+ STS, UP, SHFL, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD,
+) = range(29)  # fmt: skip
 SELECT, CAST, BITCAST = OP["select"], OP["cast"], OP["bitcast"]
 A_SUM, A_MIN, A_MAX, A_ANY, A_OR, A_AND, A_PROD = ATOMIC.values()
 F32, F64 = TYPE["float32"], TYPE["float64"]
@@ -33,7 +36,8 @@ C = {name: k for k, name in enumerate(COUNTS)}
 (N_INSTR, N_LANES, N_LINES, N_ATOM, N_SREAD, N_SWRITE, N_SHFL, N_BAR, N_REG, N_DEC, N_SKIP, N_EGHW,
  N_ITER) = (C[n] for n in (
     "instructions", "lane_instructions", "lines", "atomics", "shared_reads", "shared_writes",
-    "shuffles", "barriers", "registrations", "decodes", "skips", "eghw_batches", "iterations"))  # fmt: skip
+    "shuffles", "barriers", "registrations", "decodes", "skips", "eghw_batches", "iterations",
+))  # fmt: skip
 W_NONE, W_ALU, W_MEM, W_SHARED, W_LSU, W_PORT, W_BAR, W_WEAVER, W_DONE = range(len(CAUSES))
 (P_CPS, P_LINE, P_SHL, P_QUEUE, P_ALU, P_MUL, P_FPU, P_DIV, P_FUN, P_BARL, P_SHUF, P_BRANCH, P_ENT,
  P_TAB, P_AHEAD, P_WL, P_EOUT, P_ECPE) = (place(n) for n in (
@@ -236,7 +240,7 @@ def eghw_batch(
     return max(clock, done) + 3, fill  # ids, edges and data go back to the buffer row by row
 
 
-@_jit
+@numba.njit(cache=True, error_model="numpy", nogil=True)
 def run(
     code: Any, consts: Any, cfg: Any, shape: Any, bufs: Any, data: Any, fdata: Any, regs: Any,
     fregs: Any, shared: Any, u: Any, caches: Any, layout: Any, counts: Any, phases: Any,
@@ -262,7 +266,7 @@ def run(
     port = np.zeros(cores, np.int64)
     live = np.full(cores, warps, np.int64)
     at_bar = np.zeros(cores, np.int64)
-    in_round = np.zeros(cores, np.int64)
+    np.zeros(cores, np.int64)
     eg = np.zeros((cores, 8), np.int64)
     eg_lines = np.zeros((cores, max(1, cfg[P_EOUT])), np.int64)
     place_ = np.zeros(lanes, np.int64)
@@ -294,7 +298,7 @@ def run(
         later = now
         if memory and lsu[core] > now + cfg[P_QUEUE]:  # the queue is full: try again
             later, busy_with = lsu[core] - cfg[P_QUEUE], W_LSU
-        elif (op == WREG or op == EREG) and u.state[core, OPEN] == 1:
+        elif (op in (WREG, EREG)) and u.state[core, OPEN] == 1:
             later, busy_with = now + 4, W_WEAVER  # the unit is still in the round before
         if later > now:
             due[w] = since[w] = later
@@ -361,7 +365,7 @@ def run(
             came, count = touch(caches, cfg, core, issue, place_, bits, 0, lanes, lines, counts)
             lsu[core] = issue + count
             came_why = W_MEM
-        elif op == ST or op == ATOM or op == CAS or op == SMIN or op == SMAX:
+        elif op in (ST, ATOM, CAS, SMIN, SMAX):
             which = imm & 0xFFFF
             start, base, size, length = bufs[which]
             how = imm >> 16 & 0xFF
@@ -417,8 +421,6 @@ def run(
             if taken == 0:
                 went = imm
             mask_of[w] = taken if taken else mask
-            if taken == 0 and code[imm, 0] == ELSE:
-                went = imm
             next_due = now + cfg[P_BRANCH]
         elif op == ELSE:
             top = depth[w] - 1
@@ -464,7 +466,7 @@ def run(
             for k in range(lanes):
                 values = (k, w - first, core, lanes, warps, cores)
                 r[d, k] = values[imm]
-        elif op == LDS or op == STS or op == ATOMS:
+        elif op in (LDS, STS):
             for k in range(lanes):
                 if bits >> k & 1:
                     place_[k] = r[a, k] + imm
@@ -473,17 +475,14 @@ def run(
                         return -1
                     if op == LDS:
                         r[d, k] = shared[core, place_[k]]
-                    elif op == STS:
-                        shared[core, place_[k]] = r[b, k]
                     else:
-                        r[d, k] = shared[core, place_[k]]
-                        shared[core, place_[k]] += r[b, k]
+                        shared[core, place_[k]] = r[b, k]
             counts[N_SREAD if op == LDS else N_SWRITE] += n_on
             took = bank_conflicts(place_, bits, lanes)
             begin = max(now, port[core])
             port[core] = begin + took
             came, came_why = begin + took + cfg[P_SHL], W_SHARED
-        elif op == UP or op == SHFL:
+        elif op in (UP, SHFL):
             for k in range(lanes):
                 place_[k] = r[a, k]
             for k in range(lanes):
@@ -492,21 +491,11 @@ def run(
                     r[d, k] = place_[source] if 0 <= source < lanes else r[a, k]
             counts[N_SHFL] += 1
             came, came_why = now + cfg[P_SHUF], W_SHARED
-        elif op == VOTE:
-            some = 0
-            for k in range(lanes):
-                if bits >> k & 1 and r[a, k] != 0:
-                    some = 1
-            for k in range(lanes):
-                if bits >> k & 1:
-                    r[d, k] = some
-            counts[N_SHFL] += 1
-            came, came_why = now + cfg[P_SHUF], W_SHARED
         elif op == BAR:
             at_bar[core] += 1
             counts[N_BAR] += 1
             next_due, blocked = NEVER, W_BAR
-        elif op == WREG or op == EREG:
+        elif op in (WREG, EREG):
             slot = (w - first) * lanes
             bad = Fault.NONE.value
             if slot >= cfg[P_ENT]:
@@ -598,7 +587,7 @@ def run(
         if d >= 0:
             ready[w, d] = came
             why[w, d] = came_why
-        if op == BAR or op == EXIT:
+        if op in (BAR, EXIT):
             due[w], since[w], cause[w] = NEVER, now + 1, W_BAR if op == BAR else W_DONE
             if op == BAR:
                 pc[w] = went
@@ -672,12 +661,13 @@ class Simulator:
         trace = np.zeros((self.traced, 6), np.int64)
         fault = np.zeros(4, np.int64)
         began = time.process_time()
-        cycles = run(
-            kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
-            memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
-            self.units, self.caches, layout, result.counts, result.phases, result.stalls,
-            result.idle, reads, trace, fault,
-        )  # fmt: skip
+        with contextlib.nullcontext() if run.signatures else compiling():
+            cycles = run(
+                kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
+                memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
+                self.units, self.caches, layout, result.counts, result.phases, result.stalls,
+                result.idle, reads, trace, fault,
+            )  # fmt: skip
         result.seconds = time.process_time() - began
         if cycles < 0:
             raise _fault(kernel, fault)

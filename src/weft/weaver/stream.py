@@ -36,8 +36,8 @@ class Phase(IntEnum):
 MACHINE = (
     "exit", "jump", "if", "else", "endif", "loop", "pred", "all_lanes", "li", "mov", "special",
     "ld", "st", "atomic", "cas", "select_min", "select_max", "lds", "sts", "shfl_up", "shfl",
-    "vote", "bar", "weaver_reg", "weaver_dec_id", "weaver_dec_loc", "weaver_skip", "eghw_reg",
-    "eghw_wait", "eghw_read", "atomic_shared",
+    "bar", "weaver_reg", "weaver_dec_id", "weaver_dec_loc", "weaver_skip", "eghw_reg",
+    "eghw_wait", "eghw_read",
 )  # fmt: skip
 ALU = 40
 OP: dict[str, int] = {name: k for k, name in enumerate(MACHINE)}
@@ -84,7 +84,7 @@ class Kernel:
             parts.append(f"{value}")
         elif name == "special":
             parts.append(list(SPECIAL)[imm])
-        elif name in ("lds", "sts", "shfl_up", "eghw_read", "atomic_shared"):
+        elif name in ("lds", "sts", "shfl_up", "eghw_read"):
             parts.append(f"{imm}")
         typed = f".{TYPES[kind]}" if op >= ALU or name in ("ld", "st", "atomic") else ""
         return f"{name}{typed} {', '.join(parts)}".rstrip()

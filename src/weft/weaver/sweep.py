@@ -1,7 +1,7 @@
 """One sweep over the edges of a step: its filters, its message, and where messages go.
 
-What is here is the same under every mapping of `weft.weaver.mappings`: a mapping decides which lanes
-take which rows and slots, and calls `open_row`, `edge` and `close_row`.
+What is here is the same under every mapping of `weft.weaver.mappings`: a mapping decides which
+lanes take which rows and slots, and calls `open_row`, `edge` and `close_row`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Verilog of the unit, and what an open flow makes of it: LUTs, flip-flops, memory, longest path.
 
-The flow is Yosys' generic synthesis for six-input lookup tables (from the Python package index, like
+The flow is Yosys' generic synthesis for six-input lookup tables (a Python package, like
 Amaranth), so the path is a number of tables in series and not a frequency.
 """
 
@@ -70,8 +70,7 @@ def synthesise(p: Parameters, xlen: int = XLEN) -> Synthesis:
                 "weft[rtl], which brings it."
             )
         reports = {
-            name: (place / f"{name}.txt").read_text(encoding="utf-8")
-            for name in ("cells", "path")
+            name: (place / f"{name}.txt").read_text(encoding="utf-8") for name in ("cells", "path")
         }
     return _read(p, text, reports)
 

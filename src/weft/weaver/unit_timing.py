@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from weft.backends.cpu.host.lean_numba import inner
 from weft.weaver.machine import Machine
 
-_jit = numba.njit(cache=True, error_model="numpy")
+_jit = inner(error_model="numpy")
+_called = numba.njit(cache=True, error_model="numpy")  # by Python as well
 # Numbers of a unit's state.
 (STATE, CLOCK, OPEN, EXPECTED, ENDED, VID, LOC, DEG, NEXT_ROW, ROW, POSITION, READY, AT_WARPS,
  NEXT_SKIP, SKIPPED, FIELDS) = range(16)  # fmt: skip
@@ -49,7 +51,7 @@ def empty_units(m: Machine) -> Units:
     )  # fmt: skip
 
 
-@_jit
+@_called
 def pass_barrier(u: Any, core: Any, now: Any, warps: Any, latency: Any) -> None:
     """Open the round: the first row of the table is asked for."""
     s = u.state[core]
@@ -108,7 +110,7 @@ def fetch(u: Any, core: Any, now: Any, lanes: Any, latency: Any, ahead: Any) -> 
         now += 1
 
 
-@_jit
+@_called
 def serve(u: Any, core: Any, warp: Any, asked: Any, lanes: Any, latency: Any, ahead: Any) -> Any:
     """Serve a decode that came in cycle `asked`: return the cycle of the answer and its lanes."""
     s = u.state[core]
@@ -164,7 +166,7 @@ def serve(u: Any, core: Any, warp: Any, asked: Any, lanes: Any, latency: Any, ah
     return now, fill
 
 
-@_jit
+@_called
 def skip(u: Any, core: Any, vid: Any) -> None:
     """Drop what is left of a vertex."""
     s = u.state[core]

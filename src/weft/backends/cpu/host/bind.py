@@ -24,8 +24,8 @@ Array = np.ndarray[Any, Any]
 STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
     "partial", "shares", "local", "local_touched", "touched",
-    "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
-    "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
+    "row_ends", "row_sums", "keys", "table", "totals", "counts", "scratch", "far", "local_far",
+    "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
 
 
@@ -305,7 +305,7 @@ class Binder:
         """Return the most messages that a vertex can gather, one at least."""
         return max(1, *(int(self._degree(way).max(initial=0)) for way in ("in", "out")))
 
-    def _keys(self, dtype: Any, number: int) -> Array:
+    def _keys(self, dtype: Any, number: int | str) -> Array:
         room = 2 * self._longest_row()  # a gather may go both ways
         return self.workspace.get(("keys", number), self.nt * room, _element(dtype))
 
@@ -315,6 +315,9 @@ class Binder:
 
     def _table(self, dtype: Any) -> Array:
         return self.workspace.get("table", self.nt * self._table_size(), _element(dtype))
+
+    def _totals(self, dtype: Any) -> Array:
+        return self.workspace.get("totals", self.nt * self._table_size(), dtype)
 
     def _counts(self) -> Array:
         return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
@@ -331,7 +334,7 @@ class Binder:
         """Return how many paths of two arcs go on from each vertex in a direction."""
         return np.asarray(self.topology.paths_of_two(direction))
 
-    def _entries(self, direction: str, hops: int, vertices: bool) -> int:
+    def _entries(self, direction: Any, hops: int, vertices: bool) -> int:
         """Return the most entries that a row of a gather by key can have, one at least."""
         if hops == 1:
             ways = ("in", "out") if direction == "both" else (direction,)

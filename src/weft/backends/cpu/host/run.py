@@ -296,8 +296,9 @@ class _Run:
             NOT_POSITIVE: "a matrix was not positive definite",
         }[cause]
         return FaultError(
-            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "
-            f"the state's contents are unspecified."
+            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there: "
+            f'on g.to("reference") the error names the index and its bound. The state\'s contents '
+            f"are unspecified."
         )
 
     def _grow_trail(self) -> list[Any]:
