@@ -16,8 +16,8 @@ import pytest
 from numba import njit
 
 import weft.errors
+from weft.arrays.threads import MOST, cgroup_quota, num_threads
 from weft.backends.cpu.host import gang
-from weft.backends.cpu.host.threads import MOST, cgroup_quota, num_threads
 from weft.backends.cpu.runtime.control import (
     ABORT,
     ARRIVED,

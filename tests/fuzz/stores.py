@@ -171,7 +171,7 @@ def _tunings(drawn: Drawn, rng: Rng, device: str, folder: Path, injury: list[str
     g, source = drawn.build().to(device), int(rng.integers(drawn.n))
     with watching.watching(watching.Watch(keeping=True)) as watch:
         _check(drawn, g, source, None)
-    store, place = Store(folder / "tunings.sqlite"), remembered.device_name(g.topology.device)
+    store, place = Store(folder / "tunings.sqlite"), g.topology.device.model
     for program in watch.requests:
         store.put(Tuning(
             fingerprint_of(g.topology), program, "bfs", place, remembered.version(),

@@ -92,7 +92,7 @@ def test_a_broken_probe_becomes_a_finding(monkeypatch, no_gpu):
     def broken(*args):
         raise OSError("no such processor")
 
-    monkeypatch.setattr("weft.backends.cpu.host.threads.num_threads", broken)
+    monkeypatch.setattr("weft.arrays.threads.num_threads", broken)
     findings = doctor.examine()
     assert found(findings, "CPU threads").detail == "OSError: no such processor"
     assert not doctor.works(findings)

@@ -53,7 +53,7 @@ def programs_of(call):
 
 
 def tuning(g, program, config=CONFIG, algorithm="bfs", **more):
-    device = remembered.device_name(g.topology.device)
+    device = g.topology.device.model
     given = {"ms": 1.0, "default_ms": 2.0, "tried": 5, "weft": remembered.version(), **more}
     return Tuning(fingerprint_of(g.topology), program, algorithm, device, config=config, **given)
 

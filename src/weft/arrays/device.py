@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
+import platform
 import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -69,6 +72,16 @@ class Device:
     def xp(self) -> Any:
         """The array module of this device: NumPy or CuPy."""
         return _cupy() if self.kind == "cuda" else np
+
+    @property
+    def model(self) -> str:
+        """The model name of a GPU, or the kind of a host device and the processor's model."""
+        return gpu_facts(self.index).name if self.kind == "cuda" else f"{self.kind} {_processor()}"
+
+    def synchronize(self) -> None:
+        """Wait until everything started on this device has finished."""
+        if self.kind == "cuda":
+            _cupy().cuda.runtime.deviceSynchronize()
 
     def current(self, hints: Callable[[], Sequence[str]] | None = None) -> Current:
         """Return a context that makes this the current device and reports memory errors clearly.
@@ -383,6 +396,17 @@ def gpu_facts(index: int) -> Gpu:
         (int(facts["major"]), int(facts["minor"])),
         int(facts["totalGlobalMem"]),
     )
+
+
+@functools.cache
+def _processor() -> str:
+    """Return the model name of the processor, and how many there are."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        model = text.partition("model name")[2].partition("\n")[0].strip(" \t:")
+    except OSError:
+        model = ""
+    return f"{model or platform.processor() or platform.machine()} × {os.cpu_count()}"
 
 
 @functools.cache

@@ -26,11 +26,14 @@ class Backend(Protocol):
         Whether proofs about the start look at the fields before the run changes them.
     looks_at_degrees
         Whether choosing a default looks at the degrees of the graph in both directions.
+    runs_on_threads
+        Whether programs run on the threads of this machine, as many as `Config.threads` says.
     """
 
     sorts_frontiers: bool
     starts_are_read: bool
     looks_at_degrees: bool
+    runs_on_threads: bool
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Return the schedule of a configuration; raise ConfigError if something is not possible.
@@ -40,6 +43,15 @@ class Backend(Protocol):
 
     def refuse_schedule(self, name: str) -> str:
         """Return why a schedule is not possible here, or nothing."""
+
+    def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
+        """Return the default schedule of a side for the most skewed degrees that a graph can have.
+
+        `ordered` says whether a step has a priority.
+        """
+
+    def compile_ahead(self, device: Device) -> Any:
+        """Return what compiles requests in the background, or None if that is not worthwhile."""
 
     def compile(self, request: Request) -> Form:
         """Return the compiled form that runs of a request's kind try first."""

@@ -11,7 +11,6 @@ import weft
 from weft.arrays.device import parse_device
 from weft.cli.results import group_sizes
 from weft.cli.show import cell, number, time_text
-from weft.engine.tuned import device_name
 from weft.report.charts import draw_bars, draw_steps
 from weft.report.histograms import histogram
 from weft.report.html import page_facts, page_html, page_table
@@ -48,7 +47,7 @@ def machine_facts() -> dict[str, str]:
         "weft": weft.__version__,
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": device_name(parse_device("cpu")).removeprefix("cpu "),
+        "processor": parse_device("cpu").model.removeprefix("cpu "),
     }
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import platform
 import sys
 import warnings
 import weakref
 from pathlib import Path
 from typing import Any
 
-from weft.arrays.device import Device, gpu_facts
 from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.fingerprint import fingerprint_of, sizes_of
@@ -63,23 +61,6 @@ def version() -> str:
     return str(getattr(sys.modules.get("weft"), "__version__", ""))
 
 
-@functools.cache
-def device_name(device: Device) -> str:
-    """Return the key of a device in the store: its model name."""
-    if device.kind == "cuda":
-        return gpu_facts(device.index).name
-    return f"{device.kind} {_processor()}"
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-        model = text.partition("model name")[2].partition("\n")[0].strip(" \t:")
-    except OSError:
-        model = ""
-    return f"{model or platform.processor() or platform.machine()} × {os.cpu_count()}"
-
-
 def _look_up(topology: Topology) -> dict[str, Config]:
     likely = _likely_path(os.environ.get("WEFT_TUNINGS"), *map(os.environ.get, DIRECTORIES))
     if likely is not None and not os.path.exists(likely):
@@ -91,7 +72,7 @@ def _look_up(topology: Topology) -> dict[str, Config]:
     from weft.engine.tuning_store import Store
 
     digest = fingerprint_of(topology).digest
-    found = Store(path).of_graph(digest, device_name(topology.device), version())
+    found = Store(path).of_graph(digest, topology.device.model, version())
     return {program: config for program, config in found.items() if _is_possible(config, topology)}
 
 

@@ -106,7 +106,7 @@ def _package(module: str, package: str, remedy: str = "") -> Callable[[], list[F
 
 
 def _threads() -> list[Finding]:
-    from weft.backends.cpu.host.threads import num_threads
+    from weft.arrays.threads import num_threads
 
     return [Finding("CPU threads", OK, f"{num_threads()} of {os.cpu_count()}", needed=True)]
 

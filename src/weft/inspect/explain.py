@@ -20,7 +20,7 @@ from weft.ir.trace.steps import trace_program
 from weft.plan.directions import wanted_direction
 
 if TYPE_CHECKING:
-    from weft.backends.cuda.host.describe import KernelFacts
+    from weft.backends.kernel_facts import KernelFacts
     from weft.ir.ops import Program
     from weft.plan.sweeps import Sweep
 

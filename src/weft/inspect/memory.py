@@ -339,13 +339,14 @@ def _schedule_bytes(topology: Topology, ordered: bool) -> int:
 
     Arrays of the same name are shared.
     """
-    from weft.backends.cuda.host.defaults import Shape, default_schedule
     from weft.schedules import schedule
+
+    backend = backend_of(topology.device)
 
     n, m = topology.num_vertices, topology.num_arcs
     arrays: dict[str, int] = {}
     for side in SIDES:
-        chosen = default_schedule(Shape(n, m, m, 0.0), side, ordered=ordered)
+        chosen = backend.likely_schedule(topology, side, ordered)
         for name, dtype, size in schedule(chosen).workspace(n, m):
             kind = topology.index_dtype if dtype == "vertex" else np.dtype(dtype)
             arrays[name] = max(arrays.get(name, 0), kind.itemsize * size)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from weft.backends.cpu.host.threads import num_threads
+from weft.arrays.threads import num_threads
 from weft.topology.adjacency import Adjacency, Array, first_unpaired, transpose
 
 _BLOCK: Final = 1 << 18

@@ -210,11 +210,6 @@ for _op in (
     declare(_op)
 
 
-def of_group(*groups: str) -> tuple[str, ...]:
-    """Return the names of the ops of some groups."""
-    return tuple(op.name for op in OPS.values() if op.group in groups)
-
-
 def ufuncs() -> dict[str, str]:
     """Return the op that each of NumPy's functions becomes."""
     found: dict[str, str] = {}

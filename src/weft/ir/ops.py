@@ -151,11 +151,6 @@ class Reduction:
         """Whether the whole tuple of messages comes from one edge."""
         return self.name in ("any", "argmin", "argmax")
 
-    @property
-    def idempotent(self) -> bool:
-        """Whether meeting the same message twice changes nothing."""
-        return self.name in ("min", "max", "any", "or", "and", "argmin", "argmax")
-
 
 @dataclass(eq=False)
 class Step:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from weft.arrays.device import Device
+from weft.backends import backend_of
 from weft.backends.limits import TimeLimit
 from weft.config import Config, each_choice
 from weft.engine.watch import Watch, watching
@@ -114,8 +115,7 @@ class Bench:
         Whether equal inputs give equal results, but for what `Reference` knows. If not, runs that
         only push and only pull show what else is a choice.
     ahead
-        What compiles ahead (an `Ahead` of `weft.backends.cuda.host.compile_ahead`), if several
-        benches share one.
+        What compiles ahead (made by `Backend.compile_ahead`), if several benches share one.
     """
 
     call: Callable[[Config], Any]
@@ -140,10 +140,8 @@ class Bench:
         with watching(watch):
             self._right = self.call(default)
         self.requests = watch.requests
-        if self.ahead is None and self.device.kind != "cpu" and self.requests:
-            from weft.backends.cuda.host.compile_ahead import Ahead
-
-            self.ahead = self._own_ahead = Ahead(self.device.kind, self.device.index)
+        if self.ahead is None and self.requests:
+            self.ahead = self._own_ahead = backend_of(self.device).compile_ahead(self.device)
         trial = self._time(default)
         self.best_ms = trial.ms
         self._reference = Reference(self._right, self._others())
@@ -262,22 +260,16 @@ class Bench:
             with watching(Watch(TimeLimit(max(limit_s, FLOOR_S), self.clock))):
                 began = self.clock()
                 result = self.call(config)
-                self._wait()
+                self.device.synchronize()
                 return (self.clock() - began) * 1e3, result
         finally:
             if collects:
                 gc.enable()
 
-    def _wait(self) -> None:
-        if self.device.kind == "cuda":
-            self.device.xp.cuda.get_current_stream().synchronize()
-
     def _check_device(self, error: Exception) -> None:
         """Raise if nothing can run on a GPU any more: some faults spoil it for the process."""
-        if self.device.kind != "cuda":
-            return
         try:
-            self.device.xp.cuda.runtime.deviceSynchronize()
+            self.device.synchronize()
         except Exception as lost:
             raise DeviceError(f"the GPU was lost: {_first_line(error)}") from lost
 

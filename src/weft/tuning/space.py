@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from weft.arrays.device import parse_device
+from weft.backends import backend_of
+from weft.backends.base import Backend
 from weft.config import (
     BY_SIDE,
     CHOICES,
@@ -171,7 +174,7 @@ class Traits:
     Attributes
     ----------
     device
-        The kind of device.
+        The name of the device.
     sides
         How the program sweeps: some of ``"push"``, ``"pull"``, ``"gather"``.
     refused
@@ -203,6 +206,11 @@ class Traits:
     arranged: bool = False
     vertices: int = 0
     unsuited: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def backend(self) -> Backend:
+        """What runs programs there."""
+        return backend_of(parse_device(self.device))
 
 
 @dataclass(frozen=True)
@@ -315,7 +323,7 @@ def make_space(traits: Traits) -> Space:
     """Return the choices for a program on a graph and a device."""
     axes: list[Axis] = []
     fixed = dict(FIXED)
-    on_cpu = traits.device == "cpu"
+    on_cpu = traits.backend.runs_on_threads
     for each in fields(Config):
         name = each.name
         if name in FIXED:
@@ -358,24 +366,28 @@ def _values(name: str, traits: Traits) -> tuple[Any, ...] | str:
     if name == "schedule":
         from weft.schedules import schedules
 
-        if traits.device == "cpu":
-            from weft.backends.cpu.codegen.schedules import SCHEDULES
-
-            return SCHEDULES
-        return tuple(schedules())
+        backend = traits.backend
+        names = [name for name in schedules() if not backend.refuse_schedule(name)]
+        if backend.runs_on_threads:
+            names.sort(key=lambda name: name != "vertex")  # the default first
+        return tuple(names)
     if name == "format":
         from weft.formats import formats
 
         return tuple(formats())
     if name == "threads":
-        return _doubling(traits.threads) if traits.device == "cpu" else "means nothing on a GPU"
+        return (
+            _doubling(traits.threads)
+            if traits.backend.runs_on_threads
+            else "means nothing on a GPU"
+        )
     if name in ("ordering", "delta") and not traits.ordered:
         return "no step has a priority"
     if name == "delta":
         if traits.weight is None:
             return "there are no weights"
         return tuple(traits.weight * times for times in DELTAS)
-    if traits.device == "cpu" and name in ON_A_CPU:
+    if traits.backend.runs_on_threads and name in ON_A_CPU:
         return ON_A_CPU[name]
     if name == "direction":
         possible = [v for v in CHOICES[name] if v not in traits.refused]
@@ -430,13 +442,12 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
         ({"direction": direction}, reason) for direction, reason in traits.refused.items()
     ]
     reason = f"it takes long to make for {traits.arcs:,} arcs; tune g.reorder(...) instead"
-    limits = SLOW_ORDERS if traits.device == "cpu" else SLOW_ON_A_GPU
+    limits = SLOW_ORDERS if traits.backend.runs_on_threads else SLOW_ON_A_GPU
     slow = [order for order, most in limits.items() if traits.arcs > most]
     found += [({"reorder": order}, reason) for order in slow]
-    if traits.device == "cpu":
-        from weft.backends.cpu.codegen.schedules import refusal
-
-        found += [({"schedule": name}, why) for name in schedules() if (why := refusal(name))]
+    refuse = traits.backend.refuse_schedule
+    found += [({"schedule": name}, why) for name in schedules() if (why := refuse(name))]
+    if traits.backend.runs_on_threads:
         return found
     from weft.formats import formats
     from weft.schedules import SCALAR_LANES

@@ -14,11 +14,13 @@ import numpy as np
 
 import weft
 from weft.algorithms import algorithm_names
+from weft.arrays.threads import num_threads
+from weft.backends import backend_of
 from weft.backends.layouts import ordered
 from weft.config import Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
 from weft.engine.state import full
-from weft.engine.tuned import device_name, forget_remembered, version
+from weft.engine.tuned import forget_remembered, version
 from weft.errors import ConfigError, DeviceError, GraphError, unknown
 from weft.formats import choose, formats
 from weft.graph import Graph
@@ -134,7 +136,7 @@ def tune_on(
     report = TuningReport(
         algorithm=name,
         graph=graph,
-        device=device_name(g.topology.device),
+        device=g.topology.device.model,
         space=space,
         trials=tuple(tuning.trials),
         default=next(t for t in finalists if t.config == Config()),
@@ -303,14 +305,11 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         missing = "pull" if g.topology.keep == "out" else "push"
         refused[missing] = f"the graph keeps only its {g.topology.keep}-edges"
     weight = _average(g.edge.storage("weight")) if g.weighted and g.num_edges else None
-    threads = 1
-    if g.topology.device.kind == "cpu":
-        from weft.backends.cpu.host.threads import num_threads
-
-        threads = min(num_threads(), CPU_THREADS)
+    threaded = backend_of(g.topology.device).runs_on_threads
+    threads = min(num_threads(), CPU_THREADS) if threaded else 1
     found = tuple(side for side in ("push", "pull", "gather") if side in sides)
     return Traits(
-        g.topology.device.kind,
+        g.device,
         found,
         refused,
         ordered,
@@ -320,7 +319,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         features,
         g.order is not None,
         g.num_vertices,
-        {} if g.topology.device.kind == "cpu" else unsuited_formats(g, found),
+        {} if threaded else unsuited_formats(g, found),
     )
 
 
@@ -347,8 +346,8 @@ def sampled_diameter(g: Graph) -> int:
     from weft.algorithms.bfs import discover
     from weft.ir.types import vertex_id
 
-    if g.topology.device.kind == "emulated":
-        g = g.to("cpu")
+    if g.topology.device.on_host:
+        g = g.to("cpu")  # which is faster than the emulation and the interpreter
     if not g.num_vertices:
         return 0
     degrees = g.topology.in_degree if g.topology.keep == "in" else g.topology.out_degree
@@ -370,7 +369,7 @@ def similar_winners(requests: dict[str, Request], graph: Fingerprint, g: Graph) 
         return []
     from weft.engine.tuning_store import Store
 
-    store, device = Store(path), device_name(g.topology.device)
+    store, device = Store(path), g.topology.device.model
     found = [t for program in requests for t in store.of_program(program, device)]
     found.sort(key=lambda tuning: graph.distance(tuning.graph))
     return list(dict.fromkeys(tuning.config for tuning in found))[:SIMILAR]

@@ -29,6 +29,7 @@ class CpuBackend:
     sorts_frontiers = True
     starts_are_read = True
     looks_at_degrees = False
+    runs_on_threads = True
 
     def check(self, config: Config, topology: Topology) -> str:
         """Return the schedule of a configuration, or raise if a format or it is not possible."""
@@ -56,6 +57,14 @@ class CpuBackend:
     def refuse_schedule(self, name: str) -> str:
         """Return why a schedule is not possible here, or nothing."""
         return schedule_refusal(name)
+
+    def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
+        """Return the only default schedule."""
+        return DEFAULT_SCHEDULE
+
+    def compile_ahead(self, device: Device) -> Any:
+        """Return None: nothing is compiled ahead."""
+        return None
 
     def compile(self, request: Request) -> Form:
         """Return the compiled form of a request's program."""

@@ -11,7 +11,7 @@ from weft.arrays.device import Device, module_of
 from weft.arrays.fill import fill
 from weft.backends.base import Start
 from weft.backends.cuda.host import describe, initial_fields, reorder_fields, run, workspace
-from weft.backends.cuda.host.defaults import describe_shape
+from weft.backends.cuda.host.defaults import Shape, default_schedule, describe_shape
 from weft.config import NARROW, SIDES, Config, each_choice, of_side
 from weft.errors import ConfigError
 from weft.formats import DEFAULT_FORMAT
@@ -29,6 +29,7 @@ class CudaBackend:
     sorts_frontiers = False
     starts_are_read = False  # the kernel itself checks the proofs
     looks_at_degrees = True
+    runs_on_threads = False
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Return the schedules of a configuration, or raise if one is not possible."""
@@ -54,6 +55,17 @@ class CudaBackend:
     def refuse_schedule(self, name: str) -> str:
         """Return nothing: a GPU has every schedule."""
         return ""
+
+    def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
+        """Return the default schedule of a side for the most skewed degrees."""
+        m = topology.num_arcs
+        return default_schedule(Shape(topology.num_vertices, m, m, 0.0), side, ordered=ordered)
+
+    def compile_ahead(self, device: Device) -> Any:
+        """Return what compiles requests in the background."""
+        from weft.backends.cuda.host.compile_ahead import Ahead
+
+        return Ahead(device.kind, device.index)
 
     def compile(self, request: Request) -> Form:
         """Return the compiled form that runs of a request's kind try first."""

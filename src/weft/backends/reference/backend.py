@@ -48,6 +48,7 @@ class ReferenceBackend:
     sorts_frontiers = True
     starts_are_read = False
     looks_at_degrees = False
+    runs_on_threads = False
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Look names up, so that a wrong one is an error here too; none of them matters."""
@@ -62,6 +63,14 @@ class ReferenceBackend:
     def refuse_schedule(self, name: str) -> str:
         """Return nothing: a schedule has no meaning here."""
         return ""
+
+    def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
+        """Return the only default schedule."""
+        return "vertex"
+
+    def compile_ahead(self, device: Device) -> Any:
+        """Return None: nothing is compiled ahead."""
+        return None
 
     def compile(self, request: Request) -> Form:
         """Return the program itself."""

@@ -22,8 +22,8 @@ import numpy as np
 from numba import typeof
 from numba.core.dispatcher import Dispatcher
 
+from weft.arrays.threads import num_threads
 from weft.backends.cpu.host.lean_numba import compiling
-from weft.backends.cpu.host.threads import num_threads
 from weft.backends.cpu.runtime.control import ABORT, STOP, rearm
 from weft.backends.limits import TimeLimit
 

@@ -12,8 +12,6 @@ from weft.backends.cpu.host.lean_numba import inner
 from weft.backends.cpu.runtime.barrier import fault
 from weft.backends.cpu.runtime.loops import NOT_POSITIVE, ONE, SINGULAR
 
-ZERO = np.uint64(0)
-
 
 @inner(error_model="numpy")
 def pivot_row(a, base, k, column):

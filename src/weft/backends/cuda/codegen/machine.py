@@ -175,7 +175,6 @@ class Kernel:
         self.args.renumbered = self.traits.renumbered
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
-        self.scalar_types = dict(self.program.signature.scalars)
         written: set[str] = set()
         for step in self.program.all_steps():
             facts = block_facts(step.body)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from weft.backends.cuda.codegen.machine import Options, Side
@@ -11,6 +10,7 @@ from weft.backends.cuda.drivers import driver_of
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Resources
 from weft.backends.cuda.host.options import Launching, launching
 from weft.backends.cuda.host.run import ALTERNATIONS, Compiled
+from weft.backends.kernel_facts import KernelFacts
 from weft.config import SIDES
 from weft.ir.request import Request
 from weft.plan.queries import refused, side_of
@@ -27,67 +27,6 @@ LAUNCHES = {
     "width": "run_wide, run_anew, run_few and run_anew by turns, once before the host looks",
     "none": "1 to start, then 2 a phase: run_one and turn",
 }
-
-
-@dataclass(frozen=True)
-class KernelFacts:
-    """One kernel as it would be launched; None stands for what is not known in the emulation.
-
-    Attributes
-    ----------
-    name
-        Of the kernel in the source.
-    phases
-        The phases of the machine that it holds.
-    registers, spilled_bytes
-        Of one thread.
-    shared_bytes
-        Of one block, static and dynamic.
-    blocks_per_multiprocessor
-        How many blocks a multiprocessor holds at once: a fraction where clusters do not fill it.
-    occupancy
-        The share of the threads that a multiprocessor can hold which these blocks have.
-    grid, block, cluster
-        Blocks, threads of a block, blocks of a cluster.
-    limit
-        What keeps the grid from being larger: "registers", "shared memory", "blocks", "threads" or
-        "clusters".
-    """
-
-    name: str
-    phases: tuple[str, ...]
-    registers: int | None
-    spilled_bytes: int | None
-    shared_bytes: int
-    blocks_per_multiprocessor: float | None
-    grid: int
-    block: int
-    cluster: int
-    limit: str | None
-    occupancy: float | None = None
-
-    def __str__(self) -> str:
-        cluster = f" in clusters of {self.cluster}" if self.cluster > 1 else ""
-        grid = f"grid of {_counted(self.grid, 'block')}{cluster}"
-        lines = [f"{self.name}: {grid}, {self.block} threads each"]
-        if self.phases:
-            lines.append(f"  phases: {', '.join(self.phases)}")
-        else:
-            lines.append("  no phase: decides which one is next")
-        shared = f"{self.shared_bytes} bytes of shared memory a block"
-        if self.registers is None:
-            lines.append(f"  {shared}; registers are not known in the emulation")
-        else:
-            spills = f"{self.spilled_bytes} bytes of local memory (spills)"
-            lines.append(f"  {self.registers} registers and {spills} a thread, {shared}")
-        if self.blocks_per_multiprocessor is not None:
-            held = f"{self.blocks_per_multiprocessor:.4g} blocks a multiprocessor"
-            lines.append(f"  {held} (occupancy {self.occupancy:.0%}), limited by {self.limit}")
-        return "\n".join(lines)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def describe_kernels(request: Request, compiled: Compiled) -> tuple[KernelFacts, ...]:

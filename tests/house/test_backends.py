@@ -1,0 +1,52 @@
+"""Only `weft.backends` knows which backends there are; everything else asks `backend_of`."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "weft"
+OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if "backends" not in p.relative_to(PACKAGE).parts)
+# What defines devices asks for their kind; the model of a GPU takes the interpreter's place.
+KINDS_KNOWN = {"arrays/device.py"}
+NAMES_KNOWN = {"weaver/model.py"}
+NAMED = re.compile(r"weft\.backends\.(cpu|cuda|reference)\b")
+
+
+def asked_kinds(source):
+    """Return the lines that ask for the kind of a device."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+        and node.attr == "kind"
+        and ast.unparse(node.value).split(".")[-1].strip("_") in ("device", "place", "here")
+    ]
+
+
+def named_backends(source):
+    """Return the modules of backends that a source imports."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return [module for module in found if NAMED.match(module)]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_backends_are_chosen_in_one_place(path):
+    name, source = path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+    lines = asked_kinds(source)
+    assert not lines or name in KINDS_KNOWN, f"{name} asks for device.kind in lines {lines}."
+    modules = named_backends(source)
+    assert not modules or name in NAMES_KNOWN, f"{name} imports {modules}; ask backend_of(device)."
+
+
+def test_questions_and_imports_are_found():
+    assert asked_kinds("if g.topology.device.kind == 'cpu': pass\nx = dtype.kind") == [1]
+    source = "def f():\n    from weft.backends.cuda.host import run\nimport weft.backends.layouts"
+    assert named_backends(source) == ["weft.backends.cuda.host.run"]
+    assert named_backends("from weft.backends import cpu") == ["weft.backends.cpu"]
