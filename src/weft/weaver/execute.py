@@ -122,10 +122,10 @@ class Execution:
         used = self._loads()
         for way in ("out", "in"):
             if ("degree", way) in used or (way == "out" and ("neighbor", way) in used):
-                arcs = topology.adjacency(way)  # type: ignore[arg-type]
+                arcs = topology.adjacency(way)
                 memory.add(f"{way}.offsets", arcs.offsets, self._offset_bytes())
                 memory.add(f"{way}.targets", arcs.targets)
-                edges = topology.edges(way)  # type: ignore[arg-type]
+                edges = topology.edges(way)
                 memory.add(f"{way}.edges", np.arange(arcs.targets.size) if edges is None else edges)
         for number, (_, gather) in enumerate(self._gathers()):
             for k, (dtype, shape) in enumerate(gather.results):
