@@ -16,11 +16,12 @@ from weft.ir.reference.evaluate import holds_outside
 from weft.ir.reference.memory import live_fields, live_written_fields, stored_fields
 from weft.ir.reference.sweeps import message_groups
 from weft.ir.request import Outcome, Request
+from weft.weaver.launch import Simulator
 from weft.weaver.lower import Lowering, Site, check_reduction, kind_of, refuse
 from weft.weaver.machine import Counters, Machine
 from weft.weaver.mappings import eghw_buffers, kernels, strided, thread
+from weft.weaver.memory import Memory
 from weft.weaver.rows import Reader
-from weft.weaver.simulate import Memory, Simulator
 from weft.weaver.stream import Assembler, Kernel
 from weft.weaver.sweep import Filter, Sink, Sweep
 
