@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, group, learning, maps
+    from weft import datasets, errors, generators, graphblas, group, learning, maps
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
@@ -41,11 +41,22 @@ if TYPE_CHECKING:
     from weft.algorithms.label_propagation import label_propagation
     from weft.algorithms.louvain import leiden, louvain
     from weft.algorithms.maximal_independent_set import maximal_independent_set
+    from weft.algorithms.maximal_matching import maximal_matching, vertex_cover
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
+    from weft.algorithms.mixing import degree_assortativity, reciprocity, rich_club
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
+    from weft.algorithms.random_walks import node2vec_walks, random_walks
     from weft.algorithms.shortest_path import astar, shortest_path
+    from weft.algorithms.similarity import (
+        adamic_adar,
+        common_neighbors,
+        cosine,
+        jaccard,
+        overlap,
+        resource_allocation,
+    )
     from weft.algorithms.sssp import sssp
     from weft.algorithms.strongly_connected_components import (
         condensation,
@@ -67,6 +78,7 @@ if TYPE_CHECKING:
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
     from weft.ir.trace.by_key import Keyed
+    from weft.ir.trace.control import cond, for_range, while_loop
     from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
@@ -89,7 +101,6 @@ if TYPE_CHECKING:
         eye,
         find_edge,
         floor,
-        for_range,
         hadamard_inverse,
         has_edge,
         hypot,
@@ -97,6 +108,7 @@ if TYPE_CHECKING:
         isfinite,
         isinf,
         isnan,
+        local,
         log,
         log1p,
         log2,
@@ -128,8 +140,8 @@ if TYPE_CHECKING:
         transpose,
         trunc,
         where,
-        while_loop,
     )  # fmt: skip
+    from weft.ir.trace.looks import settled
     from weft.ir.trace.monoids import (
         and_,
         any,
@@ -178,7 +190,11 @@ def __getattr__(name: str) -> Any:
     if name not in table and name in algorithm_homes():  # one that no type checker knows yet
         table[name] = algorithm_homes()[name], name
     if name not in table:
-        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+        from weft.errors import nearest
+
+        other = {"bool": "bool_", "int": "int64", "float": "float64", "str": "labels"}.get(name)
+        hint = f" Use weft.{other}." if other in table else nearest(name, table)
+        raise AttributeError(f"module 'weft' has no attribute {name!r}.{hint}")
     module, own = table[name]
     found = import_module(f"weft.{own}" if module == "weft" else module)
     value = found if module == "weft" else getattr(found, own)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral
 from typing import Any
@@ -365,4 +366,19 @@ def check_config(config: object) -> Config:
     return config
 
 
+def _told(given: Callable[..., None]) -> Callable[..., None]:
+    """Return the initializer of `Config`, which names the nearest field to one that is unknown."""
+
+    @functools.wraps(given)
+    def initialize(self: Config, *arguments: Any, **chosen: Any) -> None:
+        for name in chosen:
+            if name not in _FIELDS:
+                raise ConfigError(unknown("the field of weft.Config", name, _FIELDS))
+        given(self, *arguments, **chosen)
+
+    return initialize
+
+
+_FIELDS = tuple(field_.name for field_ in fields(Config))
+Config.__init__ = _told(Config.__init__)  # type: ignore[method-assign]
 _DEFAULT = Config()

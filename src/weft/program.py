@@ -20,7 +20,7 @@ def check_function(function: Any, who: str, first: str) -> Function:
     """Return what is to be traced, or raise unless it is a function written in Python."""
     calls = (function, function.__call__) if callable(function) else ()
     got = None
-    if not calls:
+    if not calls or isinstance(function, EdgeFunction | VertexFunction):
         got = repr(function)
     elif isinstance(function, type):
         got = f"the class {function.__name__!r}"

@@ -1,9 +1,9 @@
 """Communities by Louvain and Leiden, and the measures of partitions, against NetworkX."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft
 from graphs import AWKWARD
 from library import Case

@@ -19,13 +19,13 @@ def bits_of(g, seed=0):
 
     state = g.state(bits=weft.full(0, np.uint64), seed=weft.scalar(seed))
     g.run(draw, state)
-    return state.bits.tolist()
+    return (state.bits >> 32).tolist()
 
 
 def ordered(g, seed, sign):
-    """The simple graph and its vertices, by degree (rising or falling) and then by bits."""
+    """The simple graph and its vertices by degree, bits and number, rising or falling."""
     graph, bits = simple_graph(g), bits_of(g, seed)
-    return graph, sorted(graph, key=lambda v: (sign * graph.degree(v), bits[v], v))
+    return graph, sorted(graph, key=lambda v: (graph.degree(v), bits[v], v), reverse=sign < 0)
 
 
 def check_set(g, found, seed=0):

@@ -1,9 +1,9 @@
 """Cores, layers, triangles, neighbourhoods, orders and sides against NetworkX."""
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft
 from graphs import AWKWARD
 from library import Case

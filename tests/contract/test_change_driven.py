@@ -12,7 +12,6 @@ from oracle import run_interpreted
 from weft.engine.change_driven import hidden_state
 from weft.engine.prepared import Inputs, Prepared
 from weft.errors import ConfigError
-from weft.graph.execution import columns_of
 from weft.ir.passes.delta import rewrite
 from weft.ir.reference.interpret import interpret
 
@@ -202,7 +201,7 @@ def test_the_interpreter_runs_the_rewritten_program_alike(drawn, seed, steps):
     delta = rewrite(want.program, 0.0)
     state = hidden_state(delta, g.state(**first), g.topology)
     prepared = Prepared(delta.program, g.topology, weft.Config())
-    request = prepared.request(columns_of(g), Inputs(state, None, g.frontier(), steps))
+    request = prepared.request(g._prepared.columns, Inputs(state, None, g.frontier(), steps))
     assert interpret(request).steps == want.outcome.steps
     np.testing.assert_array_equal(state.x, want.state.fields["x"])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.engine.profile import RECORD, Profile, active, profile
+from weft.engine.profile import RECORD, Profile, profile, stack
 from weft.errors import WeftError
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -74,24 +74,24 @@ def test_a_clock_that_stood_still_gives_a_finite_speed():
 
 
 def test_no_profile_is_active_outside_a_block():
-    assert active() is None
+    assert stack.get() == ()
     with profile() as p:
-        assert active() is p
-    assert active() is None
+        assert stack.get() == (p,)
+    assert stack.get() == ()
 
 
 def test_the_block_ends_when_it_raises():
     with pytest.raises(KeyError), profile():
         raise KeyError
-    assert active() is None
+    assert stack.get() == ()
 
 
 def test_an_outer_profile_also_sees_what_the_inner_one_records():
     with profile() as outer:
-        active().add("first", {}, rows((0, 0, 0, 1, 1, 1)))
+        stack.get()[-1].add("first", {}, rows((0, 0, 0, 1, 1, 1)))
         with profile() as inner:
-            active().add("second", {}, rows((0, 0, 0, 1, 1, 1)))
-        active().add("third", {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add("second", {}, rows((0, 0, 0, 1, 1, 1)))
+        stack.get()[-1].add("third", {}, rows((0, 0, 0, 1, 1, 1)))
     assert [r.run for r in inner.records] == ["second"]
     assert [r.run for r in outer.records] == ["first", "second", "third"]
 
@@ -100,19 +100,19 @@ def test_a_profile_can_be_opened_again_but_not_inside_itself():
     p = profile()
     for _ in range(2):
         with p:
-            active().add("bfs", {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add("bfs", {}, rows((0, 0, 0, 1, 1, 1)))
     assert [r.call for r in p.records] == [0, 1]
     with p:
         with pytest.raises(WeftError, match="already recording"), p:
             pass
-        assert active() is p
+        assert stack.get() == (p,)
 
 
 def test_tasks_record_apart():
     async def work(name):
         with profile() as p:
             await asyncio.sleep(0)
-            active().add(name, {}, rows((0, 0, 0, 1, 1, 1)))
+            stack.get()[-1].add(name, {}, rows((0, 0, 0, 1, 1, 1)))
             await asyncio.sleep(0)
         return [r.run for r in p.records]
 
@@ -199,7 +199,7 @@ def test_the_heading_tells_how_runs_were_carried_out():
 
 def test_an_outer_profile_gets_the_facts_too():
     with profile() as outer, profile():
-        active().add("bfs", {}, rows(), facts={"device": "cpu"})
+        stack.get()[-1].add("bfs", {}, rows(), facts={"device": "cpu"})
     assert outer.facts == [{"device": "cpu"}]
 
 

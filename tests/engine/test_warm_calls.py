@@ -7,7 +7,7 @@ import pytest
 import weft
 
 # What one warm call may enter of weft: modules, functions, entries. It passes no more than this.
-LIMITS = {"bfs": (31, 110, 175), "own": (27, 103, 151), "run": (19, 68, 100)}
+LIMITS = {"bfs": (20, 67, 82), "own": (15, 52, 59), "run": (13, 38, 42)}
 
 
 @weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import weft.graphblas as ours
@@ -314,6 +314,8 @@ def test_reductions(data):
     shape = turned(source[2], flip)
     size = {"rowwise": (shape[0],), "columnwise": (shape[1],), "scalar": ()}[how]
     is_agg = data.draw(st.booleans())
+    # python-graphblas announces more aggregators of booleans than it can compute.
+    assume(not (is_agg and source[1] == "BOOL"))
     op = data.draw(st.sampled_from(AGGREGATORS if is_agg else MONOIDS))
     target = data.draw(targets(size)) if size else None
 

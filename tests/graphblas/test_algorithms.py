@@ -6,10 +6,10 @@ import types
 import warnings
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
-import networkx as nx
 import weft.graphblas as gb
 from weft.graphblas import algorithms
 

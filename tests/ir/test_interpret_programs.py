@@ -34,7 +34,8 @@ def test_fixpoints_are_reached_and_do_not_depend_on_order(case, seed):
     result = run(case)
     assert result.outcome.converged
     assert result.frontier == []
-    assert_same(result, run(case, shuffle=seed))
+    # Live access reaches the same fixpoint in more or fewer supersteps.
+    assert_same(result, run(case, shuffle=seed), steps=False)
 
 
 @given(case=cases())

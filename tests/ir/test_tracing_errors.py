@@ -57,7 +57,7 @@ VERTEX = {
     "format": (lambda v: "{:.2f}".format(v.x), "cannot be formatted"),  # noqa: UP032
     "float": (lambda v: float(v.x), *NO_NUMBER),
     "int": (lambda v: int(v.x), *NO_NUMBER),
-    "math": (lambda v: math.sqrt(v.x), *NO_NUMBER),
+    "math": (lambda v: math.sqrt(v.x), "has no number yet", "Use weft.sqrt"),
     "list index": (lambda v: [1, 2, 3][v.x], "cannot index a Python object", ".at(i)"),
     "range": (lambda v: range(v.x), "bound a Python range", "weft.for_range"),
     "round to digits": (lambda v: round(v.y, 2), "rounded to whole numbers", "Scale it"),
@@ -72,7 +72,7 @@ VERTEX = {
     "np.logaddexp": (lambda v: np.logaddexp(v.y, 1.0), "numpy.logaddexp has no traced form"),
     "np.add.reduce": (lambda v: np.add.reduce(v.vec), "has no traced form"),
     "truth of a vertex": (lambda v: bool(v), "no truth value", *PROXY),
-    "iteration of a vertex": (lambda v: list(v), "cannot be iterated", *PROXY),
+    "iteration of a vertex": (lambda v: list(v), "cannot be iterated", "v.gather"),
     "len of a vertex": (lambda v: len(v), "has no len()", *PROXY),
     "in a vertex": (lambda v: 3 in v, "`in` cannot be traced", *PROXY),
     "formatted vertex": (lambda v: f"{v}", "cannot be formatted", *PROXY),
@@ -470,7 +470,7 @@ def test_other_options_are_checked_when_they_are_given():
 
 def test_expressions_need_a_function_being_traced():
     with pytest.raises(TraceError, match="belongs inside a traced function"):
-        fn.sqrt(2.0)
+        fn.neighbor(0, 0)
 
 
 def test_a_name_that_python_asks_for_is_no_field():

@@ -1,6 +1,7 @@
 """The store of tunings: what is found again, what is set aside, and who may use it at once."""
 
 import contextlib
+import functools
 import json
 import os
 import sqlite3
@@ -438,6 +439,26 @@ def test_two_processes_write_at_once(store):
     errors = [writer.communicate()[1] for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0], errors
     assert len(store.all()) == 80
+
+
+def test_a_file_that_is_laid_out_between_two_looks_is_kept(store, monkeypatch):
+    connect = sqlite3.connect
+    store.path.touch()
+
+    class Interrupted(sqlite3.Connection):
+        def execute(self, statement, *values):
+            if "sqlite_master" in statement:
+                with (
+                    contextlib.closing(connect(store.path, 0.0)) as other,
+                    contextlib.suppress(sqlite3.OperationalError),  # locked, as it should be
+                ):
+                    other.execute(store_module._TABLES)
+                    other.execute(f"PRAGMA user_version = {store_module.LAYOUT}")
+            return super().execute(statement, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", functools.partial(connect, factory=Interrupted))
+    assert store.all() == []  # and no warning that the file was moved
+    assert [path.name for path in store.path.parent.iterdir()] == [store.path.name]
 
 
 # -- ordinary calls ------------------------------------------------------------------------------

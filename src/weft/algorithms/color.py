@@ -1,6 +1,7 @@
 """Greedy colouring, largest degree first.
 
-Method: vertices have a fixed order: most neighbours first, then by random bits. A vertex takes the
+Method: vertices have a fixed order: most neighbours first, then by random bits, the
+largest first. A vertex takes the
 smallest colour that no neighbour before it has, as soon as all of these are coloured: the colours
 are those of a sequential pass in this order. Each vertex counts the neighbours it waits for, and a
 coloured one is counted out by those after it, so that every edge is looked at twice in all, O(m).
@@ -20,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
-from weft.algorithms.support.order import comes_first
+from weft.algorithms.support.order import comes_before, place
 from weft.algorithms.support.simple import simple
 from weft.arrays.checks import check_integer
 from weft.config import Config
@@ -38,9 +39,9 @@ FEW: Final = 64  # most neighbours of a vertex for one word to be enough
 
 
 @vertex(on="all")
-def count_earlier(v: Any, seed: Any) -> Any:
+def count_earlier(v: Any) -> Any:
     """Count the neighbours that come before v; those without any begin."""
-    v.waits = v.gather(lambda u, e: fn.cast(comes_first(u, v, seed), np.int32), monoids.sum)
+    v.waits = v.gather(lambda u, e: fn.cast(comes_before(v, u), np.int32), monoids.sum)
     return v.waits == 0
 
 
@@ -53,8 +54,8 @@ def choosing(words: int) -> Any:
         one, zero = fn.cast(1, UINT64), fn.cast(0, UINT64)
 
         def bits(u: Any, e: Any) -> Any:
-            place = u.color - v.base
-            bit, word = one << fn.cast(place & 63, UINT64), place >> 6
+            offset = u.color - v.base
+            bit, word = one << fn.cast(offset & 63, UINT64), offset >> 6
             taken = [fn.where((u.color >= 0) & (word == k), bit, zero) for k in range(words)]
             return tuple(taken) if words > 1 else taken[0]
 
@@ -64,8 +65,8 @@ def choosing(words: int) -> Any:
         color = fn.cast(-1, np.int32)
         for k in range(words - 1, -1, -1):
             lowest = ~used[k] & (used[k] + one)  # the lowest bit that is not set
-            place = 63 - fn.cast(fn.clz(lowest), np.int32)
-            color = fn.where(lowest != 0, v.base + (64 * k + place), color)
+            bit = 63 - fn.cast(fn.clz(lowest), np.int32)
+            color = fn.where(lowest != 0, v.base + (64 * k + bit), color)
         v.base = fn.where(color < 0, v.base + 64 * words, v.base)
         v.color = color
         return color >= 0
@@ -79,9 +80,9 @@ def choosing(words: int) -> Any:
     accept=lambda v: v.color < 0,
     active=lambda v, old: v.waits == 0,
 )
-def count_out(u: Any, v: Any, e: Any, seed: Any) -> Any:
+def count_out(u: Any, v: Any, e: Any) -> Any:
     """Count u, which is coloured, out of those that v waits for."""
-    return fn.where(comes_first(u, v, seed), fn.cast(-1, np.int32), fn.cast(0, np.int32))
+    return fn.where(comes_before(v, u), fn.cast(-1, np.int32), fn.cast(0, np.int32))
 
 
 @vertex
@@ -99,7 +100,7 @@ def is_ready(v: Any) -> Any:
         "al.: Ordering heuristics for parallel graph coloring (SPAA 2014)"
     ),
     needs=Needs(
-        ("out",), Fields(lambda i, w: 12, lambda i, w: 12, lambda i, w: 28), simple=True,
+        ("out",), Fields(lambda i, w: 20, lambda i, w: 12, lambda i, w: 28), simple=True,
         degrees=("out",),
     ),
 )  # fmt: skip
@@ -130,8 +131,9 @@ def color(g: Graph, *, seed: int = 0, config: Config | None = None) -> Array:
     g = simple(g)
     state = g.state(
         color=full(-1, np.int32), base=full(0, np.int32), waits=full(0, np.int32),
-        seed=scalar(check_integer("seed", seed, 0)),
+        place=full(0), seed=scalar(check_integer("seed", seed, 0)),
     )  # fmt: skip
+    g.run(place, state, config=config)
     most = int(g.out_degree.max()) if g.num_vertices else 0
     ready = g.run(count_earlier, state, config=config)
     choose = choosing(1 if most < FEW else WORDS)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
-from weft.algorithms.support.order import comes_before
+from weft.algorithms.support.order import comes_before, place
 from weft.algorithms.support.simple import simple
 from weft.arrays.checks import check_integer
 from weft.config import Config
@@ -27,7 +27,8 @@ from weft.engine.state import full, scalar
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.program import vertex
+from weft.ir.trace.proxies import send
+from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -35,15 +36,26 @@ OPEN, IN, OUT = 0, 1, 2
 
 
 @vertex
-def decide(v: Any, seed: Any) -> Any:
-    """Leave if a neighbour joined, join if no open one comes before v; the others go on."""
-    lost, waits = v.gather(
-        lambda u, e: (u.status == IN, (u.status == OPEN) & comes_before(u, v, seed)),
-        (monoids.or_, monoids.or_),
+def join(v: Any) -> Any:
+    """Join the set if no open neighbour comes before v; the first one found ends the search."""
+    waits = v.gather(
+        lambda u, e: send(fn.cast(1, np.int8), when=(u.status == OPEN) & comes_before(u, v)),
+        monoids.any,
     )
-    status = fn.where(lost, OUT, fn.where(waits, OPEN, IN))
-    v.status = fn.cast(status, np.int8)
-    return status == OPEN
+    v.status = fn.where(waits > 0, fn.cast(OPEN, np.int8), fn.cast(IN, np.int8))
+    return waits == 0
+
+
+@edge(into="status", reduce=monoids.max, accept=lambda v: v.status == OPEN)
+def exclude(u: Any, v: Any, e: Any) -> Any:
+    """Exclude the neighbours of a vertex that joined."""
+    return fn.cast(OUT, np.int8)
+
+
+@vertex(on="all")
+def is_open(v: Any) -> Any:
+    """Whether v is undecided."""
+    return v.status == OPEN
 
 
 @algorithm(
@@ -56,7 +68,7 @@ def decide(v: Any, seed: Any) -> Any:
         "are parallel on average (SPAA 2012)"
     ),
     needs=Needs(
-        ("out",), Fields(lambda i, w: 1, lambda i, w: 1, lambda i, w: 9), simple=True,
+        ("out",), Fields(lambda i, w: 9, lambda i, w: 1, lambda i, w: 9), simple=True,
         degrees=("out",),
     ),
 )  # fmt: skip
@@ -84,6 +96,9 @@ def maximal_independent_set(g: Graph, *, seed: int = 0, config: Config | None = 
     [False, True, True, True]
     """
     g = simple(g)
-    state = g.state(status=full(OPEN, np.int8), seed=scalar(check_integer("seed", seed, 0)))
-    g.iterate(decide, state, config=config)
+    state = g.state(
+        status=full(OPEN, np.int8), place=full(0), seed=scalar(check_integer("seed", seed, 0))
+    )
+    g.run(place, state, config=config)
+    g.iterate([join, exclude, is_open], state, config=config)
     return state.status == IN

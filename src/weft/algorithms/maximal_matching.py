@@ -1,8 +1,9 @@
 """A maximal matching, and the vertex cover that it gives.
 
-Method: edges have a fixed order: heaviest first if weights count, then by random bits and number. Every free vertex points to its first edge to another free vertex; edges that both ends
-point to are matched. The result is that of a sequential pass over the edges in this order, in any
-order of execution. O(m) work per round, O(log m) rounds with high probability for a random order.
+Method: edges have a fixed order: heaviest first if weights count, then by random bits and number.
+Every free vertex points to its first edge to another free vertex; edges that both ends point to are
+matched. The result is that of a sequential pass over the edges in this order, in any order of
+execution. O(m) work per round, O(log m) rounds with high probability for a random order.
 
 Heaviest first, the matching has at least half of the largest possible weight. The ends of the
 matched edges cover every edge, with at most twice as many vertices as needed.

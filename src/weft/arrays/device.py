@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -48,18 +48,22 @@ class Device:
     kind : {"cpu", "cuda", "emulated", "reference"}
     index : int
         The number of the GPU, from 0.
+
+    Attributes
+    ----------
+    on_host : bool
+        Whether its arrays are NumPy arrays.
     """
 
     kind: str
     index: int = 0
+    on_host: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "on_host", self.kind != "cuda")
 
     def __str__(self) -> str:
         return self.kind if self.index == 0 else f"{self.kind}:{self.index}"
-
-    @property
-    def on_host(self) -> bool:
-        """Whether its arrays are NumPy arrays."""
-        return self.kind != "cuda"
 
     @property
     def xp(self) -> Any:

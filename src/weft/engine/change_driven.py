@@ -15,8 +15,8 @@ def hidden_state(delta: Delta, state: State, topology: Topology) -> State:
             name: topology.xp.empty((n, *shape), dtype)
             for name, (dtype, shape) in delta.hidden.items()
         }
-    made = State(state.fields | hidden, state.scalars, state.parameters)
-    return made.belonging_to(state._version)
+    fields = state.fields | hidden
+    return State(fields, state.scalars, state.parameters, version=state._version)
 
 
 def take_results(delta: Delta, held: State, topology: Topology) -> None:

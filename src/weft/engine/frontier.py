@@ -113,6 +113,13 @@ class Frontier:
         """The vertices (arcs) in any order, on whichever device holds them; None for all."""
         return self._items
 
+    def first(self, in_order: bool) -> Array | None:
+        """Return the members as a run begins with them, in order if it needs that; None for all."""
+        held = self._given
+        if held is None or (self._sorted and type(held) is np.ndarray and self.device.on_host):
+            return held
+        return self.items if in_order else self._items
+
     def mask(self) -> Array:
         """Return a boolean mask over all vertices (arcs) of the graph."""
         with self.device.current():
@@ -191,8 +198,7 @@ class Pairs(Frontier):
         >>> weft.generators.complete(4).pairs([0, 1], [2, 3]).state(shared=weft.full(0)).shared
         array([0, 0])
         """
-        made = make_state(self._topology, fields, {}, length=self.length, edges=True)
-        return made.belonging_to(self.version)
+        return make_state(self._topology, fields, {}, self.version, arcs=self.length)
 
     def __repr__(self) -> str:
         return f"Pairs({self.length})"
@@ -201,10 +207,16 @@ class Pairs(Frontier):
 class Trail(list[Array]):
     """The frontiers of a run, first to last; remembers which arrays came from the run itself."""
 
-    def __init__(self, frontiers: Iterable[Array] = ()) -> None:
-        super().__init__(frontiers)
-        self._own = tuple(self)  # keeps the arrays alive, so that no other reuses their ids
-        self._identities = frozenset(map(id, self._own)) if self._own else frozenset[int]()
+    _own: tuple[Array, ...] = ()  # keeps the arrays alive, so that no other reuses their ids
+    _identities: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_run(cls, frontiers: Iterable[Array]) -> Trail:
+        """Return the frontiers of a finished run."""
+        trail = cls(frontiers)
+        trail._own = tuple(trail)
+        trail._identities = frozenset(map(id, trail))
+        return trail
 
     def is_own(self, members: object) -> bool:
         """Whether an array came from the run, and so needs no check."""
@@ -218,7 +230,8 @@ def make_frontier(
     if members is None:
         return Frontier(None, length, arcs=arcs, device=device)
     if type(members) is list and len(members) == 1 and type(members[0]) is int:
-        _check_range(members[0], members[0], length, "arc" if arcs else "vertex")
+        if not 0 <= members[0] < length:
+            _check_range(members[0], members[0], length, "arc" if arcs else "vertex")
         return Frontier(np.array(members, dtype), length, arcs=arcs, device=device)
     if isinstance(members, Frontier):
         if members.length != length or members.arcs != arcs:
@@ -226,7 +239,7 @@ def make_frontier(
                 f"{members!r} does not fit this graph, which has {length} "
                 f"{'arcs' if arcs else 'vertices'}."
             )
-        if members.device == device:
+        if members.device is device or members.device == device:
             return members
         return Frontier(members.held, length, arcs=arcs, is_sorted=members._sorted, device=device)
     what = "arc" if arcs else "vertex"

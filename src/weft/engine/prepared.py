@@ -95,19 +95,17 @@ class Prepared:
             fields = self._all_fields(columns, state)
         if frontier.arcs or self.config.deterministic:
             check_start(program, frontier, self.config)
-        members = None
-        if not frontier.is_all:
-            members = frontier.items if self._sorts else frontier.held
         edges, known = {}, _NOTHING
         if edge_state is not None:
             edges, known = edge_state.fields, edge_state._known
         read = columns.reader(self.topology)
         data = Data(fields, edges, read, state.scalars, state.parameters, known, emitted)
+        members = frontier.first(self._sorts)
         start = Start(members, frontier.arcs, trail, window, frontier.pairs)
-        recorder = profile.active()
-        if recorder is None:
+        open_profiles = profile.stack.get()
+        if not open_profiles:
             return Request(program, self.topology, self.options, data, start, max_iter)
-        report = _reporter(recorder, program, self.config)
+        report = _reporter(open_profiles[-1], program, self.config)
         return Request(program, self.topology, self._recorded, data, start, max_iter, report)
 
     def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
@@ -132,22 +130,30 @@ class Prepared:
 
     def run(self, columns: Columns, inputs: Inputs) -> Outcome:
         """Run the program."""
+        if self.topology.device.on_host:
+            return self._run(self.request(columns, inputs), inputs.state)
         request: Request | None = None
-        topology, state = self.topology, inputs.state
-        untouched = dict(state._untouched)
-        state._untouched.clear()  # the run is about to write to fields
-        with topology.device.current(lambda: [] if request is None else lighter_choices(request)):
+        with self.topology.device.current(
+            lambda: [] if request is None else lighter_choices(request)
+        ):
             request = self.request(columns, inputs)
-            if topology.num_vertices == 0:
-                return _run_empty(request)
-            watching = watch.active()
-            if watching is not None:
-                watching.note(request)
-                request.limit = watching.limit
-            if topology.numbering is None:
-                return self.backend.run(request, self.form(request))
-            inner, crossing = cross(request, self.backend, untouched)
-            return self._over(inner, crossing)
+            return self._run(request, inputs.state)
+
+    def _run(self, request: Request, state: State) -> Outcome:
+        topology = self.topology
+        if topology.num_vertices == 0:
+            return _run_empty(request)
+        watching = watch.current.get()
+        if watching is not None:
+            watching.note(request)
+            request.limit = watching.limit
+        untouched = state._untouched
+        if topology.numbering is None:
+            untouched.clear()  # the run is about to write to fields
+            return self.backend.run(request, self.form(request))
+        started = dict(untouched)
+        untouched.clear()
+        return self._over(*cross(request, self.backend, started))
 
     def _over(self, request: Request, crossing: Crossing) -> Outcome:
         """Run a request over a reordered topology; return the outcome in the user's numbering."""

@@ -1,6 +1,6 @@
 """Profiles record each superstep: direction, frontier, edges visited, time.
 
-The engine gets the innermost open profile from `active()` and passes it the records of a run by
+The engine gets the innermost open profile from `stack` and passes it the records of a run by
 `Profile.add`. An enclosing profile receives the records of the inner ones as well.
 """
 
@@ -110,19 +110,19 @@ class Profile:
         self._token: Token[tuple[Profile, ...]] | None = None
 
     def __enter__(self) -> Profile:
-        stack = _open.get()
-        if self in stack:
+        outer = stack.get()
+        if self in outer:
             raise WeftError(
                 "This profile is already recording. A profile can be used in one `with` block at "
                 "a time. Create another with weft.profile()."
             )
-        self._outer = stack[-1] if stack else None
-        self._token = _open.set((*stack, self))
+        self._outer = outer[-1] if outer else None
+        self._token = stack.set((*outer, self))
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self._token is not None:
-            _open.reset(self._token)
+            stack.reset(self._token)
         self._token = self._outer = None
 
     def add(
@@ -348,7 +348,7 @@ class Profile:
         return figure
 
 
-_open: ContextVar[tuple[Profile, ...]] = ContextVar("weft_open_profiles", default=())
+stack: ContextVar[tuple[Profile, ...]] = ContextVar("weft_open_profiles", default=())
 
 
 def profile() -> Profile:
@@ -372,12 +372,6 @@ def profile() -> Profile:
     1
     """
     return Profile()
-
-
-def active() -> Profile | None:
-    """Return the innermost open profile, or None if there is none."""
-    stack = _open.get()
-    return stack[-1] if stack else None
 
 
 class _Superstep(NamedTuple):

@@ -126,6 +126,7 @@ def _names(program: Program) -> tuple[set[str], set[str], set[str], set[str]]:
         used |= fact.far | fact.near | fact.live | fact.written
         edge_written |= fact.edge_written
         edge_used |= fact.edge_read | fact.edge_written
+    used |= program.until_fields
     found = program.findings["crossing"] = used, written, edge_used, edge_written
     return found
 

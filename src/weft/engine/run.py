@@ -58,7 +58,10 @@ def _kinds(arrays: dict[str, Array]) -> tuple[Any, ...]:
 
 def kinds_of(state: State) -> tuple[Any, ...]:
     """Return what of a state decides about a program: names, dtypes and shapes."""
-    kinds = tuple([(n, a.dtype, a.shape[1:]) for n, a in state.fields.items()])
+    found = []
+    for name, array in state.fields.items():
+        found.append((name, array.dtype, array.shape[1:]))
+    kinds = tuple(found)
     if not (state.scalars or state.parameters):
         return kinds
     parameters = tuple([(n, a.dtype, a.shape) for n, a in state.parameters.items()])

@@ -22,11 +22,15 @@ from weft.ir.trace.calls import check_takes
 from weft.ir.trace.expr import node
 from weft.ir.trace.proxies import Vertex
 from weft.report.html import fields_html
+from weft.storage.memory import Cache
 from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 MOST_FEATURES = 2**31
 Places = tuple[tuple[int, Any], ...]  # single items with a different initial value
+# Dtypes that were checked to hold a number, by its type, value and declared dtype.
+_dtypes: Cache[Any, np.dtype[Any]] = Cache("dtypes of initial values", 256)
+_NAMED = (type, np.dtype, types.VertexIdType, type(None), str)
 
 
 class Full:
@@ -55,8 +59,13 @@ class Full:
         """Return the checked dtype, item shape, and value (a number or an array)."""
         found = self._settled.get(topology.index_dtype)
         if found is None:
-            dtype = _dtype(self.dtype, self.value, name, topology)
             value, shape = self.value, self.shape
+            plain = (type(value) is int or type(value) is float) and isinstance(self.dtype, _NAMED)
+            kind = (type(value), value, self.dtype, topology.index_dtype) if plain else None
+            known = _dtypes.get(kind)
+            if known is not None and not shape:
+                return known, shape, value
+            dtype = _dtype(self.dtype, value, name, topology)
             if type(value) is not int and type(value) is not float:
                 value = as_array(value)
                 shape = shape or value.shape
@@ -65,6 +74,8 @@ class Full:
             check_holds(dtype, value, f"field {name!r}")
             if type(value) is int or type(value) is float:
                 number = value
+                if plain:
+                    _dtypes[kind] = dtype
             elif value.ndim or is_device_array(value):
                 return dtype, shape, value  # not cached: the user may write to the array
             else:
@@ -172,10 +183,13 @@ class State:
         fields: dict[str, Array],
         scalars: dict[str, Array],
         parameters: dict[str, Array] | None = None,
+        *,
+        version: Any = None,
+        untouched: dict[str, tuple[Any, Places]] | None = None,
     ) -> None:
         vars(self).update(
-            fields=fields, scalars=scalars, parameters=parameters or {}, old={}, _untouched={},
-            _version=None, _known=frozenset(), _signature=None,
+            fields=fields, scalars=scalars, parameters=parameters or {}, old={},
+            _untouched=untouched or {}, _version=version, _known=frozenset(), _signature=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
@@ -186,11 +200,6 @@ class State:
     _version: Any  # the graph version that made the state, if any
     _known: frozenset[str]  # see `known_to_be`
     _signature: Any  # cached signature, with the versions it was derived from
-
-    def belonging_to(self, version: Any) -> State:
-        """Bind this state to a graph version and return it."""
-        vars(self)["_version"] = version
-        return self
 
     def known_to_be(self, *known: str) -> State:
         """Record facts about this edge state that a backend cannot derive, and return it.
@@ -301,16 +310,24 @@ _RESERVED_EDGES = _RESERVED | {"rank", "reverse"}
 
 
 def make_state(
-    topology: Topology, declared: dict[str, Any], columns: Any, *, length: int, edges: bool
+    topology: Topology,
+    declared: dict[str, Any],
+    columns: Any,
+    version: Any,
+    arcs: int | None = None,
 ) -> State:
-    """Build the arrays of a state from its declaration."""
+    """Build the arrays of a state from its declaration: a row per vertex, or per arc of `arcs`."""
+    if topology.device.on_host:
+        return _made(topology, declared, columns, version, arcs)
     with topology.device.current():
-        return _made(topology, declared, columns, length, edges)
+        return _made(topology, declared, columns, version, arcs)
 
 
 def _made(
-    topology: Topology, declared: dict[str, Any], columns: Any, length: int, edges: bool
+    topology: Topology, declared: dict[str, Any], columns: Any, version: Any, arcs: int | None
 ) -> State:
+    edges = arcs is not None
+    length = topology.num_vertices if arcs is None else arcs
     fields: dict[str, Array] = {}
     scalars: dict[str, Array] = {}
     parameters: dict[str, Array] = {}
@@ -340,9 +357,7 @@ def _made(
             fields[name] = _field(name, what, topology, columns, length, edges)
     if starts:
         backend_of(topology.device).fill(topology.device, starts)
-    made = State(fields, scalars, parameters)
-    made._untouched.update(untouched)
-    return made
+    return State(fields, scalars, parameters, version=version, untouched=untouched)
 
 
 def _scalar(name: str, what: Scalar, topology: Topology) -> Array:
@@ -394,12 +409,16 @@ def _filled(
     dtype, shape, value = what.settled(name, topology)
     if what.places:
         _check_places(name, what.places, length, dtype, shape)
-    result: Array = topology.xp.empty((length, *shape) if shape else length, dtype)
+    on_host = topology.device.on_host
+    xp = np if on_host else topology.xp
+    result: Array = xp.empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
         return result
-    if topology.device.on_host or not length:
-        fill(result, value, what.places)
+    if on_host or not length:
+        result.fill(value)
+        for item, own in what.places:
+            result[item] = own
     else:
         starts.append((result, value, what.places))
     untouched[name] = value, what.places

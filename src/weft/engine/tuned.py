@@ -23,7 +23,7 @@ from weft.engine.fingerprint import fingerprint_of, sizes_of
 from weft.errors import ConfigError
 from weft.ir.check.key import keyed
 from weft.ir.ops import Program
-from weft.storage.cache_dir import tunings_path
+from weft.storage.cache_dir import DIRECTORIES, tunings_path
 from weft.topology.topology import Topology
 
 changes = [0]  # counts changes of the store; decisions made under an older count are stale
@@ -44,6 +44,7 @@ def forget_remembered() -> None:
     """Drop cached look-ups after the store has changed."""
     changes[0] += 1
     _winners.clear()
+    _likely_path.cache_clear()
     _tuned_sizes.cache_clear()
 
 
@@ -80,6 +81,9 @@ def _processor() -> str:
 
 
 def _look_up(topology: Topology) -> dict[str, Config]:
+    likely = _likely_path(os.environ.get("WEFT_TUNINGS"), *map(os.environ.get, DIRECTORIES))
+    if likely is not None and not os.path.exists(likely):
+        return {}
     path = tunings_path()
     # Path.exists() raises PermissionError for a file in an unreadable directory.
     if path is None or not os.path.exists(path) or sizes_of(topology) not in _tuned_sizes(path):
@@ -89,6 +93,17 @@ def _look_up(topology: Topology) -> dict[str, Config]:
     digest = fingerprint_of(topology).digest
     found = Store(path).of_graph(digest, device_name(topology.device), version())
     return {program: config for program, config in found.items() if _is_possible(config, topology)}
+
+
+@functools.lru_cache(maxsize=8)
+def _likely_path(tunings: str | None, *directories: str | None) -> str | None:
+    """Return where the store was when this environment was first seen; None if it was off.
+
+    Checking the cache directory takes longer than running a small program, and most users have
+    stored nothing, so this comes first.
+    """
+    path = tunings_path()
+    return None if path is None or tunings else str(path)
 
 
 def _is_possible(config: Config, topology: Topology) -> bool:

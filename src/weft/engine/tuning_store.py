@@ -140,12 +140,12 @@ class Store:
                 yield connection
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
-        """Create the tables of a new file; another process may do so at the same time."""
-        if _is_laid_out(connection):
-            return
+        """Begin to write, with the tables of a new file created.
+
+        Locked from the first look on: another process may lay the file out at the same time.
+        """
         connection.execute("BEGIN IMMEDIATE")
         if _is_laid_out(connection):
-            connection.execute("COMMIT")
             return
         connection.execute(_TABLES)
         connection.execute(f"PRAGMA user_version = {LAYOUT}")
@@ -176,6 +176,7 @@ class Store:
 
     def _rows(self, mode: str, statement: str, values: Any) -> list[sqlite3.Row]:
         with self._open(mode) as connection:
+            connection.execute("BEGIN")  # one snapshot: another process may lay the file out
             if not _is_laid_out(connection):
                 return []
             return connection.execute(f"{statement} LIMIT {MAX_ROWS}", values).fetchall()
@@ -208,7 +209,7 @@ class Store:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.path.lexists(self.path) and not os.path.isfile(self.path):
             raise self._cannot_be_written("it is not a file")
-        for attempt in range(4):
+        for _ in range(2):
             try:
                 with self._open("mode=rwc") as connection:
                     self._lay_out(connection)
@@ -216,10 +217,7 @@ class Store:
             except _DAMAGED as error:
                 if _is_busy(error):
                     raise self._cannot_be_written(error) from error
-                if attempt < 2:  # another process may be laying the file out
-                    time.sleep(0.05)
-                else:
-                    self._set_aside(error)
+                self._set_aside(error)
         raise self._cannot_be_written("it is damaged and cannot be moved")
 
     def _cannot_be_written(self, reason: object) -> OSError:

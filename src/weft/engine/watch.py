@@ -48,19 +48,14 @@ class Watch:
             self.requests[digest] = replace(request, program=program, data=data)
 
 
-_open: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)
-
-
-def active() -> Watch | None:
-    """Return the watch of the enclosing block, or None."""
-    return _open.get()
+current: ContextVar[Watch | None] = ContextVar("weft_open_watch", default=None)
 
 
 @contextmanager
 def watching(watch: Watch) -> Iterator[Watch]:
     """Watch the runs inside the block."""
-    token = _open.set(watch)
+    token = current.set(watch)
     try:
         yield watch
     finally:
-        _open.reset(token)
+        current.reset(token)

@@ -35,6 +35,24 @@ class BuildOptions(TypedDict, total=False):
     device: str | Device | None
 
 
+def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return sources, destinations and weights of a list of (source, destination[, weight])."""
+    rows = pairs if hasattr(pairs, "shape") else list(pairs)
+    widths = {rows.shape[1]} if getattr(rows, "ndim", 1) == 2 else set()
+    if isinstance(rows, list):
+        widths = {len(row) if isinstance(row, tuple | list) else 0 for row in rows}
+    if not widths <= {2, 3} or len(widths) > 1 or (widths == {3} and weight is not None):
+        raise GraphError(
+            f"Graph.from_edges({shortened(pairs)}) gives one argument that is no list of pairs. "
+            "Expected src and dst, two arrays of one length, or one list of pairs (source, "
+            "destination) or triples with a weight."
+        )
+    columns = list(zip(*rows, strict=True)) if isinstance(rows, list) else list(rows.T)
+    columns += [[]] * (2 - len(columns))
+    ends = (columns[0], columns[1]) if hasattr(rows, "shape") else map(list, columns[:2])
+    return (*ends, list(columns[2]) if len(columns) > 2 else weight)
+
+
 @dataclass(frozen=True)
 class BuildRules:
     """How a list of edges becomes a topology; see `Graph.from_edges`.

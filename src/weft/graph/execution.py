@@ -14,7 +14,7 @@ from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
 from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
-from weft.engine.prepared import Columns, Inputs, Prepared
+from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
 from weft.engine.state import State, make_state
@@ -22,7 +22,7 @@ from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
 from weft.graph.pairs import for_pairs
-from weft.graph.prepared_cache import Expected, Kept
+from weft.graph.prepared_cache import Kept, Recurring
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
@@ -50,6 +50,7 @@ class Loop(NamedTuple):
 
 
 PLAIN = Loop()
+ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 
 
 # -- states and frontiers
@@ -57,17 +58,12 @@ PLAIN = Loop()
 
 def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
     """Return a new state of the vertices of a graph."""
-    topology = g._topology
-    n = topology.num_vertices
-    state = make_state(topology, fields, g._vertex.stored(), length=n, edges=False)
-    return state.belonging_to(g._history.version)
+    return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
 
 
 def edge_state(g: Graph, fields: dict[str, Any]) -> State:
     """Return a new state of the arcs of a graph."""
-    topology = g._topology
-    state = make_state(topology, fields, {}, length=topology.num_arcs, edges=True)
-    return state.belonging_to(g._history.version)
+    return make_state(g._topology, fields, {}, g._history.version, g._topology.num_arcs)
 
 
 def vertex_frontier(g: Graph, vertices: Any) -> Frontier:
@@ -113,6 +109,28 @@ def _frontier_of(g: Graph, items: Array | Deferred | None) -> Frontier:
 # -- programs
 
 
+def run_to_arcs(
+    g: Graph,
+    functions: Any,
+    state: State,
+    frontier: Any,
+    edges: State | None,
+    config: Config | None,
+    direction: str | None,
+) -> Frontier:
+    """Run one superstep; return the arcs at which the last function's condition held."""
+    if isinstance(frontier, Pairs):
+        raise ConfigError('output="arcs" is not possible over pairs. Read their state instead.')
+    marks = g._topology.xp.zeros(g._topology.num_arcs, bool)
+    if edges is not None:
+        _check_state(g, edges, g._topology.num_arcs, "edge_state")
+    given = {} if edges is None else edges.fields
+    held = State({**given, ARCS: marks}, {}).belonging_to(g._history.version)
+    program = kept_trace(functions, signature_for(g, state, held), "run", arcs_into=ARCS)
+    run_program(g, program, config, Inputs(state, held, first_of(g, frontier)), direction)
+    return arc_frontier(g, marks)
+
+
 def run(
     g: Graph,
     functions: Any,
@@ -123,12 +141,22 @@ def run(
     direction: str | None,
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
+    found = None
+    if edges is None and not isinstance(frontier, Pairs):
+        found = _recurring(g, "run", functions, state, config, direction)
+    if found is not None:
+        inputs = Inputs(state, None, first_of(g, frontier))
+        outcome = found.kept.prepared.run(g._prepared.columns, inputs)
+        return _frontier_of(g, outcome.frontier)
     signature = signature_for(g, state, edges, frontier)
     program = kept_trace(functions, signature, "run")
     if isinstance(frontier, Pairs):
         config = for_pairs(g, frontier, program, config)
     inputs = Inputs(state, edges, first_of(g, frontier))
-    return _frontier_of(g, run_program(g, program, config, inputs, direction).frontier)
+    outcome = run_program(g, program, config, inputs, direction)
+    if edges is None and not isinstance(frontier, Pairs):
+        _expect(g, functions, program, state, config, direction)
+    return _frontier_of(g, outcome.frontier)
 
 
 def iterate(
@@ -142,12 +170,12 @@ def iterate(
 ) -> Run:
     """Run supersteps until a loop ends; see `Graph.iterate`."""
     if loop is PLAIN:
-        found = _recurring(g, functions, state, config, direction)
+        found = _recurring(g, "iterate", functions, state, config, direction)
         if found is not None:
             priority = found.priority
             window = 0.0 if priority is None else _window_of(frontier, priority)
             inputs = Inputs(state, None, first_of(g, frontier), window=window)
-            outcome = found.kept.prepared.run(columns_of(g), inputs)
+            outcome = found.kept.prepared.run(g._prepared.columns, inputs)
             return _ended(g, outcome, state, frontier, priority)
     most = None if loop.max_iter is None else check_steps("max_iter", loop.max_iter)
     roles = {"until": loop.until, "refill": loop.refill, "next_threshold": loop.next_threshold,
@@ -199,34 +227,40 @@ def _replayed(g: Graph, members: Any) -> Array:
 
 def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: Any) -> Run:
     """Return how a loop that began with a frontier ended."""
-    scalars = {name: array[0] for name, array in state.scalars.items()}
+    scalars = state.scalars
+    if scalars:
+        scalars = {name: array[0] for name, array in scalars.items()}
     last = _frontier_of(g, outcome.frontier)
     if priority is not None:
         last.window = priority, outcome.window
     if outcome.steps == 0 and isinstance(frontier, Frontier):
         last = frontier  # which may hold arcs
-    return Run(outcome.steps, outcome.converged, last, scalars, Trail(outcome.trail))
+    trail = Trail.of_run(outcome.trail) if outcome.trail else Trail()
+    return Run(outcome.steps, outcome.converged, last, scalars, trail)
 
 
 # -- prepared programs
 
 
 def _recurring(
-    g: Graph, functions: Any, state: State, config: Config | None, direction: str | None
-) -> Expected | None:
-    """Return what a plain loop of the same functions ran by before, if it may run so again.
+    g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: str | None
+) -> Recurring | None:
+    """Return what a plain call with the same functions ran by before, if it may run so again.
 
     That holds for a state of the same kinds of fields, as long as nothing that the functions
     read, no column, no order and no stored tuning has changed.
     """
-    found = g._prepared.loops.get((id(functions), id(config), direction))
+    found = g._prepared.recurring.get((mode, id(functions), id(config), direction))
     if found is None or not isinstance(state, State):
         return None
+    kept = found.kept
     same = (
         state._version is g._history.version
-        and found.columns == (g._vertex.changes, g._edge.changes)
+        and found.changes == (g._vertex.changes, g._edge.changes)
+        and kept.topology is g._topology
+        and kept.order is g._order
+        and (config is not None or kept.tunings == changes[0])
         and found.kinds == kinds_of(state)
-        and found.kept.holds(g._topology, g._order)
         and found.reads.unchanged()
     )
     return found if same else None
@@ -240,14 +274,15 @@ def _expect(
     config: Config | None,
     direction: str | None,
 ) -> None:
-    """Keep what a plain loop ran by, for the next one of the same functions."""
+    """Keep what a plain call ran by, for the next one with the same functions."""
     reads = program.findings.get("reads")
     kept = g._prepared.programs.get((id(program), id(config), direction))
     if reads is None or kept is None or isinstance(functions, list):
         return
-    columns = (g._vertex.changes, g._edge.changes)
-    g._prepared.loops[id(functions), id(config), direction] = Expected(
-        functions, kinds_of(state), columns, reads, kept, _priority_of(functions)
+    changed = (g._vertex.changes, g._edge.changes)
+    key = (program.mode, id(functions), id(config), direction)
+    g._prepared.recurring[key] = Recurring(
+        functions, kinds_of(state), changed, reads, kept, _priority_of(functions)
     )
 
 
@@ -260,7 +295,7 @@ def run_program(
 ) -> Outcome:
     """Run a program; if the backend rejects a stored tuning, drop it and try again."""
     try:
-        return prepared_for(g, program, config, direction).run(columns_of(g), inputs)
+        return prepared_for(g, program, config, direction).run(g._prepared.columns, inputs)
     except ConfigError as error:
         if config is not None or not reject(g._topology, program, error):
             raise
@@ -292,14 +327,6 @@ def prepared_for(
         cache.drop_orders_but((topology, prepared.topology))
     cache.programs[key] = Kept(prepared, config, topology, g._order, changes[0])
     return prepared
-
-
-def columns_of(g: Graph) -> Columns:
-    """Return the columns of a graph as runs read them."""
-    held, stored = g._prepared.columns, g._vertex.stored()
-    if held is None or held.edge is not g._edge or held.vertex is not stored:
-        held = g._prepared.columns = Columns(stored, g._edge)
-    return held
 
 
 def delta_of(

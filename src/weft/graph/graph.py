@@ -20,9 +20,15 @@ from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import GraphError
+from weft.errors import ConfigError, GraphError, shortened, unknown
 from weft.graph import emitting, execution
-from weft.graph.build import BuildOptions, Duplicates, SelfLoops, checked_options
+from weft.graph.build import (
+    BuildOptions,
+    Duplicates,
+    SelfLoops,
+    checked_options,
+    ends_of_pairs,
+)
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
@@ -54,6 +60,7 @@ from weft.graph.prepared_cache import PreparedCache
 from weft.graph.version import History, Version
 from weft.ir.trace import monoids
 from weft.report.html import columns_text, few, table_html
+from weft.report.tracebacks import hides_frames
 from weft.topology.adjacency import Array
 from weft.topology.topology import Keep, Topology
 
@@ -113,6 +120,11 @@ class Graph:
         labels: Labels | ArrayLike | None = None,
         order: Array | None = None,
     ) -> None:
+        if not isinstance(topology, Topology):
+            raise GraphError(
+                f"Graph({shortened(topology)}) is not possible: it takes a Topology. Build a graph "
+                "with Graph.from_edges(src, dst), or Graph.from_edges(pairs) of a list of pairs."
+            )
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
@@ -127,7 +139,7 @@ class Graph:
         self._order = order
         self._history = History(Version(topology.num_vertices))
         self._arrangement: tuple[Topology, Topology] | None = None
-        self._prepared = PreparedCache()
+        self._prepared = PreparedCache(self._vertex, self._edge)
 
     @classmethod
     def _of(cls, parts: Parts, history: History | None = None) -> Graph:
@@ -149,7 +161,7 @@ class Graph:
     def from_edges(
         cls,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         num_vertices: int | None = None,
@@ -170,7 +182,7 @@ class Graph:
         ----------
         src, dst : array_like
             The vertices that each edge leaves and enters, numbered from 0; or names, which become
-            labels.
+            labels. Without `dst`, `src` is a list of pairs, or of triples with a weight.
         weight : array_like, optional
             One integer, float32 or float64 per edge; stored as `g.edge["weight"]` in its dtype.
         num_vertices : int, optional
@@ -219,7 +231,11 @@ class Graph:
         Edges(src=array([0, 0], dtype=int32), dst=array([1, 2], dtype=int32), weight=array([3, 5]))
         >>> weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"]).labels.tolist()
         ['Ada', 'Bob', 'Eve']
+        >>> weft.Graph.from_edges([(0, 1), (1, 2)]).num_edges
+        2
         """
+        if dst is None:
+            src, dst, weight = ends_of_pairs(src, weight)
         with device_of(src, dst).current():
             numbered = number_ends(src, dst, num_vertices, labels)
         parts = numbered_parts(
@@ -762,6 +778,7 @@ class Graph:
         """
         return pairs_of(self, a, b)
 
+    @hides_frames
     def run(
         self,
         functions: Any,
@@ -769,6 +786,7 @@ class Graph:
         frontier: Any = None,
         *,
         edge_state: State | None = None,
+        output: str = "vertices",
         direction: str | None = None,
         config: Config | None = None,
     ) -> Frontier:
@@ -786,6 +804,10 @@ class Graph:
             Where to run; by default on all vertices.
         edge_state
             Made by `edge_state`, for functions that use edge fields.
+        output
+            What to return: the "vertices" that changed, or a frontier of the "arcs" at which the
+            last function, an edge function, ran and its condition held (that of ``weft.send``, or
+            what it returns without ``into=``).
         direction, config
             As for `iterate`.
 
@@ -802,7 +824,10 @@ class Graph:
         >>> state.count
         array([1, 0, 2])
         """
-        return execution.run(self, functions, state, frontier, edge_state, config, direction)
+        if output not in ("vertices", "arcs"):
+            raise ConfigError(unknown("output", output, ("vertices", "arcs")))
+        run = execution.run if output == "vertices" else execution.run_to_arcs
+        return run(self, functions, state, frontier, edge_state, config, direction)
 
     def emit(
         self,
@@ -852,6 +877,7 @@ class Graph:
         state = self.state() if state is None else state
         return emitting.emit(self, function, state, frontier, edge_state, config)
 
+    @hides_frames
     def iterate(
         self,
         functions: Any,
@@ -953,6 +979,7 @@ class Graph:
         )  # fmt: skip
         return execution.iterate(self, functions, state, frontier, loop, config, direction)
 
+    @hides_frames
     def replay(
         self,
         functions: Any,
@@ -1478,4 +1505,4 @@ class Graph:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._prepared = PreparedCache()
+        self._prepared = PreparedCache(self._vertex, self._edge)

@@ -63,9 +63,12 @@ def numbered_parts(
             for name, values in columns.items()
         }
         topology, checked = assemble(src, dst, checked, count, rules)
-    held = VertexColumns(topology.num_vertices, device=topology.device)
-    held.update(vertex or {})
-    return Parts(topology, held.stored(), checked, labels)
+    held = {}
+    if vertex:
+        columns = VertexColumns(topology.num_vertices, device=topology.device)
+        columns.update(vertex)
+        held = columns.stored()
+    return Parts(topology, held, checked, labels)
 
 
 def reversed_parts(g: Graph) -> Parts:

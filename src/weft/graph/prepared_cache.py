@@ -1,4 +1,4 @@
-"""What a graph remembers of the programs that ran on it, and as long as which it holds."""
+"""The programs prepared for a graph, and what they depend on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from weft.config import Config
 from weft.engine.prepared import Columns, Prepared
 from weft.engine.tuned import changes
+from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.storage.memory import Cache
 from weft.topology.topology import Topology
 
@@ -33,30 +34,30 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
-    """A loop that may recur: its functions, kept alive, and everything it depends on."""
+class Recurring:
+    """A plain loop or superstep that may recur: its functions and everything it depends on."""
 
-    functions: Any
+    functions: Any  # kept alive, since the cache key is their id
     kinds: tuple[Any, ...]
-    columns: tuple[int, int]
+    changes: tuple[int, int]  # of the columns
     reads: Any
     kept: Kept
     priority: Any
 
 
 class PreparedCache:
-    """The prepared programs of a graph, its loops that may recur, and how runs read its columns."""
+    """The prepared programs of a graph, what may recur, and how runs read its columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, vertex: VertexColumns, edge: EdgeColumns) -> None:
         self.programs: Cache[Any, Kept] = Cache("prepared programs", 64)
-        self.loops: Cache[Any, Expected] = Cache("prepared programs", 64)
-        self.columns: Columns | None = None
+        self.recurring: Cache[Any, Recurring] = Cache("recurring programs", 64)
+        self.columns = Columns(vertex.stored(), edge)
 
     def drop_orders_but(self, wanted: tuple[Topology, ...]) -> None:
         """Drop what was prepared for other topologies."""
         for key, kept in list(self.programs.items()):
             if kept.prepared.topology not in wanted:
                 self.programs.pop(key, None)
-        for key, found in list(self.loops.items()):
+        for key, found in list(self.recurring.items()):
             if found.kept.prepared.topology not in wanted:
-                self.loops.pop(key, None)
+                self.recurring.pop(key, None)

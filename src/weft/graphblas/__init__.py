@@ -17,6 +17,7 @@ from weft.graphblas.operators.names import op
 from weft.graphblas.operators.select import select
 from weft.graphblas.operators.semiring import semiring
 from weft.graphblas.operators.unary import unary
+from weft.graphblas.options import memory, options
 from weft.graphblas.recorder import Recorder
 from weft.graphblas.scalar import Scalar
 from weft.graphblas.settings import config, init
@@ -42,8 +43,10 @@ __all__ = [
     "indexunary",
     "init",
     "io",
+    "memory",
     "monoid",
     "op",
+    "options",
     "replace",
     "select",
     "semiring",

@@ -160,22 +160,22 @@ class InPlace:
     def __iadd__(self, other: Any) -> Any:
         if output_kind(other) in TENSORS and output_kind(other) == output_kind(self):
             return self._accumulated_with(binary.plus, other)
-        return self._assigned(self + other)  # type: ignore[operator]
+        return self._assigned(self + other)
 
     def __isub__(self, other: Any) -> Any:
-        return self._assigned(self - other)  # type: ignore[operator]
+        return self._assigned(self - other)
 
     def __imul__(self, other: Any) -> Any:
-        return self._assigned(self * other)  # type: ignore[operator]
+        return self._assigned(self * other)
 
     def __itruediv__(self, other: Any) -> Any:
-        return self._assigned(self / other)  # type: ignore[operator]
+        return self._assigned(self / other)
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return self._assigned(self // other)  # type: ignore[operator]
+        return self._assigned(self // other)
 
     def __imod__(self, other: Any) -> Any:
-        return self._assigned(self % other)  # type: ignore[operator]
+        return self._assigned(self % other)
 
     def __ipow__(self, other: Any) -> Any:
         return self._assigned(self**other)
@@ -194,7 +194,7 @@ class InPlace:
     def __imatmul__(self, other: Any) -> Any:
         if self._is_scalar:  # type: ignore[attr-defined]
             raise TypeError("'__imatmul__' is not supported for Scalar.")
-        return self._assigned(self @ other)  # type: ignore[operator]
+        return self._assigned(self @ other)
 
     def _accumulated_with(self, op: Any, other: Any) -> Any:
         self(op).update(other)  # type: ignore[operator]

@@ -10,7 +10,7 @@ from weft.graphblas.checks import output_kind
 from weft.graphblas.dtypes import DataType, lookup_dtype
 from weft.graphblas.exceptions import IndexOutOfBound, InvalidValue
 from weft.graphblas.operators.lookup import get_typed_op
-from weft.graphblas.storage.cast import cast, iso, take
+from weft.graphblas.storage.cast import cast, take
 
 Array = Any
 # The largest extent of an axis, as in GraphBLAS.
@@ -40,7 +40,7 @@ def value_array(values: Any, dtype: Any, count: int) -> tuple[Array, DataType, b
     """Return values, their type, and whether one value stands for all."""
     if output_kind(values) == "Scalar":
         dtype = values.dtype if dtype is None else lookup_dtype(dtype)
-        return iso(values.value, count, dtype.np_type), dtype, True
+        return _repeated(values.value, count, dtype.np_type), dtype, True
     found = (
         np.asarray(values)
         if hasattr(values, "__len__") or np.ndim(values) == 0
@@ -52,8 +52,13 @@ def value_array(values: Any, dtype: Any, count: int) -> tuple[Array, DataType, b
     if found.dtype.kind not in "biuf":
         raise ValueError(f"Values of type {found.dtype} are not supported.")
     if found.ndim == 0:
-        return iso(found, count, type_.np_type), type_, True
+        return _repeated(found, count, type_.np_type), type_, True
     return cast(found, type_.np_type), type_, False
+
+
+def _repeated(value: Any, count: int, np_type: Any) -> Array:
+    """Return one value for all entries, recognisable by its stride of 0."""
+    return np.broadcast_to(cast(np.asarray(value).reshape(1), np_type), (count,))
 
 
 def check_bounds(places: Array, dim: int, name: str) -> None:

@@ -208,12 +208,12 @@ def _broadcast_kernel(method: str, vector_first: bool, op: Any, defaults: Any) -
             spread = _spread_over_entries(vector, matrix, by_rows=vector_first)
         else:
             spread = _spread(vector, matrix.shape, by_rows=vector_first)
-        pair = (spread, matrix) if vector_first else (matrix, spread)
+        one, other = (spread, matrix) if vector_first else (matrix, spread)
         if method == "ewise_mult":
-            return kernels.ewise_mult(*pair, op)
+            return kernels.ewise_mult(one, other, op)
         if method == "ewise_add":
-            return kernels.ewise_add(*pair, op)
-        return kernels.ewise_union(*pair, op, defaults)
+            return kernels.ewise_add(one, other, op)
+        return kernels.ewise_union(one, other, op, defaults)
 
     return kernel
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from weft.graphblas.building import dense_values
 from weft.graphblas.dtypes import lookup_dtype
+from weft.graphblas.exceptions import DimensionMismatch, NotImplementedException
 from weft.graphblas.matrix import Matrix
 from weft.graphblas.matrix_forms import from_places
+from weft.graphblas.storage.matrix import MatrixStore
 
 
 def from_networkx(
@@ -157,10 +159,80 @@ def _check_engine(engine: str) -> None:
 
 
 __all__ = [
+    "from_graph",
     "from_networkx",
     "from_scipy_sparse",
     "mmread",
     "mmwrite",
+    "to_graph",
     "to_networkx",
     "to_scipy_sparse",
 ]
+
+
+def from_graph(graph: Any, weight: str | None = "weight", *, name: Any = None) -> Matrix:
+    """Return the adjacency matrix of a `weft.Graph`, sharing its arrays.
+
+    Parameters
+    ----------
+    graph
+        The graph, without parallel edges. An edge u -> v is the entry (u, v); one of an undirected
+        graph is two entries.
+    weight
+        The edge column that gives the values; a graph without it has 1 everywhere.
+    name
+        The name of the matrix.
+
+    Examples
+    --------
+    >>> import weft
+    >>> import weft.graphblas as gb
+    >>> g = weft.Graph.from_edges([0, 1], [1, 2], [5.0, 6.0])
+    >>> gb.io.from_graph(g).to_dicts()
+    {0: {1: 5.0}, 1: {2: 6.0}}
+    """
+    topology = graph.topology
+    size = graph.num_vertices
+    weighted = weight is not None and weight in graph.edge
+    if topology.numbering is not None or hasattr(topology.out.offsets, "get"):
+        raise NotImplementedException(
+            "Reordered graphs and graphs on a GPU cannot become matrices; build the matrix from "
+            "graph.to_edges(), or move the graph with graph.to('cpu')."
+        )
+    rows = topology.out
+    store = MatrixStore((size, size), rows.targets, rows.targets, indptr=rows.offsets)
+    same = (rows.targets[1:] == rows.targets[:-1]) & (store.rows[1:] == store.rows[:-1])
+    if bool(same.any()):
+        raise ValueError("The graph has parallel edges; a matrix has one entry at each place.")
+    if weighted:
+        values = topology.slot_values(graph.edge[weight], "out")
+    else:
+        values = np.broadcast_to(np.ones(1, np.int64), rows.targets.shape)
+    made = MatrixStore((size, size), rows.targets, values, indptr=rows.offsets)
+    return Matrix._from_store(made, lookup_dtype(values.dtype), name)
+
+
+def to_graph(A: Any, *, keep: Any = "both") -> Any:
+    """Return a square matrix as a directed `weft.Graph` with the values as weights.
+
+    Arrays are shared where the matrix has columns of 32 bits, as one made by `from_graph` has.
+
+    Examples
+    --------
+    >>> import weft.graphblas as gb
+    >>> gb.io.to_graph(gb.Matrix.from_coo([0, 1], [1, 0], [2.0, 3.0])).num_edges
+    2
+    """
+    from weft.graph.graph import Graph
+    from weft.topology.adjacency import Adjacency
+    from weft.topology.topology import Topology
+
+    if A.nrows != A.ncols:
+        raise DimensionMismatch(f"A graph needs a square matrix; the shape is {A.shape}.")
+    store = A._entries
+    targets = np.asarray(store.cols).astype(np.int32, copy=False)
+    offsets = np.asarray(store.indptr).astype(np.int64, copy=False)
+    topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep=keep)
+    graph = Graph(topology)
+    graph.edge["weight"] = np.ascontiguousarray(store.values)
+    return graph

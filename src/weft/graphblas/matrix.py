@@ -54,7 +54,7 @@ class Matrix(Readable, BaseType):
     _output = "Matrix"
     _is_transposed = False
     _name_counter = itertools.count()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
     __bool__ = Readable.__bool__
 
     def __init__(
@@ -81,7 +81,7 @@ class Matrix(Readable, BaseType):
         return self._store
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self._nrows, self._ncols
 
@@ -405,7 +405,7 @@ class TransposedMatrix(Readable):
         return self._matrix
 
     @property
-    def dtype(self) -> Any:  # type: ignore[override]
+    def dtype(self) -> Any:
         """The type of the values."""
         return self._matrix.dtype
 
@@ -415,7 +415,7 @@ class TransposedMatrix(Readable):
         return f"{self._matrix.name}.T"
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self._matrix._ncols, self._matrix._nrows
 

@@ -371,7 +371,7 @@ def reposition(self: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> An
     def kernel(mask: Any, x: Any) -> Any:
         if len(shape) == 1:
             return move_vector(x, offset[0], shape[0])
-        return move_matrix(x, offset, shape)
+        return move_matrix(x, (offset[0], offset[1]), (shape[0], shape[1]))
 
     return expression("reposition", (self,), None, self.dtype, shape, kernel, (self,))
 

@@ -38,21 +38,21 @@ def product(method: str, left: Any, right: Any, op: Any = None, *, is_infix: boo
     if method == "mxv":
         inputs = (left, right)
 
-        def kernel(mask: Any, a: Any, u: Any) -> Any:
-            return multiply_vector(a, u, op, False, mask)
+        def kernel(mask: Any, x: Any, y: Any) -> Any:
+            return multiply_vector(x, y, op, False, mask)
 
     elif method == "vxm":
         # The twin of the matrix is what mxv wants; a transposed operand has it already.
         inputs = (right.T, left)
 
-        def kernel(mask: Any, a: Any, u: Any) -> Any:
-            return multiply_vector(a, u, op, True, mask)
+        def kernel(mask: Any, x: Any, y: Any) -> Any:
+            return multiply_vector(x, y, op, True, mask)
 
     elif method == "mxm":
         inputs = (left, right)
 
-        def kernel(mask: Any, a: Any, b: Any) -> Any:
-            return multiply_matrices(a, b, op, mask)
+        def kernel(mask: Any, x: Any, y: Any) -> Any:
+            return multiply_matrices(x, y, op, mask)
 
     else:
         inputs = (left, right)

@@ -76,6 +76,11 @@ class Recorder:
     __hash__ = object.__hash__
 
 
+def recording() -> bool:
+    """Return whether any recorder is active."""
+    return bool(_active)
+
+
 def record(target: Any, mask: Any, accum: Any, replace: bool, expr: Any) -> None:
     """Tell all active recorders of an assignment."""
     if not _active:

@@ -14,7 +14,7 @@ from weft.graphblas.kernels.merge import weave
 from weft.graphblas.kernels.places import Axis, as_column, as_rows
 from weft.graphblas.kernels.write import WritePlan
 from weft.graphblas.mask import check_mask
-from weft.graphblas.recorder import record
+from weft.graphblas.recorder import record, recording
 from weft.graphblas.settings import config
 from weft.graphblas.storage.cast import take
 from weft.graphblas.storage.matrix import MatrixStore, sorted_matrix
@@ -37,7 +37,8 @@ def assign_region(
         value = _region_value(target, indexes, value)
     if mask is not None:
         mask = _check_region_mask(target, indexes, mask, submask)
-    record(target, mask, accum, updater.replace, f"[{indexes!r}] {_text(value)}")
+    if recording():
+        record(target, mask, accum, updater.replace, f"[{indexes!r}] {_text(value)}")
     if value is None or output_kind(value) == "Scalar":
         scalar = None if value is None else value
         _assign_scalar(target, updater, indexes, scalar, mask, submask)
@@ -108,8 +109,11 @@ def _assign_scalar(
         view = None if mask is None else mask.view(mask_entries)
         axes = indexes.axes
         plan = WritePlan(view, updater.accum, updater.replace, np_type)
-        masked = whole and view is not None and not view.complement and value is not None
-        if masked and isinstance(old, VectorStore) == isinstance(view.store, VectorStore):
+        if (
+            (whole and value is not None)
+            and (view is not None and not view.complement)
+            and isinstance(old, VectorStore) == isinstance(view.store, VectorStore)
+        ):
             entries = kernels.filled_mask(view, value, np_type)
             return kernels.write(old, entries, plan)
         if isinstance(old, MatrixStore) and len(indexes.shape) == 1:
@@ -247,7 +251,7 @@ def delete_region(target: Any, indexes: Indexes) -> None:
     assign_region(target, Updater(target), indexes, None, False, delete=True)
 
 
-def flushed(store: Any, pending: dict[Any, Any], np_type: Any) -> Any:
+def flushed(store: Any, pending: Any, np_type: Any) -> Any:
     """Return a store with single-element assignments carried out."""
     values = np.zeros(len(pending), np_type)
     there = np.ones(len(pending), np.bool_)

@@ -185,7 +185,7 @@ class Scalar(BaseType):
     def __ne__(self, other: Any) -> Any:
         return not self.isequal(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __bool__(self) -> bool:
         return bool(self._store) if self._store is not None else False

@@ -91,7 +91,7 @@ class Vector(BaseType):
         return self._size
 
     @property
-    def shape(self) -> tuple[int]:  # type: ignore[override]
+    def shape(self) -> tuple[int]:
         """A tuple of the size."""
         return (self._size,)
 

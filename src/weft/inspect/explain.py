@@ -13,7 +13,7 @@ from weft.engine.reorder import cross
 from weft.engine.state import State, full
 from weft.errors import ConfigError, FieldError, TraceError, unknown
 from weft.graph import Graph
-from weft.graph.execution import PLAIN, columns_of, delta_of, prepared_for, signature_for
+from weft.graph.execution import PLAIN, delta_of, prepared_for, signature_for
 from weft.ir.check.show import show
 from weft.ir.ops import ROLES
 from weft.ir.trace.steps import trace_program
@@ -243,7 +243,7 @@ def _compiled(prepared: Prepared, g: Graph, inputs: Inputs) -> tuple[Any, dict[s
     """Return the compiled program and what the backend reports about its kernels."""
     backend = prepared.backend
     with g.topology.device.current():
-        request = prepared.request(columns_of(g), inputs)
+        request = prepared.request(g._prepared.columns, inputs)
         if request.topology.numbering is not None:
             request, _ = cross(request, backend, {})
         form = backend.prove(request, prepared.form(request))

@@ -35,6 +35,7 @@ FEATURE = frozenset({
 #   ("field", who, name) who in u v w old; ("column", arc, name), ("edge_state", arc, name) with arc
 #   in e rev ea eb (ea, eb: from a and b to a common neighbour); ("edge_id", "ea"|"eb")
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
+#   ("least",) of `until`: no vertex of the frontier has a priority below it
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
 #   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
 LOAD = frozenset({"load"})
@@ -45,6 +46,7 @@ LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted cons
 INDEXED = frozenset({
     "degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at", "random_bits",
     "random_unit",
+    "field_at",  # of `until`: attr: field; (vertex)
 })  # fmt: skip
 LIVE_READ = frozenset({"at_load"})  # attr: field; (index)
 # at_reduce: attr (field, monoid name); (index, value) gives the old value.
@@ -58,6 +60,7 @@ EMIT = frozenset({"emit", "emit_begin", "emit_end"})
 EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LIVE_WRITE | EMIT
 # while: blocks (condition, body), args = initial state, attr = bound.
 # for: blocks (body,), args = (start, stop, *initial state).
+# cond: blocks (then, otherwise) without parameters, args = (test,); only one of them runs.
 # gather: blocks (message,), attr = (direction, groups); a group is (reduction, number of messages,
 #   conditional) and takes that many results of the block, then the condition if it has one.
 # common: blocks (message of w,), args = (a, b), attr = groups as those of a gather.
@@ -67,7 +70,7 @@ EFFECT = frozenset({"store", "store_edge", "reduce_scalar", "set_changed"}) | LI
 #   gives the messages of groups as those of a gather. With two hops w is the far end and eb the
 #   second arc.
 # project: attr = i, the i-th result of one of the above.
-CONTROL = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
+CONTROL = frozenset({"while", "for", "cond", "gather", "gather_by", "common", "project"})
 OTHER_OPS = FEATURE | LOAD | LEAF | INDEXED | LIVE_READ | EFFECT | CONTROL
 
 BOOL = np.dtype(bool)
@@ -83,7 +86,9 @@ Shape = tuple[int, ...]
 class Value:
     """One instruction: an op, its operands, and the dtype and shape of its result."""
 
-    __slots__ = ("args", "attr", "blocks", "dtype", "op", "results", "shape", "vertex", "weak")
+    __slots__ = (
+        "args", "attr", "blocks", "dtype", "home", "op", "results", "shape", "vertex", "weak",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -104,6 +109,7 @@ class Value:
         self.weak = weak  # a weak number takes the dtype of the other operand
         self.blocks = blocks
         self.results = results  # types of the parts of a multi-result op, read by `project`
+        self.home: Block | None = None  # the block that it was traced into
         self.vertex = False  # surely a vertex: needs no check before it is used as an index
 
     @property
@@ -138,6 +144,7 @@ class Reduction:
     name: str  # sum prod min max any or and argmin argmax mode user
     combine: Block | None = None
     identity: float | int | bool | None = None
+    terminal: float | int | bool | None = None  # of a user-made one: what no message changes
 
     @property
     def selecting(self) -> bool:
@@ -267,6 +274,12 @@ class Program:
             for last, step in zip(before, self.steps, strict=False)
         )
 
+    @property
+    def until_fields(self) -> frozenset[str]:
+        """The fields that `until` reads."""
+        looks = self.until.walk() if self.until is not None else ()
+        return frozenset(value.attr for value in looks if value.op == "field_at")
+
     def all_steps(self) -> tuple[Step, ...]:
         """Return the steps of a superstep, and those that take their place at times."""
         return tuple(step for role in ROLES for step in getattr(self, role))
@@ -309,6 +322,18 @@ def identity_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
             True if dtype.kind == "b" else (-1 if dtype.kind == "i" else int(np.iinfo(dtype).max))
         )
     return 0
+
+
+def terminal_of(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return the value at which a reduction may end, since no message changes it; None: none.
+
+    Only where looking for it is cheap beside the messages: truth values, and what users declare.
+    """
+    if reduction.name == "user":
+        return reduction.terminal
+    if dtype.kind == "b" and reduction.name in ("or", "and"):
+        return reduction.name == "or"
+    return None
 
 
 def total_dtype(reduction: Reduction, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
 from weft.networkx.network import Network
 from weft.networkx.searches import hops

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.matrices import to_numpy_array
 from weft.networkx.network import Network
 from weft.networkx.searches import levels, shortest

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.network import Network
 
 Array = np.ndarray[Any, Any]
 
 UNLIMITED = np.iinfo(np.int64).max
+
+
+def refuse(network: Network, *, directed: bool = False, multigraph: bool = False) -> None:
+    """Raise NetworkX's error for a kind of graph, where its own checks come too late."""
+    if directed and network.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    if multigraph and network.is_multigraph():
+        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
 
 
 def row_of(network: Network, node: Any, message: str, error: type[Exception]) -> int:

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.algorithms.betweenness import reach
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import to_host

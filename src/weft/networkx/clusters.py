@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.algorithms.clustering import credit
 from weft.algorithms.support.simple import simple
 from weft.algorithms.triangle_count import oriented
 from weft.arrays.device import to_host
 from weft.engine.state import full
-from weft.networkx.arguments import bunch
+from weft.networkx.arguments import bunch, refuse
 from weft.networkx.degrees import both_ways
 from weft.networkx.network import Network
 
@@ -30,11 +30,6 @@ def triangle_counts(G: Network) -> tuple[Array, Array]:
         return to_host(state.triangles), to_host(g.out_degree).astype(np.int64)
 
 
-def _no_multigraph(G: Network) -> None:
-    if G.is_multigraph():
-        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
-
-
 def _at(G: Network, nodes: Any, values: Array) -> Any:
     found = values.tolist()
     if nodes is None:
@@ -47,12 +42,12 @@ def _at(G: Network, nodes: Any, values: Array) -> Any:
 def triangles(G: Network, nodes: Any = None) -> Any:
     """The number of triangles at each node."""
     if nodes is not None:
-        _no_multigraph(G)
+        refuse(G, multigraph=True)
     return _at(G, nodes, triangle_counts(G)[0])
 
 
 def _coefficients(G: Network) -> Array:
-    _no_multigraph(G)
+    refuse(G, multigraph=True)
     count, degree = triangle_counts(G)
     pairs = degree * (degree - 1)
     values = 2 * count / np.maximum(pairs, 1)
@@ -80,7 +75,7 @@ def average_clustering(
 
 def transitivity(G: Network) -> float:
     """The share of open and closed triples that are closed."""
-    _no_multigraph(G)
+    refuse(G, multigraph=True)
     if G.is_directed():
         raise NotImplementedError("transitivity of a directed graph is NetworkX's own")
     count, degree = triangle_counts(G)
@@ -95,7 +90,7 @@ def core_numbers(G: Network) -> Array:
             "Input graph has self loops which is not permitted; "
             "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         )
-    if G.is_directed() and both_ways(G).any():
+    if G.is_directed() and (G.is_multigraph() or both_ways(G).any()):
         raise NotImplementedError("opposite edges count twice in NetworkX's core numbers")
     return to_host(weft.core_number(G.graph()))
 

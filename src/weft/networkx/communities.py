@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.degrees import in_degrees, out_degrees
 from weft.networkx.network import Network
 
@@ -37,6 +37,8 @@ def modularity(
     out = out_degrees(G, weight)
     into = in_degrees(G, weight) if G.is_directed() else out
     total = out.sum().item()
+    if total == 0:
+        raise ZeroDivisionError("division by zero")
     edges = total if G.is_directed() else total / 2
     weights = G.entry_weights(weight)
     if weights is None:
@@ -70,6 +72,8 @@ def intra_community_edges(G: Network, partition: Any) -> int:
 
 def inter_community_edges(G: Network, partition: Any) -> int:
     """How many edges join two blocks."""
+    if G.is_multigraph():
+        raise NotImplementedError("parallel edges with equal keys are one to NetworkX")
     return G.number_of_edges() - _inside(G, partition)[0]
 
 

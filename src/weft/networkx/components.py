@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.arrays.device import to_host
 from weft.networkx import kernels

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
 from weft.networkx.clusters import core_numbers
 from weft.networkx.network import Network

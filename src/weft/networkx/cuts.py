@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from weft.networkx.degrees import out_degrees
@@ -142,8 +143,15 @@ def is_dominating_set(G: Network, nbunch: Any) -> bool:
     return bool((_around(G, nodes) | _mask(G, nodes)).all())
 
 
+def _check_members(G: Network, S: Any) -> None:
+    for node in S:
+        if node not in G:
+            raise nx.NetworkXError(f"The node {node} is not in the graph.")
+
+
 def group_degree_centrality(G: Network, S: Any) -> float:
     """The share of the other nodes that an edge leads to."""
+    _check_members(G, S)
     return len(node_boundary(G, S)) / (G.size - len(S))
 
 
@@ -152,6 +160,7 @@ group_out_degree_centrality = group_degree_centrality
 
 def group_in_degree_centrality(G: Network, S: Any) -> float:
     """The share of the other nodes that an edge comes from."""
+    _check_members(G, S)
     structure, inside = G.structure, _mask(G, S)
     found = np.zeros(G.size, np.bool_)
     found[structure.sources[inside[structure.targets]]] = True

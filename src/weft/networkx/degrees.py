@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.arguments import bunch
 from weft.networkx.network import Network
 
@@ -124,6 +124,8 @@ def overall_reciprocity(G: Network) -> float:
     edges = G.number_of_edges()
     if edges == 0:
         raise nx.NetworkXError("Not defined for empty graphs")
+    if not G.is_directed() or G.is_multigraph():
+        raise NotImplementedError("opposite edges of undirected graphs and of multigraphs")
     # A pair of opposite edges leaves one edge of two; a self-loop stays.
     mutual = int(np.count_nonzero(both_ways(G))) - G.structure.num_loops
     return mutual / edges
@@ -133,6 +135,8 @@ def reciprocity(G: Network, nodes: Any = None) -> Any:
     """The share of each node's neighbours that are joined with it both ways."""
     if nodes is None:
         return overall_reciprocity(G)
+    if not G.is_directed() or G.is_multigraph():
+        raise NotImplementedError("opposite edges of undirected graphs and of multigraphs")
     structure = G.structure
     shared = np.bincount(structure.sources, both_ways(G), minlength=G.size).astype(np.int64)
     total = degrees(G)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.arguments import bunch
 from weft.networkx.components import is_tree
 from weft.networkx.network import Network
@@ -183,7 +183,7 @@ def harmonic_centrality(
             total[place[node]] = sum(inverse.tolist())
         else:
             total[order[counted]] += inverse
-    return {node: total[place[node]].item() for node in wanted}
+    return {node: total[place[node]].item() or 0 for node in wanted}
 
 
 def efficiency(G: Network, u: Any, v: Any) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
+from weft.networkx.arguments import refuse
 from weft.networkx.components import connected_components
 from weft.networkx.degrees import degrees
 from weft.networkx.network import Network
@@ -51,6 +52,7 @@ def _edges(G: Network) -> tuple[Array, Array]:
 
 def maximal_matching(G: Network) -> set[tuple[Any, Any]]:
     """Edges whose ends are free when their turn comes."""
+    refuse(G, directed=True, multigraph=True)
     us, vs = _edges(G)
     taken = kernels.match_edges(us, vs, G.size)
     return set(zip(G.at(us[taken]), G.at(vs[taken]), strict=True))
@@ -103,6 +105,7 @@ def _spanning_edges(
     keys: bool,
     data: bool,
 ) -> Iterator[tuple[Any, ...]]:
+    refuse(G, directed=True)
     if algorithm not in ("kruskal", "prim", "boruvka", "borůvka"):
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
     if algorithm != "kruskal":

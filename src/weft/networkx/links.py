@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
 from weft.networkx.degrees import degrees
 from weft.networkx.network import Network, read_node_values

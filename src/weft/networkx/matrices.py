@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import scipy.sparse
 
-import networkx as nx
 from weft.networkx.degrees import degrees
 from weft.networkx.network import Network
 
@@ -233,7 +233,9 @@ def biadjacency_matrix(
     row, column, data = _entries(G, weight)
     row, column = sides[0][row], sides[1][column]
     kept = (row >= 0) & (column >= 0)
-    if not kept.any():
+    if not kept.any() and G.number_of_edges():
+        raise ValueError("not enough values to unpack (expected 3, got 0)")
+    if not data.size:
         data = data.astype(np.float64)
     shape = len(row_order), len(column_order)
     matrix = scipy.sparse.coo_array((data[kept], (row[kept], column[kept])), shape, dtype)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.arguments import bunch
 from weft.networkx.degrees import degrees, in_degrees, out_degrees
 from weft.networkx.network import Network

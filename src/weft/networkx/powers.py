@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.arrays.device import to_host
 from weft.engine.state import scalar
 from weft.ir.trace import functions as fn
@@ -142,8 +142,8 @@ def katz_centrality_numpy(
     """The solution of the linear system of Katz' centrality."""
     if not G.size:
         return {}
-    if hasattr(beta, "keys"):
-        raise NotImplementedError("beta= by node")
+    if hasattr(beta, "keys") or G.size == 1:
+        raise NotImplementedError("beta= by node, or a single node")
     try:
         own = np.ones((G.size, 1)) * beta
     except (TypeError, ValueError, AttributeError) as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import to_host
@@ -69,14 +69,13 @@ def betweenness_centrality(
     """Brandes' accumulation over all nodes or a sample of them."""
     if weight is not None or endpoints:
         raise NotImplementedError("weight= and endpoints= of betweenness are NetworkX's own")
-    if not G.size:
-        return {}
-    if k == G.size:
-        k = None
-    g = simple(G.graph(), directed=True)
-    if k is None:
+    if k is None or k == G.size:
+        if not G.size:
+            return {}
+        g = simple(G.graph(), directed=True)
         return G.named(weft.betweenness(g, normalized=normalized))
     rows = [G.structure.place[node] for node in seed.sample(list(G.nodes), k)]
     if k == 0:
         raise ZeroDivisionError("division by zero")
+    g = simple(G.graph(), directed=True)
     return G.named(to_host(weft.betweenness(g, np.array(rows), normalized)))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 import weft
 from weft.arrays.device import to_host
 from weft.errors import GraphError
@@ -186,6 +186,9 @@ def all_paths(network: Network, tree: Tree, backwards: bool = False) -> dict[Any
 
 
 def by_node(network: Network, tree: Tree) -> dict[Any, Any]:
-    """Return the distances that were found, in order."""
+    """Return the distances that were found, in order; those of sources are the integer 0."""
     order = tree.order
-    return dict(zip(network.at(order), tree.distance[order].tolist(), strict=True))
+    values = tree.distance[order].tolist()
+    for root in np.flatnonzero(tree.parent[order] == order).tolist():
+        values[root] = 0
+    return dict(zip(network.at(order), values, strict=True))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-import networkx as nx
 from weft.networkx import kernels, matrices
-from weft.networkx.arguments import bunch, rows_at
+from weft.networkx.arguments import bunch, refuse, rows_at
 from weft.networkx.clusters import triangle_counts
 from weft.networkx.components import is_connected, is_weakly_connected
 from weft.networkx.degrees import degrees, in_degrees, out_degrees
@@ -53,8 +52,7 @@ def fast_could_be_isomorphic(G1: Network, G2: Network) -> bool:
     if G1.size != G2.size:
         return False
     for G in (G1, G2):
-        if G.is_directed():
-            raise nx.NetworkXNotImplemented("not implemented for directed type")
+        refuse(G, directed=True)
         if G.is_multigraph():
             raise NotImplementedError("triangles among parallel edges are NetworkX's own")
     found = [sorted(zip(degrees(G), triangle_counts(G)[0], strict=True)) for G in (G1, G2)]
@@ -117,8 +115,7 @@ def normalized_laplacian_spectrum(G: Network, weight: Any = "weight") -> Array:
 
 def modularity_spectrum(G: Network) -> Array:
     """Eigenvalues of the modularity matrix."""
-    if G.is_multigraph():
-        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
+    refuse(G, multigraph=True)
     if G.is_directed():
         return scipy.linalg.eigvals(matrices.directed_modularity_matrix(G))
     return scipy.linalg.eigvals(matrices.modularity_matrix(G))
@@ -126,6 +123,7 @@ def modularity_spectrum(G: Network) -> Array:
 
 def bethe_hessian_spectrum(G: Network, r: Any = None) -> Array:
     """Eigenvalues of the Bethe Hessian."""
+    refuse(G, directed=True, multigraph=True)
     return scipy.linalg.eigvalsh(matrices.bethe_hessian_matrix(G, r).todense())
 
 
@@ -143,8 +141,7 @@ def square_clustering(G: Network, nodes: Any = None) -> Any:
 
 def generalized_degree(G: Network, nodes: Any = None) -> Any:
     """How many edges of each node lie in how many triangles."""
-    if G.is_multigraph():
-        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
+    refuse(G, multigraph=True)
     chosen = bunch(G, nodes)
     offsets, targets = G.structure.sorted_neighbors
     rows = np.repeat(np.arange(G.size), np.diff(offsets))

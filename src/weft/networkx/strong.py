@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx import kernels
 from weft.networkx.components import component_labels, groups
 from weft.networkx.network import Network

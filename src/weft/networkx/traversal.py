@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-import networkx as nx
 from weft.networkx.arguments import row_of, whole
 from weft.networkx.network import Network
 from weft.networkx.searches import Tree, hops, levels

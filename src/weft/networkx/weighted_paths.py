@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
+
 from weft.networkx.arguments import row_of
 from weft.networkx.network import Network
 from weft.networkx.searches import all_paths, by_node, path_to, relaxed, shortest

@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from operator import methodcaller
+from typing import Any
 
 import numpy as np
 
@@ -22,18 +23,43 @@ from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
 from weft.plan.queries import MOST_ADDED
 from weft.plan.sweeps import Sweep, claim_field
+from weft.storage.memory import Cache
 
 _lock = threading.RLock()
 _NOTHING: frozenset[str] = frozenset()
+_BITS = methodcaller("tobytes")
 Make = Callable[[Program, frozenset[str]], Any]
 
 
-class Compiled(Protocol):
-    """What a backend made of a program, as far as it is looked at here."""
+class Proofs:
+    """What the compiled form of a program assumes about the start of a run; a base class."""
 
     sweeps: list[Sweep]
     closed: frozenset[str]  # fields that must hold vertices
-    checks_frontier: bool  # a proof of write-once needs a first frontier that accepts nothing
+
+    @functools.cached_property
+    def checks_frontier(self) -> bool:
+        """Whether a proof of write-once needs a first frontier that accepts nothing."""
+        return any(sweep.check_frontier for sweep in self.sweeps)
+
+    @functools.cached_property
+    def unproven(self) -> bool:
+        """Whether anything is left to be proven at the start."""
+        return self.checks_frontier or bool(self.closed or self.sweeps[0].rises)
+
+    @functools.cached_property
+    def accepted_fields(self) -> tuple[str, ...]:
+        """The fields that say whether the first frontier accepts anything, and the claimed one."""
+        step = self.sweeps[0].steps[0]
+        assert step.accept is not None
+        loads = [value.attr for value in step.accept.walk() if value.op == "load"]
+        names = [attr[2] for attr in loads if attr[0] == "field"]
+        return tuple(dict.fromkeys([*names, claim_field(step)]))
+
+    @functools.cached_property
+    def right_starts(self) -> Cache[Any, bool]:
+        """Whether runs from one vertex start rightly, by what decides that."""
+        return Cache("starts of runs", 256)
 
 
 class Preparation:
@@ -80,6 +106,8 @@ Form = tuple[Any, list[Any]]  # a compiled program and the values of its lifted 
 def proven_form(request: Request, form: Form, prepare: Callable[[Request], Preparation]) -> Form:
     """Return a form whose proofs hold for a request: the given one, or one with fewer rewrites."""
     compiled, constants = form
+    if not compiled.unproven:
+        return form
     preparation: Preparation | None = None
     while refuted := _refuted(request, compiled, constants):
         preparation = preparation or prepare(request)
@@ -87,7 +115,7 @@ def proven_form(request: Request, form: Form, prepare: Callable[[Request], Prepa
     return compiled, constants
 
 
-def _refuted(request: Request, compiled: Compiled, constants: list[Any]) -> str:
+def _refuted(request: Request, compiled: Proofs, constants: list[Any]) -> str:
     """Return the name of a rewrite that rests on a proof which does not hold at the start."""
     if compiled.checks_frontier and not _starts_rightly(request, compiled, constants):
         return "write_once"
@@ -98,7 +126,7 @@ def _refuted(request: Request, compiled: Compiled, constants: list[Any]) -> str:
     return ""
 
 
-def may_start_anywhere(request: Request, compiled: Compiled) -> bool:
+def may_start_anywhere(request: Request, compiled: Proofs) -> bool:
     """Whether no proof of write-once hangs on a frontier that is not the first."""
     if not compiled.checks_frontier:
         return True
@@ -165,11 +193,27 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
     raise ConfigError(f"{name!r} cannot be run by {' or '.join(directions)}: {reasons}. {remedy}.")
 
 
-def _starts_rightly(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     """Whether the first frontier accepts nothing, as the proof of write-once may need."""
-    sweep = compiled.sweeps[0]
     if not may_start_anywhere(request, compiled):
         return False
+    first, step = request.start.frontier, compiled.sweeps[0].steps[0]
+    if first is None or first.size != 1 or step.everywhere:
+        return _accepts_nothing(request, compiled, constants)
+    # Many runs start from one vertex with the same values.
+    key: list[Any] = [request.topology.num_vertices, *map(_BITS, constants)]
+    for name in compiled.accepted_fields:
+        field = request.data.fields[name]
+        key += field.dtype, to_host(field[first]).tobytes()
+    told = tuple(key)
+    found = compiled.right_starts.get(told)
+    if found is None:
+        found = compiled.right_starts[told] = _accepts_nothing(request, compiled, constants)
+    return found
+
+
+def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
+    sweep = compiled.sweeps[0]
     accept = sweep.steps[0].accept
     assert accept is not None
     everywhere = request.start.frontier is None or sweep.steps[0].everywhere
@@ -215,7 +259,11 @@ def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> b
         return False
     parameters = {name: to_host(array) for name, array in request.data.parameters.items()}
     n = request.topology.num_vertices
-    return holds_outside(program.until, request.data.scalars, parameters, superstep=steps, n=n)
+    fields = {name: to_host(request.data.fields[name]) for name in program.until_fields}
+    return holds_outside(
+        program.until, request.data.scalars, parameters, superstep=steps, n=n, fields=fields,
+        least=np.inf if empty else -np.inf,
+    )  # fmt: skip
 
 
 def wants_state(request: Request, default: bool) -> bool:
@@ -224,7 +272,7 @@ def wants_state(request: Request, default: bool) -> bool:
     return not request.start.arcs and (kind == "state" or (kind is None and default))
 
 
-def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> bool:
+def _state_tells(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     """Whether the deciding field tells who is in the first frontier, as operand reuse needs."""
     step = compiled.sweeps[0].steps[0]
     assert step.accept is not None
@@ -239,7 +287,7 @@ def _state_tells(request: Request, compiled: Compiled, constants: list[Any]) -> 
     return bool(closed and (held == held[:1]).all())
 
 
-def _holds_vertices(request: Request, compiled: Compiled) -> bool:
+def _holds_vertices(request: Request, compiled: Proofs) -> bool:
     """Whether the fields that indices are taken from unchecked hold vertices at the start."""
     n = request.topology.num_vertices
 

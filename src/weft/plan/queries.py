@@ -126,6 +126,8 @@ def may_turn(program: Program, sweeps: list[Sweep], kept_old: frozenset[str]) ->
     """
     if program.mode != "iterate" or (program.refill and not program.wide) or program.trail:
         return None
+    if program.until_fields:  # it looks where the fields are
+        return None
     vertices = [sweep for sweep in sweeps if sweep.kind == "vertex" and sweep.buffered]
     edges = [sweep for sweep in sweeps if sweep.kind == "edge" and buffered_edges(sweep)]
     if len(vertices) + len(edges) != 1:

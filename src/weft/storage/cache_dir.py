@@ -24,6 +24,8 @@ from typing import Final
 
 PARTS: Final = ("cpu", "cubin", "graphs", "simt")
 """Subdirectories of the cache directory."""
+DIRECTORIES: Final = ("WEFT_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR")
+"""Environment variables that the place of the directory depends on."""
 REMEDY: Final = "Set WEFT_CACHE_DIR to a directory that belongs to you and only you can write."
 
 

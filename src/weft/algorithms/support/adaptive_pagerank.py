@@ -82,26 +82,26 @@ def sweeping(weighted: bool, personal: bool, dtype: Any) -> list[Any]:
 
     @vertex(on="all")
     def aim(v: Any, r_image: Any, r_turn: Any, image_image: Any, image_turn: Any,
-            turn_turn: Any) -> None:  # fmt: skip
+            turn_turn: Any, first: Any) -> None:  # fmt: skip
         bend = fn.where(turn_turn > 0, image_turn / fn.where(turn_turn > 0, turn_turn, 1), 0)
         size = image_image - bend * image_turn  # of the new turn = A way, squared
         length = fn.where(size > 0, (r_image - bend * r_turn) / fn.where(size > 0, size, 1), 0)
-        v.way = fn.cast(v.residue - bend * v.way, dtype)
-        v.turn = fn.cast(v.image - bend * v.turn, dtype)
+        v.turn = fn.where(first == 0, fn.cast(v.image - bend * v.turn, dtype), 0)
         _total("bent", abs(v.residue - length * v.turn))
         fn.reduce("length", length, monoids.max)
+        fn.reduce("bend", bend, monoids.max)
 
     @vertex(on="all", wake="all")
-    def go(v: Any, damping: Any, bent: Any, plain: Any, length: Any, least: Any,
+    def go(v: Any, damping: Any, bent: Any, plain: Any, length: Any, bend: Any, least: Any,
            first: Any) -> None:  # fmt: skip
         home = v.home if personal else 1 / fn.num_vertices()
         bends = (bent <= plain) & (first == 0)
-        step = fn.where(bends, length * v.way, fn.where(first == 0, v.residue, 0))
+        way = fn.where(first == 0, fn.cast(v.residue - bend * v.way, dtype), 0)
+        step = fn.where(bends, length * way, fn.where(first == 0, v.residue, 0))
         begun = fn.where(first == 0, v.residue, (1 - damping) * home)
         residue = fn.cast(begun - fn.where(bends, length * v.turn, v.image), dtype)
         v.rank = fn.cast(v.rank + step, dtype)
-        v.way = fn.where(first == 0, v.way, 0)
-        v.turn = fn.where(first == 0, v.turn, 0)
+        v.way = way
         v.residue = residue
         sink = v.strength <= 0 if weighted else v.out_degree == 0
         moves = abs(residue) > least * fn.maximum(v.out_degree, 1)
@@ -167,6 +167,7 @@ class _Solver:
         pushes = topology.keep == "both" and chosen.direction != "pull"
         self.few = arcs // FEW if pushes and not chosen.deterministic else -1
         self.state = self._state(strength)
+        self.error = np.inf if g.num_vertices else 0.0  # the sum of all residuals' sizes
 
     def _state(self, strength: Array | None) -> State:
         """Return the state at the start: ranks like `home`, or none where few arcs begin there."""
@@ -186,21 +187,18 @@ class _Solver:
         totals = ("plain", "r_image", "r_turn", "image_image", "image_turn", "turn_turn", "bent")
         return self.g.state(
             **fields, **{name: scalar(0.0) for name in totals}, length=scalar(0.0),
-            damping=scalar(self.damping, float), dangling=scalar(held),
+            bend=scalar(0.0), damping=scalar(self.damping, float), dangling=scalar(held),
             error=scalar(np.inf), moving=scalar(0), least=scalar(self.least),
             first=scalar(0 if local else 1),
         )  # fmt: skip
 
-    def error(self) -> float:
-        """Return the sum of all residuals' sizes."""
-        return _sum(abs(self.state.residue))
-
     def advance(self, most: int) -> int:
         """Push or sweep for at most so many iterations; return how many were made."""
-        floor = self.least * (self.degree + (self.degree == 0))
-        movers = abs(self.state.residue) > floor
-        if self.begun and total(self.degree[movers]) <= self.few:
-            return -(-self.push(self.g.frontier(movers), MANY * most) // MANY)
+        if self.begun and self.few >= 0:
+            floor = self.least * (self.degree + (self.degree == 0))
+            movers = abs(self.state.residue) > floor
+            if total(self.degree[movers]) <= self.few:
+                return -(-self.push(self.g.frontier(movers), MANY * most) // MANY)
         self.begun = True
         return self.sweep(most)
 
@@ -209,6 +207,7 @@ class _Solver:
         steps = sweeping(self.weighted, self.home is not None, self.dtype)
         until = _swept(self.tol, self.few)
         run = self.g.iterate(steps, self.state, until=until, max_iter=most, config=self.config)
+        self.error = float(self.state.error) if run.steps else self.error
         return run.steps
 
     def push(self, movers: Frontier, most: int) -> int:
@@ -226,6 +225,7 @@ class _Solver:
         state.rank[...] = state.rank / mass
         state.way[...] = state.turn[...] = 0
         state.dangling = _sum(state.residue[self.sinks])
+        self.error = _sum(abs(state.residue))
         return run.steps
 
     def result(self) -> Array:
@@ -253,6 +253,7 @@ def adaptive_ranks(
     """
     solver = _Solver(g, home, strength, damping, tol, dtype, config)
     steps = solver.advance(max_iter)
-    while (error := solver.error()) > tol and steps < max_iter:
+    while solver.error > tol and steps < max_iter:
         steps += solver.advance(max_iter - steps)
-    return solver.result(), Run(steps, bool(error <= tol), g.frontier([]), {"error": error}, [])
+    converged, totals = bool(solver.error <= tol), {"error": solver.error}
+    return solver.result(), Run(steps, converged, g.frontier([]), totals, [])

@@ -6,26 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from weft.ir.ops import INT64
 from weft.ir.trace import functions as fn
+from weft.program import vertex
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-def comes_before(u: Any, v: Any, seed: Any) -> Any:
-    """Whether u comes before v where vertices with few neighbours are first."""
-    return (u.out_degree < v.out_degree) | ((u.out_degree == v.out_degree) & _drawn(u, v, seed))
+@vertex(on="all")
+def place(v: Any, seed: Any) -> None:
+    """Set the field `place`, by which vertices are ordered: the degree above 32 random bits."""
+    bits = fn.cast(fn.random_bits(seed, v.id) >> 32, INT64)
+    v.place = (fn.cast(v.out_degree, INT64) << 32) | bits
 
 
-def comes_first(u: Any, v: Any, seed: Any) -> Any:
-    """Whether u comes before v where vertices with many neighbours are first."""
-    return (u.out_degree > v.out_degree) | ((u.out_degree == v.out_degree) & _drawn(u, v, seed))
-
-
-def _drawn(u: Any, v: Any, seed: Any) -> Any:
-    """Whether u has the smaller random bits, or the smaller number if they are equal."""
-    theirs, ours = fn.random_bits(seed, u.id), fn.random_bits(seed, v.id)
-    return (theirs < ours) | ((theirs == ours) & (u.id < v.id))
+def comes_before(u: Any, v: Any) -> Any:
+    """Whether u has the smaller place: fewer neighbours, then smaller bits, then a smaller id."""
+    return (u.place < v.place) | ((u.place == v.place) & (u.id < v.id))
 
 
 def drawn_bits(xp: Any, count: int, seed: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from weft.graph.interop.tables import optional
 from weft.graph.labels import Labels, label_array, numbered_from_zero
 from weft.graph.parts import Parts, numbered_parts
 from weft.topology.adjacency import Array
+from weft.topology.topology import Direction
 
 if TYPE_CHECKING:
     from weft.graph.interop.rows import Values
@@ -72,19 +73,41 @@ def _read(
 def write_network(g: Any, multigraph: bool | None) -> Any:
     """Return a graph as a NetworkX graph, with columns as attributes."""
     networkx = optional("networkx", "networkx", "NetworkX graphs")
-    src, dst, _ = g.to_edges(labels=True)
     if multigraph is None:
         ends = g.to_edges()
         multigraph = _has_parallel(to_host(ends.src), to_host(ends.dst), g.num_vertices)
     name = f"{'Multi' if multigraph else ''}{'Di' if g.directed else ''}Graph"
     network = getattr(networkx, name)()
-    nodes = range(g.num_vertices) if g.labels is None else g.labels.tolist()
+    nodes = list(range(g.num_vertices)) if g.labels is None else g.labels.tolist()
     network.add_nodes_from(zip(nodes, _attributes(g.vertex, g.num_vertices), strict=True))
     attributes = _attributes(g.edge, g.num_edges)
+    if not multigraph and g.topology.keep == "both":
+        _fill_rows(network, g, nodes, list(attributes))
+        return network
+    src, dst, _ = g.to_edges(labels=True)
     network.add_edges_from(
         zip(to_host(src).tolist(), to_host(dst).tolist(), attributes, strict=True)
     )
     return network
+
+
+def _fill_rows(network: Any, g: Any, nodes: list[Any], data: list[dict[str, Any]]) -> None:
+    """Fill the dictionaries of a simple graph, row by row; parallel edges leave the last one.
+
+    That is what `add_edges_from` does, in a tenth of the time.
+    """
+    topology = g.to("cpu").topology
+    sides: list[tuple[Direction, Any]] = [("out", network._adj)]
+    if topology.directed:
+        sides.append(("in", network._pred))
+    for direction, rows in sides:
+        adjacency = topology.out if direction == "out" else topology.in_
+        edges = topology.edges(direction)
+        ends = map(nodes.__getitem__, adjacency.targets.tolist())
+        items = iter(data) if edges is None else map(data.__getitem__, edges.tolist())
+        entries = zip(ends, items, strict=True)
+        for node, length in zip(nodes, np.diff(adjacency.offsets).tolist(), strict=True):
+            rows[node].update(islice(entries, length))
 
 
 def _columns(

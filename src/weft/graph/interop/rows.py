@@ -8,7 +8,6 @@ entries (a self-loop one) and belongs to the first.
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -91,9 +90,17 @@ def _paired(network: Any) -> Rows | None:
     return _expanded(rows, adjacency) if rows.multigraph else rows
 
 
-@functools.cache
-def is_plain(kind: type) -> bool:
+_plain: dict[type[Any], bool] = {}
+
+
+def is_plain(kind: type[Any]) -> bool:
     """Whether a class of graphs has the rows that its dictionaries say."""
+    if kind not in _plain:
+        _plain[kind] = _own_rows(kind)
+    return _plain[kind]
+
+
+def _own_rows(kind: type[Any]) -> bool:
     for name in ("adj", "adjacency", "neighbors", "__getitem__", "__iter__"):
         owner = next((c for c in kind.__mro__ if name in vars(c)), object)
         if not owner.__module__.startswith("networkx.classes."):

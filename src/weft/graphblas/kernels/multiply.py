@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.kernels.merge import locate
+from weft.graphblas.kernels.merge import intersect, locate
+from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 from weft.graphblas.storage.vector import VectorStore, empty_vector
@@ -29,6 +30,15 @@ def spans(starts: Array, lengths: Array) -> Array:
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
 
 
+def run_starts(keys: Array) -> Array:
+    """Return where runs of equal elements begin; there is at least one element."""
+    changes = np.flatnonzero(keys[1:] != keys[:-1])
+    starts = np.empty(len(changes) + 1, np.int64)
+    starts[0] = 0
+    np.add(changes, 1, out=starts[1:])
+    return starts
+
+
 def products(op: Any, a: Array, b: Array, flip: bool) -> Array:
     """Multiply values of the matrix with the vector's, exchanged with `flip`."""
     multiply = op.binaryop
@@ -41,28 +51,42 @@ def sorted_sums(keys: Array, values: Array, op: Any) -> tuple[Array, Array]:
     """Add up values of equal keys; keys may come in any order."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], take(values, order)
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    starts = run_starts(keys)
     return keys[starts], op.monoid.segments(values, starts)
 
 
 def matrix_vector(
-    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+    matrix: MatrixStore,
+    vector: VectorStore,
+    op: Any,
+    flip: bool,
+    mask: MaskView | None,
+    way: tuple[Array | None, bool] | None = None,
 ) -> VectorStore:
     """Return the product; entry i is the sum over row i. `flip` exchanges the factors."""
-    np_type = op.return_type.np_type
     if matrix.nvals == 0 or vector.nvals == 0:
-        return empty_vector(matrix.nrows, np_type)
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    rows, pushes = plan(matrix, vector, mask) if way is None else way
+    if pushes:
+        return _push(matrix, vector, op, flip, mask)
+    return _pull(matrix, vector, op, flip, rows)
+
+
+def plan(
+    matrix: MatrixStore, vector: VectorStore, mask: MaskView | None
+) -> tuple[Array | None, bool]:
+    """Return the rows that a narrow mask leaves, and whether to push instead of to pull."""
     rows = None
     pull = matrix.nvals
     if mask is not None and not mask.complement and mask.nvals * 8 < matrix.nrows:
         rows = mask.keys
         pull = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
+    if current["direction"] != "auto":
+        return rows, current["direction"] == "push"
     push = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
     if matrix._twin is None:
         push += matrix.nvals
-    if push * PUSH_COST < pull or vector.size > 1 << 31:
-        return _push(matrix, vector, op, flip, mask)
-    return _pull(matrix, vector, op, flip, rows)
+    return rows, push * PUSH_COST < pull or vector.size > 1 << 31
 
 
 def _push(
@@ -101,23 +125,17 @@ def _pull(
     if len(cols) == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
     out = products(op, values, take(vector.dense, cols), flip)
-    starts = np.flatnonzero(np.concatenate(([True], row_of[1:] != row_of[:-1])))
+    starts = run_starts(row_of)
     return VectorStore(matrix.nrows, row_of[starts], op.monoid.segments(out, starts))
 
 
 def inner(left: VectorStore, right: VectorStore, op: Any) -> Any:
     """Return the sum of the products of two vectors; None where they share no place."""
-    both, at1, at2 = _common(left, right)
+    both, at1, at2 = intersect(left.indices, right.indices)
     if len(both) == 0:
         return None
     out = products(op, take(left.values, at1), take(right.values, at2), False)
     return op.monoid.segments(out, np.zeros(1, np.int64))[0]
-
-
-def _common(left: VectorStore, right: VectorStore) -> tuple[Array, Array, Array]:
-    from weft.graphblas.kernels.merge import intersect
-
-    return intersect(left.indices, right.indices)
 
 
 def outer(left: VectorStore, right: VectorStore, op: Any) -> MatrixStore:
@@ -215,7 +233,7 @@ def _dot(left: MatrixStore, right: MatrixStore, op: Any, entries: MatrixStore) -
     if len(at) == 0:
         return empty_matrix(shape, op.return_type.np_type)
     out = products(op, take(left.values, at), take(right.values, place), False)
-    begins = np.flatnonzero(np.concatenate(([True], of[1:] != of[:-1])))
+    begins = run_starts(of)
     which = of[begins]
     return MatrixStore(shape, cols[which], op.monoid.segments(out, begins), rows=rows[which])
 

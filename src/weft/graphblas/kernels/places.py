@@ -149,7 +149,7 @@ def extract_row(store: MatrixStore, row: int, cols: Axis) -> VectorStore:
     return extract_vector(whole, cols)
 
 
-def element(store: Any, *place: int) -> Any:
+def element(store: Any, *place: Any) -> Any:
     """Return the value at one place, or None."""
     if isinstance(store, VectorStore):
         if store.is_dense:

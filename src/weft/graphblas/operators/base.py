@@ -48,6 +48,9 @@ class Namespace(ModuleType):
         setattr(self, name, made)
         return made
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+
     def _find(self, name: str) -> Any:
         """Return what a name that was never registered stands for; None where nothing does."""
         return None
@@ -168,6 +171,8 @@ class Operator:
     module: ClassVar[Namespace]
     # What calling an operator does; set by weft.graphblas.operators.calls.
     _call: Callable[..., Any]
+    register_anonymous: ClassVar[Any]
+    _numba_func: Any = None
 
     def __init__(self, name: str, *, anonymous: bool = False) -> None:
         self.name = name
@@ -217,11 +222,6 @@ class Operator:
     @classmethod
     def _restored(cls, name: str, func: Any) -> Any:
         return cls.register_anonymous(func, name)
-
-    @classmethod
-    def register_anonymous(cls, func: Any, name: str | None = None) -> Any:
-        """Return an operator made of a Python function, kept under no name."""
-        raise NotImplementedError
 
     def add(self, type_: DataType, return_type: DataType, raw: Callable[..., Any]) -> None:
         """Add the form for one type."""

@@ -123,7 +123,7 @@ class BinaryOp(Operator):
         See `UnaryOp.register_anonymous`.
         """
         check_function(func, "a binary operator")
-        name = name or getattr(func, "__name__", "<anonymous>")
+        name = str(name or getattr(func, "__name__", "<anonymous>"))
         if parameterized:
             return ParameterizedBinaryOp(name, func, cls, anonymous=True)
         made = cls(name, anonymous=True)

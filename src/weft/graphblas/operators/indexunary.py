@@ -68,7 +68,7 @@ class IndexUnaryOp(Operator):
     ) -> Any:
         """Return an operator made of a Python function ``f(value, row, column, thunk)``."""
         check_function(func, "an index-unary operator")
-        name = name or getattr(func, "__name__", "<anonymous>")
+        name = str(name or getattr(func, "__name__", "<anonymous>"))
         if parameterized:
             return ParameterizedIndexUnaryOp(name, func, cls, anonymous=True)
         made = cls(name, anonymous=True)

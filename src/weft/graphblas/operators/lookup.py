@@ -61,7 +61,7 @@ SIGNS: dict[str, dict[str, str]] = {
 }
 SIGNS["indexunary"] = SIGNS["select"]
 EXAMPLES = {"unary": "abs[int]", "select": "tril", "indexunary": "rowindex", "agg": "sum[int]"}
-BUILTINS = {abs: unary.abs, max: binary.max, min: binary.min}
+BUILTINS: dict[Any, Any] = {abs: unary.abs, max: binary.max, min: binary.min}
 
 
 def from_string(module: Any, string: str) -> Any:

@@ -92,7 +92,7 @@ def first_of_each(values: Array, starts: Array) -> Array:
     return values[starts]
 
 
-UFUNCS: dict[str, Callable[..., Any]] = {
+UFUNCS: dict[str, Any] = {
     "any": first_of_each,
     "plus": np.add,
     "times": np.multiply,

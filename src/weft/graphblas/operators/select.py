@@ -50,7 +50,7 @@ class SelectOp(IndexUnaryOp):
     ) -> Any:
         """Return an operator made of a boolean function ``f(value, row, column, thunk)``."""
         if parameterized:
-            name = name or getattr(func, "__name__", "<anonymous>")
+            name = str(name or getattr(func, "__name__", "<anonymous>"))
             return ParameterizedSelectOp(name, func, cls, anonymous=True)
         of = IndexUnaryOp.register_anonymous(func, name)
         if any(found is not BOOL for found in of.types.values()):

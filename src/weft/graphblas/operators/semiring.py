@@ -180,6 +180,8 @@ class Semiring(Operator):
     opclass = "Semiring"
     typed_class = TypedSemiring
     module = semiring
+    monoid: Any
+    binaryop: Any
 
     @classmethod
     def _of(cls, name: str, add: Any, multiply: Any) -> Any:

@@ -69,7 +69,7 @@ class UnaryOp(Operator):
             Accepted for compatibility.
         """
         check_function(func, "a unary operator")
-        name = name or getattr(func, "__name__", "<anonymous>")
+        name = str(name or getattr(func, "__name__", "<anonymous>"))
         if parameterized:
             return ParameterizedUnaryOp(name, func, cls, anonymous=True)
         made = cls(name, anonymous=True)
@@ -139,6 +139,7 @@ def builtin(name: str, func: Any, types: Any, returns: Any = None) -> UnaryOp:
     return made
 
 
+_func: Any
 for _name, _func in (
     ("abs", fn.absolute),
     ("ainv", fn.negative),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 Array = Any
+# So few equal values are stored one by one: setting up a broadcast takes longer.
+FEW = 64
 
 
 def cast(values: Array, to: np.dtype) -> Array:
@@ -47,8 +49,10 @@ def is_iso(values: Array) -> bool:
 
 
 def iso(value: Any, count: int, np_type: np.dtype) -> Array:
-    """Return `count` equal values that take the memory of one."""
+    """Return `count` equal values that take the memory of one, unless they are few."""
     one = cast(np.asarray(value).reshape(1), np_type)
+    if count < FEW:
+        return one.repeat(count)
     return np.broadcast_to(one, (count,))
 
 

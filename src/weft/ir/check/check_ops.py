@@ -33,6 +33,7 @@ _ARITIES = {
     "normalize": 1, "feature_reduce": 1, "argmin_feature": 1, "argmax_feature": 1, "eye": 0,
     "index": 2, "iota": 0, "take": 2, "scatter": 3, "degree": 1, "neighbor": 2,
     "neighbor_edge": 2, "has_edge": 2, "find_edge": 2, "column_at": 1, "random_bits": 2,
+    "field_at": 1,
     "random_unit": 2, "at_load": 1, "at_store": 2, "at_reduce": 2, "at_cas": 3, "store": 1,
     "store_edge": 1, "reduce_scalar": 1, "set_changed": 1, "project": 1, "load": 0, "const": 0,
     "constant": 0, "common": 2, "select": 3, "cast": 1, "bitcast": 1, "broadcast": 1,
@@ -69,6 +70,7 @@ def check_op(
     elif op == "load":
         _check_load(value, fields, signature, who)
     elif op in INDEXED or op == "common":
+        demand(op != "field_at" or "frontier" in who, "a field is read here by its own vertex")
         _check_indexed(value, signature)
     elif op in LIVE_READ or op in LIVE_WRITE:
         _check_live(value, fields)
@@ -211,6 +213,8 @@ def _check_load(
         known = {"old": (FLOAT64, ()), "min": (FLOAT64, ())}
         known |= {"waiting": (INT64, ()), "edges": (INT64, ())}
         needs, name = "threshold", rest[0]
+    elif kind == "least":
+        known, needs, name = {kind: (FLOAT64, ())}, "frontier", kind
     elif kind in _NUMBERS:
         needs = rest[0] if rest else "e" if kind in ("edge_id", "rank") else "scalars"
         known, name = {kind: (INT64, ())}, kind
@@ -229,9 +233,10 @@ def _check_indexed(value: Value, signature: Signature) -> None:
         demand(value.shape == (), "it combines scalars")  # its messages: in verify
     elif random:
         _result(value, UINT64 if value.op == "random_bits" else FLOAT64, ())
-    elif value.op == "column_at":
-        known = {name: (dtype, shape) for name, dtype, shape in signature.columns}
-        demand(value.attr in known, f"there is no column {value.attr!r}")
+    elif value.op in ("column_at", "field_at"):
+        rows = signature.columns if value.op == "column_at" else signature.fields
+        known = {name: (dtype, shape) for name, dtype, shape in rows}
+        demand(value.attr in known, f"there is no {value.attr!r} to read")
         _result(value, *known[value.attr])
     else:
         _result(value, BOOL if value.op == "has_edge" else INT64, ())

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Program, Step, Value
 
-PURE_HEAVY = frozenset({"while", "for", "gather", "gather_by", "common", "project"})
-
 
 @dataclass
 class Facts:

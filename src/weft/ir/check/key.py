@@ -83,7 +83,8 @@ class Keyer:
 
     def reduction(self, reduction: Reduction) -> tuple[Any, ...]:
         """Return the key of a reduction."""
-        return (reduction.name, repr(reduction.identity), self.optional(reduction.combine))
+        numbers = (repr(reduction.identity), repr(reduction.terminal))
+        return (reduction.name, *numbers, self.optional(reduction.combine))
 
     def block(self, block: Block) -> tuple[Any, ...]:
         """Return the key of a block; values are numbered in order of appearance."""

@@ -17,6 +17,7 @@ from weft.ir.ops import Program, Step, Value, program_blocks
 _INDEXING = {
     "at_load": 1, "at_store": 1, "at_reduce": 1, "at_cas": 1, "degree": 1, "neighbor": 1,
     "neighbor_edge": 1, "has_edge": 2, "find_edge": 2, "common": 2,
+    "field_at": 1,
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from weft.ir.ops import (
 )
 
 Kind = tuple[np.dtype[Any], Shape]
-MULTIPLE = frozenset({"while", "for", "gather", "gather_by", "common"})
+MULTIPLE = frozenset({"while", "for", "cond", "gather", "gather_by", "common"})
 SIMPLE_MONOIDS = frozenset({"sum", "prod", "min", "max", "or", "and", "user"})
 MONOIDS = SIMPLE_MONOIDS | {"any", "argmin", "argmax", "mode"}
 
@@ -77,8 +77,9 @@ def verify(program: Program) -> None:
         raise VerifyError("wide: such steps need others that renew, which are the refill too.")
     outside = Scope("until", fields, program.signature, frozenset({"scalars"}))
     if program.until is not None:
-        _verify_block(program.until, outside)
-        _expect_results(program.until, outside, [(BOOL, ())])
+        scope = replace(outside, who=outside.who | {"frontier"})
+        _verify_block(program.until, scope)
+        _expect_results(program.until, scope, [(BOOL, ())])
     if program.next_threshold is not None:
         scope = replace(outside, where="next_threshold", who=outside.who | {"threshold"})
         _verify_block(program.next_threshold, scope)
@@ -215,7 +216,7 @@ def _verify_effect(value: Value, scope: Scope) -> None:
 
 def _verify_control(value: Value, scope: Scope) -> None:
     """Check what holds blocks, and those blocks."""
-    # Inside a loop or a gather nothing of the function's own is written.
+    # Inside a loop, a branch or a gather nothing of the function's own is written.
     inner = replace(scope, effects=scope.effects & (LIVE_WRITE | {"emit"}), gathers=False)
     if value.op not in MULTIPLE and value.blocks:
         _refuse(scope, f"{value.op} holds no blocks")
@@ -223,6 +224,8 @@ def _verify_control(value: Value, scope: Scope) -> None:
         _verify_while(value, inner)
     elif value.op == "for":
         _verify_for(value, inner)
+    elif value.op == "cond":
+        _verify_cond(value, inner)
     elif value.op == "gather":
         if not scope.gathers:
             _refuse(scope, "a gather stands at the top of a vertex function only")
@@ -263,6 +266,17 @@ def _verify_for(value: Value, scope: Scope) -> None:
     _expect_params(block, kinds[1:], scope)  # the counter has the type of a bound
     _verify_block(block, scope)
     _expect_results(block, scope, kinds[2:])
+
+
+def _verify_cond(value: Value, scope: Scope) -> None:
+    if [(arg.dtype, arg.shape) for arg in value.args] != [(BOOL, ())]:
+        _refuse(scope, "a cond has one operand, its test")
+    if len(value.blocks) != 2:
+        _refuse(scope, f"{len(value.blocks)} blocks, expected two branches")
+    for block in value.blocks:
+        _expect_params(block, [], scope)
+        _verify_block(block, scope)
+        _expect_results(block, scope, list(value.results))
 
 
 def _verify_gather(value: Value, scope: Scope) -> None:
@@ -306,7 +320,11 @@ def _verify_groups(
     expected: list[Kind] = []
     for reduction, count, conditional in groups:
         part, messages = messages[:count], messages[count:]
-        if len(part) != count or count < 1 or (count > 1 and not reduction.selecting):
+        by_weight = reduction.name == "mode" and count == 2
+        if by_weight and (part[0][0].kind == "f" or part[1][0] not in (INT64, FLOAT64)):
+            _refuse(scope, f"mode of {_kinds(part)}")
+        several = count > 1 and not (reduction.selecting or by_weight)
+        if len(part) != count or count < 1 or several:
             _refuse(scope, f"{reduction.name} of {count} messages")
         _verify_reduction(reduction, part, scope)
         expected += part + [(BOOL, ())] * bool(conditional)

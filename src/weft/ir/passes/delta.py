@@ -122,6 +122,7 @@ def _check(program: Program) -> None:
         "refill= and trail= need every superstep": bool(program.refill) or program.trail,
         'with on="all" it runs in every superstep until the condition holds': program.persists,
         "it touches fields by .at(i)": bool(facts.live),
+        "its until= reads fields": bool(program.until_fields),
         "it reads old values": bool(facts.old),
         "it depends on the number of the superstep": "superstep" in facts.loads,
         "it returns a condition, or has active=": step.conditional or step.active is not None,

@@ -90,6 +90,21 @@ def most_frequent(messages: Sequence[Any]) -> Any:
     return messages[0].dtype.type(min(winners, key=lambda x: (x != x, x)))
 
 
+def heaviest(messages: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return the key of the greatest total weight, the smallest on ties, and that weight.
+
+    A total that is NaN is the least.
+    """
+    totals: dict[Any, Any] = {}
+    for key, weight in messages:
+        totals[key] = np.add(totals[key], weight) if key in totals else weight
+    best = min(totals)
+    for key in sorted(totals):
+        if totals[key] > totals[best] or (np.isnan(totals[best]) and not np.isnan(totals[key])):
+            best = key
+    return best, totals[best]
+
+
 # -- features of one value
 
 

@@ -114,6 +114,7 @@ class Evaluator:
                 "superstep": lambda: memory.superstep,
                 "refreshing": lambda: memory.refreshing,
                 "num_vertices": lambda: memory.num_vertices,
+                "least": lambda: memory.least,
             }[kind]()
         return np.array(result, value.dtype)[()]
 
@@ -161,6 +162,9 @@ class Evaluator:
         if not 0 <= edge < count:
             raise Fault(f"index out of range: edge {edge} of {count}")
         return np.array(self.memory.edge_column(value.attr, int(edge)), value.dtype)[()]
+
+    def _field_at(self, value: Value, frame: Frame, x: Any) -> Any:
+        return np.array(self.memory.now[value.attr][self._vertex(x, "field")])[()]
 
     def _random_bits(self, value: Value, frame: Frame, key: Any, counter: Any) -> Any:
         return random_number(value, key, counter)
@@ -241,6 +245,10 @@ class Evaluator:
         for i in range(int(start), int(stop)):
             state = self.run(value.blocks[0], frame, (np.int64(i), *state))
         return state
+
+    def _cond(self, value: Value, frame: Frame, test: Any) -> tuple[Any, ...]:
+        then, otherwise = value.blocks
+        return self.run(then if test else otherwise, frame)
 
     def _gather(self, value: Value, frame: Frame) -> tuple[Any, ...]:
         direction, groups = value.attr
@@ -342,6 +350,8 @@ class Evaluator:
             inbox = sorted(inbox, key=lambda message: message[0])
         if reduction.name == "any":
             return inbox[0][1]
+        if reduction.name == "mode" and len(start) == 2:
+            return arithmetic.heaviest([parts for _, parts in inbox])
         if reduction.name == "mode":
             return (arithmetic.most_frequent([parts[0] for _, parts in inbox]),)
         best = start
@@ -370,12 +380,14 @@ def random_number(value: Value, key: Any, counter: Any) -> Any:
 
 
 def holds_outside(
-    block: Block, scalars: dict[str, Any], parameters: dict[str, Any], *, superstep: int, n: int
-) -> bool:
+    block: Block, scalars: dict[str, Any], parameters: dict[str, Any], *, superstep: int, n: int,
+    fields: dict[str, Any] | None = None, least: float = -np.inf,
+) -> bool:  # fmt: skip
     """Evaluate a condition on scalars, such as `until`, between two runs."""
     known: Any = SimpleNamespace(
-        scalars=scalars, parameters=parameters, superstep=superstep, num_vertices=n, refreshing=0
-    )
+        scalars=scalars, parameters=parameters, superstep=superstep, num_vertices=n, refreshing=0,
+        now=fields or {}, least=least,
+    )  # fmt: skip
     with np.errstate(all="ignore"):
         return Evaluator(known).holds(block, Frame())
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.ir.ops import REFRESH, WIDE_SHARE, Step, Value
+from weft.ir.ops import REFRESH, WIDE_SHARE, Block, Step, Value
 from weft.ir.reference.arithmetic import elementwise
 from weft.ir.reference.evaluate import Evaluator, Frame, evaluate_arrays
 from weft.ir.reference.memory import Memory
@@ -139,10 +139,15 @@ class _Run:
                 break
             frontier = self._superstep(frontier)
             rests = self.renewed and self.program.rests_renewed and not len(frontier)
-            converged = self._until() or rests
+            converged = self._until(frontier) or rests
         # Refills reduce scalars too, so that the condition may hold only now.
-        converged = self._until() if self.program.until is not None else not len(frontier)
+        told = self.program.until is not None
+        converged = self._until(frontier) if told else not len(frontier)
         return Outcome(self.memory.superstep, converged, self._array(frontier), self.trail)
+
+    def _evaluate(self, block: Block, v: int) -> Any:
+        self.memory.begin = self.memory.now
+        return Evaluator(self.memory).run(block, Frame(v=v))[0]
 
     def _refill(self) -> Members:
         steps = self.program.refill or self.program.renew
@@ -155,9 +160,13 @@ class _Run:
             self.edges, self.stale = self._out_edges(found), False
         return found
 
-    def _until(self) -> bool:
+    def _until(self, frontier: Members) -> bool:
         if self.program.until is None:
             return False
+        priority = self.program.steps[0].priority
+        if priority is not None:
+            ranks = [self._evaluate(priority, v) for v in frontier.items]
+            self.memory.least = min((float(r) for r in ranks), default=np.inf)
         return Evaluator(self.memory).holds(self.program.until, Frame())
 
 

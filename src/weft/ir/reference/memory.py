@@ -55,6 +55,7 @@ class Memory:
         self.num_vertices = topology.num_vertices
         self.superstep = 0
         self.refreshing = 0
+        self.least = -np.inf  # no priority of the frontier is below it
         self.now = request.data.fields
         self.edge_now = request.data.edge_fields
         self.scalars = request.data.scalars

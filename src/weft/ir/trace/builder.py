@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -64,6 +65,28 @@ def current() -> Builder:
     return builder
 
 
+def is_active() -> bool:
+    """Whether a function is being traced in this thread."""
+    return getattr(_local, "builder", None) is not None
+
+
+def _math_function(line: str) -> str:
+    """Return the function of weft that stands for one of `math` in a line, if there is one."""
+    named = re.search(r"\b(?:math|cmath)\.(\w+)\(", line)
+    return named.group(1) if named and named.group(1) in OPS else ""
+
+
+def no_number(wanted: str) -> TraceError:
+    """Return the error about a traced value that should become a plain number."""
+    function = _math_function(user_line())
+    if function:
+        return fail(
+            f"math.{function} takes plain numbers, and a traced value has no number yet. Use "
+            f"weft.{function}."
+        )
+    return fail(f"a traced value has no number yet. Use {wanted}.")
+
+
 class Builder:
     """The instructions of one traced function, with what it may name.
 
@@ -82,6 +105,7 @@ class Builder:
         self.own: dict[str, Value] = {}  # own fields assigned so far, by program order
         self.own_edge: dict[str, Value] = {}
         self.live: set[str] = set()
+        self.ids: set[Value] = set()  # states of loops that hold vertex ids
         self.kind = "vertex"
         self.code: CodeType | None = None  # of the function being traced
         self.emitted: tuple[np.dtype[Any], ...] | None = None  # parts of a record of `weft.emit`
@@ -120,8 +144,19 @@ class Builder:
                 f"change into the edge or vertex function."
             )
         value = Value(op, args, attr, dtype, shape, weak, blocks, results)
+        value.home = self.blocks[-1]
         self.blocks[-1].body.append(value)
         return value
+
+    def check_reachable(self, value: Value) -> None:
+        """Raise if a value was made in a block that has ended."""
+        if value.home is None or any(block is value.home for block in reversed(self.blocks)):
+            return
+        raise fail(
+            f"a value ({value.op}) is used outside of the function, gather, loop or branch that "
+            f"made it, which it left through a variable of Python. Return it from there: what a "
+            f"gather or a loop returns may be used after it, and other functions read fields."
+        )
 
     # -- constants and casts
 
@@ -174,6 +209,57 @@ class Builder:
     def strong(self, value: Value) -> Value:
         """Return the value with its default dtype if it is weak."""
         return self.cast(value, value.dtype) if value.weak else value
+
+    def unite(
+        self, blocks: Sequence[Block], branches: list[tuple[Value, ...]]
+    ) -> tuple[tuple[tuple[np.dtype[Any], Shape], ...], list[bool]]:
+        """Give the branches of a conditional results of common types.
+
+        Returns the types, and whether each result goes on as a weak number: where both are ids or
+        numbers without a dtype of their own.
+        """
+        kinds, weak = [], []
+        columns: list[tuple[Value, ...]] = []
+        for a, b in zip(*branches, strict=True):
+            dtype, both = types.promote(a.dtype, a.weak, b.dtype, b.weak)
+            kinds.append((dtype, self.broadcast(a.shape, b.shape)))
+            weak.append(both)
+            columns.append((a, b))
+        for k, block in enumerate(blocks):
+            self.blocks.append(block)
+            fitted = []
+            for column, (dtype, shape) in zip(columns, kinds, strict=True):
+                value = self.cast(column[k], dtype)
+                if value.shape not in ((), shape):
+                    raise fail(f"the branches return shapes {value.shape} and {shape}.")
+                if value.shape != shape:
+                    value = self.emit("broadcast", (value,), dtype=dtype, shape=shape)
+                fitted.append(value)
+            block.results = tuple(fitted)
+            self.blocks.pop()
+        return tuple(kinds), weak
+
+    # -- ids
+
+    def is_id(self, value: Value) -> bool:
+        """Whether a weak number is a vertex id: as one it fits the dtype of ids."""
+        if value.op in ("select", "minimum", "maximum") and value.weak:
+            parts = value.args[-2:]
+            return any(self.is_id(p) for p in parts) and all(map(self.stays_id, parts))
+        load = value.op == "load" and value.attr[0] == "id"
+        return load or value.op == "neighbor" or value in self.ids
+
+    def keep_ids(self, parts: Any, ids: Sequence[bool]) -> None:
+        """Note which results of a loop or a conditional are vertex ids."""
+        each = parts if isinstance(parts, tuple) else (parts,)
+        self.ids.update(part.node for part, is_id in zip(each, ids, strict=True) if is_id)
+
+    def stays_id(self, value: Value) -> bool:
+        """Whether a value goes where an id goes: it is one, -1 or 0, or fits the dtype of ids."""
+        if value.weak:
+            return self.is_id(value) or (value.op == "const" and value.attr in (-1, 0))
+        whole = value.dtype.kind in "iu" and not value.shape
+        return whole and types.fits(value.dtype, self.signature.index_dtype)
 
     # -- elementwise
 

@@ -10,8 +10,8 @@ from weft.ir.trace import builder as tracing
 from weft.ir.trace import monoids
 from weft.ir.trace.builder import fail
 from weft.ir.trace.calls import check_takes, parameters_of
+from weft.ir.trace.control import unpack
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.functions import _unpack
 from weft.ir.trace.monoids import Monoid, check_monoid
 from weft.ir.trace.neighbors import FoundEdge
 from weft.ir.trace.proxies import Edge, Vertex, grouped, messages_of, send, with_conditions
@@ -126,7 +126,7 @@ class Keyed:
         dtype = kinds[0][0] if kinds else BOOL
         made = builder.emit("gather_by", (), attr, dtype, (), False, (arc, entry), kinds)
         if kinds:
-            return _unpack(made, builder)
+            return unpack(made, builder)
         return None
 
     def _arc_block(self) -> tuple[Block, Reduction, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.errors import TraceError
-from weft.ir.ops import EFFECT, EMIT, Program, Step, Value
+from weft.ir.ops import BOOL, EFFECT, EMIT, Program, Step, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
 from weft.ir.trace.expr import node
@@ -73,6 +73,22 @@ def make_pass(program: Program, name: str) -> None:
             value.args = value.args[-1:] if value.attr else ()
     step.body.body.insert(0, Value("emit_begin", (), step.kind))
     step.body.body.append(Value("emit_end", (), step.kind))
+
+
+def mark_arcs(program: Program, name: str) -> None:
+    """Let the last function note in an edge field at which arcs it ran and its condition held."""
+    step = program.steps[-1]
+    if step.kind != "edge":
+        raise TraceError(
+            f'output="arcs" needs an edge function at the end, but {step.name} is a vertex '
+            f"function."
+        )
+    if step.conditional:
+        held = step.body.results[-1]
+    else:
+        held = Value("const", (), True, BOOL)
+        step.body.body.append(held)
+    step.body.body.append(Value("store_edge", (held,), name, BOOL))
 
 
 def _refuse_effects(step: Step) -> None:

@@ -9,13 +9,15 @@ import numpy as np
 from weft.ir.elementwise import OPS, ufuncs
 from weft.ir.ops import Value
 from weft.ir.trace import builder as tracing
-from weft.ir.trace.builder import fail
+from weft.ir.trace.builder import fail, no_number
 
 
 def node(x: Any) -> Value:
     """Return the IR value of an expression, or a constant of a plain number."""
     if isinstance(x, Expr):
-        return x.node
+        value = x.node
+        tracing.current().check_reachable(value)
+        return value
     if isinstance(x, list | tuple):
         return tracing.current().stack([node(part) for part in x])
     return tracing.current().const(x)
@@ -198,6 +200,16 @@ class Expr:
 
         return item(self, position)
 
+    def replaced(self, i: Any, x: Any) -> Expr:
+        """Return the vector with another feature i; see `weft.local`."""
+        builder, value = tracing.current(), self.node
+        if len(value.shape) != 1:
+            raise fail(f"replaced() works on vectors, but got shape {value.shape}.")
+        value = builder.strong(value)
+        place = builder.stack([builder.index(node(i))])
+        new = builder.stack([builder.fit(node(x), value.dtype, (), "a feature of the vector")])
+        return Expr(builder.emit("scatter", (value, place, new), None, value.dtype, value.shape))
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Expr:
         op = ufuncs().get(ufunc.__name__)
         if op is None or method != "__call__" or kwargs:
@@ -215,8 +227,9 @@ class Expr:
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise fail(
-            "a traced value cannot become a NumPy array: it has no number yet. Use weft.stack for "
-            "vectors, and weft's functions or operators on them."
+            "a traced value cannot become a NumPy array, or index one: it has no number yet. Make "
+            "an array of one value per vertex a field of the state, v.x, or a short table a "
+            "weft.parameter; use weft.stack for vectors."
         )
 
     def __array_function__(self, function: Any, *args: Any) -> NoReturn:
@@ -252,15 +265,16 @@ class Expr:
 
     def __index__(self) -> NoReturn:
         raise fail(
-            "a traced value cannot index a Python object or bound a Python range. Use "
-            "state fields with .at(i), or weft.for_range."
+            "a traced value cannot index a Python object or bound a Python range. Make an array of "
+            "one value per vertex a field of the state: v.x, or v.x.at(i) for a computed vertex; "
+            "make a short table a weft.parameter. A loop is weft.for_range."
         )
 
     def __float__(self) -> NoReturn:
-        raise fail("a traced value has no number yet. Use weft.cast(x, weft.float64).")
+        raise no_number("weft.cast(x, weft.float64)")
 
     def __int__(self) -> NoReturn:
-        raise fail("a traced value has no number yet. Use weft.cast(x, weft.int64).")
+        raise no_number("weft.cast(x, weft.int64)")
 
     def __format__(self, spec: str) -> NoReturn:
         raise fail("a traced value cannot be formatted: it has no number yet.")

@@ -9,16 +9,20 @@ import numpy as np
 
 from weft.ir import ops, types
 from weft.ir.elementwise import OPS, public
-from weft.ir.ops import FLOAT64, INT64, UINT64, Block, Value
+from weft.ir.ops import FLOAT64, INT64, UINT64, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail
-from weft.ir.trace.calls import check_takes
+from weft.ir.trace.control import cond as cond
+from weft.ir.trace.control import for_range as for_range
+from weft.ir.trace.control import while_loop as while_loop
 from weft.ir.trace.expr import Expr, binary, node, unary
 from weft.ir.trace.monoids import Monoid, check_monoid
+from weft.ir.trace.plain import on_numbers
 
 
+@on_numbers
 def where(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `a` where the condition holds, else `b`."""
+    """Return `a` where the condition holds, else `b`. Both are computed: see `cond`."""
     builder = tracing.current()
     return Expr(builder.select(node(condition), node(a), node(b)))
 
@@ -36,7 +40,7 @@ def elementwise_function(name: str) -> Callable[..., Expr]:
     function = one if op.arity == 1 else two
     function.__name__ = function.__qualname__ = name
     function.__doc__ = op.doc
-    return function
+    return on_numbers(function)
 
 
 def __getattr__(name: str) -> Callable[..., Expr]:
@@ -51,6 +55,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *public()})
 
 
+@on_numbers
 def cast(x: Any, dtype: Any) -> Expr:
     """Return the value in another dtype: integers wrap, floats saturate, NaN gives 0."""
     builder = tracing.current()
@@ -63,6 +68,7 @@ def cast(x: Any, dtype: Any) -> Expr:
     return Expr(builder.emit("cast", (value,), None, dtype, value.shape))
 
 
+@on_numbers
 def bitcast(x: Any, dtype: Any) -> Expr:
     """Return the same bits read as another dtype of the same width."""
     builder = tracing.current()
@@ -89,6 +95,7 @@ def _same(a: Any, b: Any) -> tuple[Builder, Value, Value, np.dtype[Any]]:
     return builder, builder.cast(x, dtype), builder.cast(y, dtype), dtype
 
 
+@on_numbers
 def outer(a: Any, b: Any) -> Expr:
     """Return the matrix of all products of two vectors."""
     builder, x, y, dtype = _same(a, b)
@@ -97,6 +104,7 @@ def outer(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("outer", (x, y), None, dtype, (*x.shape, *y.shape)))
 
 
+@on_numbers
 def dot(a: Any, b: Any) -> Expr:
     """Return the inner product of two vectors."""
     builder, x, y, dtype = _same(a, b)
@@ -105,6 +113,7 @@ def dot(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("dot", (x, y), None, dtype))
 
 
+@on_numbers
 def matmul(a: Any, b: Any) -> Expr:
     """Return the product of matrices and vectors, as the operator @ does."""
     builder, x, y, dtype = _same(a, b)
@@ -120,6 +129,7 @@ def matmul(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("matmul", (x, y), None, dtype, (x.shape[0], y.shape[1])))
 
 
+@on_numbers
 def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
     """Return the product of a matrix and a vector (or of a vector and a matrix).
 
@@ -138,6 +148,7 @@ def matvec(a: Any, x: Any, *, reduce: Monoid | None = None) -> Expr:
     return Expr(builder.emit("matvec_max", (matrix, vector), None, dtype, matrix.shape[:1]))
 
 
+@on_numbers
 def transpose(a: Any) -> Expr:
     """Return the transpose of a matrix."""
     value = _matrix(node(a), "transpose")
@@ -148,6 +159,7 @@ def _real(builder: Builder, value: Value) -> Value:
     return value if value.dtype.kind == "f" and not value.weak else builder.cast(value, FLOAT64)
 
 
+@on_numbers
 def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
     """Return x with A x = b. A singular matrix raises a FaultError.
 
@@ -165,6 +177,7 @@ def solve(a: Any, b: Any, *, assume: str | None = None) -> Expr:
     return Expr(builder.emit("solve", (x, y), assume, x.dtype, y.shape))
 
 
+@on_numbers
 def inverse(a: Any) -> Expr:
     """Return the inverse of a matrix. A singular matrix raises a FaultError."""
     builder = tracing.current()
@@ -174,6 +187,7 @@ def inverse(a: Any) -> Expr:
     return Expr(builder.emit("inverse", (x,), None, x.dtype, x.shape))
 
 
+@on_numbers
 def normalize(x: Any, by: str = "sum") -> Expr:
     """Return a vector divided by its sum, its "l2" length or its "max"; or its "softmax".
 
@@ -192,6 +206,7 @@ def _over_features(monoid: str, x: Expr) -> Expr:
     return Expr(tracing.current().emit("feature_reduce", (x.node,), monoid, x.dtype, ()))
 
 
+@on_numbers
 def logsumexp(x: Any) -> Expr:
     """Return log(Σ exp(x)) over the features of a vector or matrix, without overflow."""
     builder = tracing.current()
@@ -203,12 +218,14 @@ def logsumexp(x: Any) -> Expr:
     return shift + unary("log", _over_features("sum", unary("exp", value - shift)))
 
 
+@on_numbers
 def hadamard_inverse(x: Any) -> Expr:
     """Return 1 / x feature by feature; features that are 0 stay 0."""
     value = Expr(_real(tracing.current(), node(x)))
     return where(value == 0, value, 1 / value)
 
 
+@on_numbers
 def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
     """Whether a feature moved by more than the tolerance; NaN has not moved from NaN."""
     a, b = Expr(node(new)), Expr(node(old))
@@ -216,6 +233,7 @@ def any_changed(new: Any, old: Any, tolerance: Any = 0) -> Expr:
     return _over_features("or", moved)
 
 
+@on_numbers
 def eye(k: int, dtype: Any = FLOAT64) -> Expr:
     """Return the identity matrix of k rows. It is weak: it takes the other operand's dtype."""
     builder = tracing.current()
@@ -225,9 +243,45 @@ def eye(k: int, dtype: Any = FLOAT64) -> Expr:
     return Expr(builder.emit("eye", (), int(k), dtype, (int(k), int(k)), weak=True))
 
 
+@on_numbers
 def stack(parts: Any) -> Expr:
     """Return a vector of scalars, or a matrix of vectors."""
     return Expr(tracing.current().stack([node(part) for part in parts]))
+
+
+@on_numbers
+def local(shape: int | tuple[int], dtype: Any = FLOAT64, *, fill: Any = 0) -> Expr:
+    """Return a short array of the function's own: a vector whose features all start from `fill`.
+
+    It is a value as all others: ``x[i]`` reads a feature, ``x.replaced(i, y)`` returns the array
+    with another one. Carry it through a loop as part of its state.
+
+    Examples
+    --------
+    Count the neighbours of each colour, of three:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def tally(v):
+    ...     def count(i, seen):
+    ...         color = v.color.at(weft.neighbor(v.id, i)).load()
+    ...         return seen.replaced(color, seen[color] + 1)
+    ...     v.seen = weft.for_range(0, v.out_degree, count, weft.local(3, weft.int64))
+    >>> g = weft.generators.star(4)
+    >>> state = g.state(color=[0, 1, 1, 2], seen=weft.full(0, weft.int64, shape=(3,)))
+    >>> _ = g.run(tally, state)
+    >>> state.seen.tolist()
+    [[0, 2, 1], [1, 0, 0], [1, 0, 0], [1, 0, 0]]
+    """
+    builder = tracing.current()
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if len(sizes) != 1 or not isinstance(sizes[0], int | np.integer) or sizes[0] < 1:
+        raise fail(
+            f"weft.local of shape {shape!r}. Expected a length from 1 on, such as 8 or (8,)."
+        )
+    kind = builder.dtype(dtype, "weft.local")
+    start = builder.fit(node(fill), kind, (), "the array of weft.local")
+    return Expr(builder.emit("broadcast", (start,), None, kind, (int(sizes[0]),)))
 
 
 def item(x: Expr, position: Any) -> Expr:
@@ -339,11 +393,28 @@ def find_edge(a: Any, b: Any) -> Expr:
     return Expr(builder.emit("find_edge", args, None, INT64, (), weak=True))
 
 
+@on_numbers
 def random(key: Any, counter: Any = 0) -> Expr:
-    """Return a random number in [0, 1), the same for equal key and counter on every backend."""
+    """Return a random number in [0, 1), the same for equal key and counter on every backend.
+
+    Examples
+    --------
+    A key for every vertex and a counter for every draw make the numbers independent:
+
+    >>> import weft
+    >>> @weft.vertex
+    ... def draw(v):
+    ...     v.x = weft.random(v.id, weft.superstep())
+    >>> g = weft.generators.path(3)
+    >>> state = g.state(x=weft.full(0.0))
+    >>> _ = g.run(draw, state)
+    >>> bool(((0 <= state.x) & (state.x < 1)).all())
+    True
+    """
     return _random("random_unit", FLOAT64, key, counter)
 
 
+@on_numbers
 def random_bits(key: Any, counter: Any = 0) -> Expr:
     """Return 64 random bits, the same for equal key and counter on every backend."""
     return _random("random_bits", UINT64, key, counter)
@@ -363,105 +434,31 @@ def _random(op: str, dtype: np.dtype[Any], key: Any, counter: Any) -> Expr:
     return Expr(builder.emit(op, tuple(words), None, dtype))
 
 
-# -- structured control
-
-
-def _state(values: Any, builder: Builder) -> tuple[Value, ...]:
-    return tuple(builder.strong(node(x)) for x in values)
-
-
-def _results(
-    returned: Any, state: tuple[Value, ...], builder: Builder, what: str
-) -> tuple[Value, ...]:
-    parts = returned if isinstance(returned, tuple) else (returned,)
-    if len(parts) != len(state) or any(part is None for part in parts):
-        raise fail(
-            f"{what} must return its state: {len(state)} value(s), but it returned {returned!r}."
-        )
-    return tuple(
-        builder.fit(node(part), old.dtype, old.shape, f"the state of {what}")
-        for part, old in zip(parts, state, strict=True)
-    )
-
-
-def _unpack(loop: Value, builder: Builder) -> Any:
-    parts = tuple(
-        Expr(builder.emit("project", (loop,), i, dtype, shape))
-        for i, (dtype, shape) in enumerate(loop.results)
-    )
-    return parts[0] if len(parts) == 1 else parts
-
-
-def _params(state: tuple[Value, ...], first: int = 0) -> tuple[Value, ...]:
-    return tuple(Value("param", (), first + i, s.dtype, s.shape) for i, s in enumerate(state))
-
-
-def while_loop(
-    condition: Callable[..., Any], body: Callable[..., Any], *init: Any, bound: int = 2**31
-) -> Any:
-    """Run `body` on the state while `condition` holds; return the last state.
-
-    Both get the state as arguments; `body` returns the next one. More than `bound` rounds raise a
-    FaultError.
-    """
-    builder = tracing.current()
-    state = _state(init, builder)
-    if not state:
-        raise fail("while_loop needs at least one state value.")
-    if not isinstance(bound, int | np.integer) or not 0 <= bound < 2**63:
-        raise fail(f"while_loop with bound={bound!r}. Expected an integer from 0 on, of 63 bits.")
-    names = [f"state {k}" for k in range(len(state))]
-    check_takes(condition, "the condition of while_loop", *names)
-    check_takes(body, "the body of while_loop", *names)
-    inner = []
-    for function in (condition, body):
-        params = _params(state)
-        builder.blocks.append(Block(params))
-        returned = function(*(Expr(p) for p in params))
-        if function is condition:
-            if returned is None:
-                raise fail("the condition of while_loop returned nothing.")
-            what = "the condition of while_loop"
-            results: tuple[Value, ...] = (builder.test(node(returned), what),)
-        else:
-            results = _results(returned, state, builder, "while_loop")
-        block = builder.blocks.pop()
-        block.results = results
-        inner.append(block)
-    types_ = tuple((s.dtype, s.shape) for s in state)
-    loop = builder.emit(
-        "while", state, int(bound), state[0].dtype, state[0].shape, False, tuple(inner), types_
-    )
-    return _unpack(loop, builder)
-
-
-def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> Any:
-    """Run `body(i, *state)` for i from `start` up to `stop`; return the last state."""
-    builder = tracing.current()
-    bounds = (builder.index(node(start)), builder.index(node(stop)))
-    state = _state(init, builder)
-    names = ["i", *(f"state {k}" for k in range(len(state)))]
-    check_takes(body, "the body of for_range", *names)
-    counter = Value("param", (), 0, INT64, (), weak=True)
-    params = _params(state, 1)
-    builder.blocks.append(Block((counter, *params)))
-    returned = body(Expr(counter), *(Expr(p) for p in params))
-    results = _results(returned, state, builder, "for_range") if state else ()
-    block = builder.blocks.pop()
-    block.results = results
-    types_ = tuple((s.dtype, s.shape) for s in state)
-    dtype, shape = types_[0] if types_ else (INT64, ())
-    loop = builder.emit("for", (*bounds, *state), None, dtype, shape, False, (block,), types_)
-    return _unpack(loop, builder) if state else None
+# -- scalars
 
 
 def reduce(name: str, value: Any, monoid: Monoid) -> None:
     """Combine a value of every vertex or arc of this step into the scalar `name` of the state.
 
     Sums and products of float32 are accumulated in float64 and rounded at the end of the step.
+    Called outside of a traced function, to debug one on plain objects, it does nothing.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.vertex
+    ... def measure(v):
+    ...     weft.reduce("widest", v.out_degree, weft.max)
+    >>> g = weft.generators.star(5)
+    >>> state = g.state(widest=weft.scalar(0))
+    >>> _ = g.run(measure, state)
+    >>> state.widest.item()
+    4
     """
     from weft.errors import expected, nearest
 
+    if not tracing.is_active():
+        return
     builder = tracing.current()
     dtype = builder.scalars.get(name)
     if dtype is None:
@@ -474,6 +471,8 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     if monoid.name in ("any", "argmin", "argmax", "mode"):
         raise fail(f"{monoid!r} cannot reduce into a scalar. Use sum, prod, min, max, or_ or and_.")
     if builder.nested:
-        raise fail("weft.reduce belongs at the top of a function, not inside a loop or a gather.")
+        raise fail(
+            "weft.reduce belongs at the top of a function, not inside a loop, a branch or a gather."
+        )
     fitted = builder.fit(node(value), dtype, (), f"the scalar {name!r}")
     builder.emit("reduce_scalar", (fitted,), (name, monoid.reduction(dtype)), dtype)

@@ -44,6 +44,14 @@ class Monoid:
         return Reduction(self.name)
 
     def __call__(self, x: Any) -> Expr:
+        if not tracing.is_active():
+            from weft.ir.trace.plain import on_numbers
+
+            function = self._of_features
+            return on_numbers(lambda: function(x))()  # type: ignore[no-any-return]
+        return self._of_features(x)
+
+    def _of_features(self, x: Any) -> Expr:
         value = node(x)
         if self.name in ("argmin", "argmax"):
             if len(value.shape) != 1:
@@ -77,10 +85,13 @@ def check_monoid(monoid: Any) -> None:
 class UserMonoid(Monoid):
     """A monoid made of a combine function and its identity."""
 
-    def __init__(self, combine: Callable[[Any, Any], Any], identity: Any, name: str) -> None:
+    def __init__(
+        self, combine: Callable[[Any, Any], Any], identity: Any, name: str, terminal: Any = None
+    ) -> None:
         super().__init__(name, "A user-made monoid.")
         self.combine = combine
         self.identity = identity
+        self.terminal = terminal
 
     def reduction(self, dtype: np.dtype[Any]) -> Reduction:
         """Trace the combine function for messages of a dtype."""
@@ -88,6 +99,11 @@ class UserMonoid(Monoid):
             raise fail(
                 f"the identity {self.identity!r} of {self.name} does not fit {dtype}. Make the "
                 f"monoid with an identity of the message's kind."
+            )
+        if self.terminal is not None and not const_in_range(self.terminal, dtype):
+            raise fail(
+                f"the terminal value {self.terminal!r} of {self.name} does not fit {dtype}. Make "
+                f"the monoid with one of the message's kind, or without."
             )
         with Builder(_NOTHING, self.name) as builder:
             builder.code = getattr(self.combine, "__code__", None)
@@ -102,13 +118,15 @@ class UserMonoid(Monoid):
                 raise fail(f"the combine function of {self.name} must return a scalar.")
             result = builder.fit(result, dtype, (), f"the result of {self.name}")
             block = Block(params, builder.blocks[0].body, (result,))
-        return Reduction("user", block, self.identity)
+        return Reduction("user", block, self.identity, self.terminal)
 
     def __call__(self, x: Any) -> Expr:
         raise fail(f"the user-made monoid {self.name} combines messages, not features.")
 
 
-def monoid(combine: Callable[[Any, Any], Any], identity: Any, *, name: str = "user") -> Monoid:
+def monoid(
+    combine: Callable[[Any, Any], Any], identity: Any, *, name: str = "user", terminal: Any = None
+) -> Monoid:
     """Make a monoid of a combine function and its identity.
 
     Parameters
@@ -119,6 +137,9 @@ def monoid(combine: Callable[[Any, Any], Any], identity: Any, *, name: str = "us
         The number that changes nothing: ``combine(identity, x) == x``.
     name
         How it is called in messages and listings.
+    terminal
+        A number that no message changes: ``combine(terminal, x) == terminal``. Gathers and
+        reductions over common neighbours may end when they reach it.
 
     Examples
     --------
@@ -129,9 +150,10 @@ def monoid(combine: Callable[[Any, Any], Any], identity: Any, *, name: str = "us
         raise TraceError(f"combine must be a function of two values, but got {combine!r}.")
     if not isinstance(identity, int | float | bool | np.generic):
         raise TraceError(f"identity must be a number, but got {identity!r}.")
-    return UserMonoid(
-        combine, identity.item() if isinstance(identity, np.generic) else identity, name
-    )
+    if not isinstance(terminal, int | float | bool | np.generic | None):
+        raise TraceError(f"terminal must be a number or None, but got {terminal!r}.")
+    numbers = [x.item() if isinstance(x, np.generic) else x for x in (identity, terminal)]
+    return UserMonoid(combine, numbers[0], name, numbers[1])
 
 
 sum = Monoid("sum", "Adds messages; ``weft.sum(x)`` adds the features of x.")
@@ -143,4 +165,8 @@ or_ = Monoid("or", "Bitwise or of messages; ``weft.or_(x)`` over the features of
 and_ = Monoid("and", "Bitwise and of messages; ``weft.and_(x)`` over the features of x.")
 argmin = Monoid("argmin", "Keeps the whole tuple of messages whose first component is smallest.")
 argmax = Monoid("argmax", "Keeps the whole tuple of messages whose first component is largest.")
-mode = Monoid("mode", "Keeps the most frequent message, the smallest on ties; in gathers only.")
+mode = Monoid(
+    "mode",
+    "Keeps the most frequent message, the smallest on ties; in gathers only. Of a key and a weight "
+    "it keeps the integer key of the greatest total weight.",
+)

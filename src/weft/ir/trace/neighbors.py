@@ -9,8 +9,8 @@ from weft.ir.ops import BOOL, INT64, Block
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
 from weft.ir.trace.calls import check_takes, parameters_of
+from weft.ir.trace.control import unpack
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.functions import _unpack
 from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.proxies import (
     Vertex,
@@ -121,7 +121,7 @@ def common(
     kinds = tuple((m.dtype, m.shape) for m in messages)
     dtype = kinds[0][0] if kinds else BOOL
     value = builder.emit("common", args, attr, dtype, (), False, (block,), kinds)
-    return _unpack(value, builder) if kinds else None
+    return unpack(value, builder) if kinds else None
 
 
 def _takes_arcs(function: Any) -> bool:

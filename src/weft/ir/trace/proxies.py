@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from weft.errors import FieldError, listed, nearest
-from weft.ir.ops import INT64, Block, Reduction, Value
+from weft.ir.ops import FLOAT64, INT64, Block, Reduction, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail, user_line
 from weft.ir.trace.calls import check_takes
+from weft.ir.trace.control import unpack
 from weft.ir.trace.expr import Expr, node
-from weft.ir.trace.functions import _unpack
 from weft.ir.trace.monoids import Monoid, check_monoid
 
 if TYPE_CHECKING:
@@ -77,7 +77,10 @@ class _Proxy:
         self._refuse("a vertex or an edge has no truth value.")
 
     def __iter__(self) -> NoReturn:
-        self._refuse("a vertex or an edge cannot be iterated.")
+        raise fail(
+            "a vertex or an edge cannot be iterated. To go over the edges of v, use "
+            "v.gather(lambda u, e: ..., weft.sum), or weft.for_range with weft.neighbor."
+        )
 
     def __len__(self) -> NoReturn:
         self._refuse("a vertex or an edge has no len().")
@@ -254,8 +257,8 @@ class Vertex(_Proxy):
             )
         if builder.nested:
             raise fail(
-                f"v.{name} is assigned inside a loop or a gather. Carry the value through the "
-                f"loop's state and assign it after the loop."
+                f"v.{name} is assigned inside a loop, a branch or a gather. Carry the value "
+                f"through the loop's state, or return it from the branch, and assign it after."
             )
         if name == "changed" and name not in builder.fields:
             builder.emit("set_changed", (builder.test(node(value), "v.changed"),))
@@ -285,7 +288,9 @@ class Vertex(_Proxy):
         function
             `f(u, e)` returns the message of an edge, or a tuple; u is the far end.
         monoid
-            How messages combine; a tuple gives one to each message.
+            How messages combine; a tuple gives one to each message. `weft.mode` of a key and a
+            weight, ``(u.label, e.weight)``, is the integer key of the greatest total weight, the
+            smallest one on ties.
         direction
             "in", "out" or "both": an edge that runs both ways counts twice.
         dtype
@@ -481,7 +486,10 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     if direction not in ("in", "out", "both"):
         raise fail(f"direction={direction!r} is not known. Expected 'in', 'out' or 'both'.")
     if builder.nested:
-        raise fail("a gather cannot stand inside a loop or another gather.")
+        raise fail(
+            "a gather cannot stand inside a loop, a branch or another gather. Gather into a field "
+            "in a step before this one, or walk a row by weft.for_range and weft.neighbor."
+        )
     what = "the function of a gather"
     check_takes(function, what, "u", "e")
     builder.blocks.append(Block())
@@ -489,25 +497,67 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     messages, when = messages_of(function(Vertex("u"), Edge()), what)
     builder.gathering = False
     wanted = None if dtype is None else builder.dtype(dtype, "v.gather")
+    check_monoids(messages, monoid)
+    by = monoid if isinstance(monoid, tuple) else (monoid,) * len(messages)
+    counts = [
+        wanted is None and m.name == "sum" and _counts(x) for m, x in zip(by, messages, strict=True)
+    ]
     messages = tuple(
-        builder.strong(m) if wanted is None else builder.cast(m, wanted) for m in messages
+        _strong_message(x, m, builder) if wanted is None else builder.cast(x, wanted)
+        for m, x in zip(by, messages, strict=True)
     )
-    groups = grouped(messages, monoid)
+    weighted = not isinstance(monoid, tuple) and monoid.name == "mode" and len(messages) == 2
+    if weighted:
+        messages = _weighted_keys(messages, builder)
+    groups = [(monoid.reduction(messages[0].dtype), 2)] if weighted else grouped(messages, monoid)
     block = builder.blocks.pop()
     block.results = with_conditions(groups, messages, when)
     attr = (direction, tuple((r, count, when is not None) for r, count in groups))
     kinds = tuple((m.dtype, m.shape) for m in messages)
     value = builder.emit("gather", (), attr, kinds[0][0], kinds[0][1], False, (block,), kinds)
-    return _unpack(value, builder)
+    parts = unpack(value, builder, counts)
+    return parts[0] if weighted else parts
 
 
-def grouped(messages: tuple[Value, ...], monoid: Any) -> list[tuple[Reduction, int]]:
-    """Return the reductions of some messages, each with the number of messages that it takes."""
+def _counts(value: Value) -> bool:
+    """Whether the sum of such messages is a number of edges, which is weak as a degree is."""
+    if value.op == "select":
+        return value.weak and all(_counts(part) for part in value.args[1:])
+    return value.op == "const" and value.weak and value.attr in (0, 1, -1)
+
+
+def _strong_message(value: Value, monoid: Monoid, builder: Builder) -> Value:
+    """Return a message with a dtype of its own; an id that is chosen stays one."""
+    if monoid.name in ("min", "max", "any", "argmin", "argmax", "mode") and builder.is_id(value):
+        return builder.cast(value, builder.signature.index_dtype)
+    return builder.strong(value)
+
+
+def _weighted_keys(messages: tuple[Value, ...], builder: Builder) -> tuple[Value, ...]:
+    """Return a key and its weight, which is added up as float64 or int64."""
+    key, weight = messages
+    if key.dtype.kind == "f" or key.shape or weight.shape:
+        raise fail(
+            f"weft.mode by weight takes an integer key and a scalar weight, but got "
+            f"{key.dtype}{list(key.shape) or ''} and {weight.dtype}{list(weight.shape) or ''}. For "
+            f"the mode of each, pass (weft.mode, weft.mode)."
+        )
+    return key, builder.cast(weight, FLOAT64 if weight.dtype.kind == "f" else INT64)
+
+
+def check_monoids(messages: tuple[Value, ...], monoid: Any) -> None:
+    """Raise unless there is a monoid for all messages, or one for each."""
     monoids = monoid if isinstance(monoid, tuple) else None
     for part in monoids or (monoid,):
         check_monoid(part)
     if monoids is not None and len(monoids) != len(messages):
         raise fail(f"{len(monoids)} monoids for {len(messages)} messages.")
+
+
+def grouped(messages: tuple[Value, ...], monoid: Any) -> list[tuple[Reduction, int]]:
+    """Return the reductions of some messages, each with the number of messages that it takes."""
+    check_monoids(messages, monoid)
+    monoids = monoid if isinstance(monoid, tuple) else None
     if monoids is None and monoid.name in ("any", "argmin", "argmax"):
         groups = [(monoid.reduction(messages[0].dtype), len(messages))]
     else:

@@ -12,8 +12,9 @@ from weft.errors import TraceError, expected, listed, nearest
 from weft.ir.ops import BOOL, FLOAT64, INT64, Block, Program, Signature, Step, Value
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.calls import check_takes, parameters_of
-from weft.ir.trace.emits import make_pass
+from weft.ir.trace.emits import make_pass, mark_arcs
 from weft.ir.trace.expr import Expr, node
+from weft.ir.trace.looks import FieldView, Settled, VertexAt
 from weft.ir.trace.proxies import Edge, Sent, Vertex, messages_of
 
 Function = Callable[..., Any]
@@ -39,7 +40,17 @@ class _Made:
         vars(self)["edits"] = self.edits + 1
 
 
-class EdgeFunction(_Made):
+class _Function(_Made):
+    """What `weft.edge` and `weft.vertex` make."""
+
+    function: Function
+
+    def __call__(self, *arguments: Any, **scalars: Any) -> Any:
+        """Call the function itself, to debug it on plain objects and numbers."""
+        return self.function(*arguments, **scalars)
+
+
+class EdgeFunction(_Function):
     """A function of an edge u -> v, with what becomes of its messages; made by `weft.edge`."""
 
     kind = "edge"
@@ -70,7 +81,7 @@ class EdgeFunction(_Made):
         return f"<weft.edge {self.__name__}>"
 
 
-class VertexFunction(_Made):
+class VertexFunction(_Function):
     """A function of a vertex v; made by `weft.vertex`."""
 
     kind = "vertex"
@@ -125,6 +136,8 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
             dtype, shape = builder.parameters[name]
             attr = ("parameter", "all", name)
             arguments.append(Expr(builder.emit("load", (), attr, dtype, shape)))
+        elif name in builder.fields and builder.function == "until":
+            arguments.append(FieldView(name))
         elif position >= required:
             arguments.append(defaults[position - required])
         else:
@@ -294,6 +307,24 @@ def trace_steps(functions: Any, signature: Signature) -> tuple[Step, ...]:
     return tuple(step for function in many for step in trace_step(function, signature))
 
 
+def _trace_settled(until: Settled, functions: Any, signature: Signature) -> Block:
+    """Trace whether no vertex of the frontier comes before the target."""
+    first = functions[0] if isinstance(functions, list | tuple) else functions
+    if not isinstance(first, EdgeFunction) or first.priority is None:
+        raise TraceError(
+            f"weft.settled({until.target}) needs a step with a priority, which says in which order "
+            f"vertices are settled: weft.edge(..., priority=lambda v: v.dist)."
+        )
+    with Builder(signature, "until") as builder:
+        builder.effects = False
+        priority = node(call_function(first.priority, (VertexAt(until.place()),), builder))
+        least = builder.emit("load", (), ("least",), FLOAT64)
+        result = builder.emit("le", (builder.cast(priority, FLOAT64), least), None, BOOL)
+        block = builder.blocks[0]
+        block.results = (result,)
+        return block
+
+
 class ThresholdStats:
     """What `next_threshold(old, stats)` may look at.
 
@@ -334,18 +365,23 @@ def trace_program(
     bounded: bool = False,
     trail: bool = False,
     emits: str = "",
+    arcs_into: str = "",
 ) -> Program:
     """Trace everything that one `run`, `iterate` or `replay` executes."""
     program = Program(
         trace_steps(functions, signature), signature, mode, bounded=bounded, trail=trail
     )
+    if arcs_into:
+        mark_arcs(program, arcs_into)
     if emits:
         make_pass(program, emits)
     elif any(v.op == "emit" for step in program.steps for v in step.body.walk()):
         raise TraceError(
             "weft.emit adds to the results of g.emit(function, state): run it by that."
         )
-    if until is not None:
+    if isinstance(until, Settled):
+        program.until = _trace_settled(until, functions, signature)
+    elif until is not None:
         program.until = _condition(until, signature, (), "until")
     if refill:
         program.refill = trace_steps(refill, signature)

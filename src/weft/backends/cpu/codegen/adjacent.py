@@ -22,7 +22,7 @@ from weft.backends.cpu.codegen.parts import arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of, terminal_of
 
 
 class Accumulator:
@@ -72,6 +72,14 @@ class Accumulator:
             with self.renderer.out.block(f"if {slot} & np.uint64(255) == np.uint64(255):"):
                 self._combine(self.chunks, self.parts[0], dtype, shape)
                 self._assign(self.parts[0], self.nothing, shape)
+
+    def end_early(self) -> None:
+        """Leave the loop where no message changes the result any more."""
+        dtype, shape = self.kinds[0]
+        terminal = terminal_of(self.reduction, dtype)
+        if terminal is not None and not shape:
+            with self.renderer.out.block(f"if {self.parts[0]} == {literal(terminal, dtype)}:"):
+                self.renderer.out.line("break")
 
     def end_row(self) -> None:
         """Add the chunks of a float32 sum."""
@@ -131,20 +139,29 @@ class Accumulator:
 
 
 class Collector:
-    """The messages of `weft.mode`: kept in the thread's own buffer, counted after the row."""
+    """The messages of `weft.mode`: kept in the thread's own buffer, counted after the row.
 
-    def __init__(self, renderer: BlockRenderer, dtype: Any, number: int) -> None:
+    With two kinds they are keys and their weights.
+    """
+
+    def __init__(self, renderer: BlockRenderer, kinds: list[tuple[Any, Any]], number: int) -> None:
         self.renderer = renderer
-        self.dtype = dtype
-        self.keys = renderer.args.use("keys", dtype, number)
+        self.dtype = kinds[0][0]
+        self.weight = kinds[1][0] if len(kinds) > 1 else None
+        self.keys = renderer.args.use("keys", self.dtype, number)
+        self.weights = renderer.args.use("keys", self.weight, f"of_{number}") if self.weight else ""
         self.count, self.result = renderer.out.fresh("c"), renderer.out.fresh("a")
         self.parts: list[Operand] = [self.result]
+        if self.weight:
+            self.parts.append(renderer.out.fresh("a"))
         renderer.out.line(f"{self.count} = 0")
 
     def take(self, messages: list[Operand], edge: object = None) -> None:
         """Keep one arc's message."""
         text = stored(str(messages[0]), self.dtype)
         self.renderer.out.line(f"{self.keys}[keys_base + {self.count}] = {text}")
+        if self.weight:
+            self.renderer.out.line(f"{self.weights}[keys_base + {self.count}] = {messages[1]}")
         self.renderer.out.line(f"{self.count} += 1")
 
     def end_slot(self, slot: str) -> None:
@@ -154,6 +171,9 @@ class Collector:
         """Count what was kept."""
         out = self.renderer.out
         out.line(f"{self.result} = {self.renderer.identity(Reduction('mode'), self.dtype)}")
+        if self.weight:
+            self._end_weighted()
+            return
         with out.block(f"if {self.count} > 0:"):
             row = f"{self.keys}, keys_base, {self.count}"
             text = f"most_frequent({row})"
@@ -163,6 +183,18 @@ class Collector:
                 first = f"np.uint64(tid * ({counts}_array.size // nt))"
                 text = f"most_tallied({row}, {table}, {counts}, {first})"
             out.line(f"{self.result} = {cast_loaded(text, self.dtype)}")
+
+    def _end_weighted(self) -> None:
+        out, args, total = self.renderer.out, self.renderer.args, self.parts[1]
+        table, counts = args.use("table", self.dtype), args.use("counts")
+        totals = args.use("totals", self.weight)
+        out.line(f"{total} = {literal(0, self.weight)}")
+        with out.block(f"if {self.count} > 0:"):
+            first = f"np.uint64(tid * ({counts}_array.size // nt))"
+            row = f"{self.keys}, {self.weights}, keys_base, {self.count}"
+            key = out.fresh("k")
+            out.line(f"{key}, {total} = heaviest({row}, {table}, {totals}, {counts}, {first})")
+            out.line(f"{self.result} = {cast_loaded(key, self.dtype)}")
 
 
 def render_gather(
@@ -180,8 +212,11 @@ def render_gather(
     position = 0
     exits = [r.name for r, _, _ in groups] == ["any"]
     for reduction, count, _ in groups:
+        taken = kinds[position : position + count]
         if reduction.name == "mode":
-            accumulators.append(Collector(renderer, kinds[position][0], len(accumulators)))
+            accumulators.append(
+                Collector(renderer, kinds[position : position + count], len(accumulators))
+            )
         else:
             taken = kinds[position : position + count]
             accumulators.append(Accumulator(renderer, reduction, taken))
@@ -208,6 +243,8 @@ def render_gather(
                     accumulator.take(messages, place.edge)
                     if exits:
                         out.line("break")
+                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                        accumulator.end_early()
 
         _walk(renderer, site, way, arc, accumulators)
     for accumulator in accumulators:

@@ -77,11 +77,13 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
+        placed: Callable[[str], Any] | None = None,
         emits: str = "",
     ) -> None:
         self.load = load
         self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
+        self.placed = placed or (lambda place: site)  # the site of a computed vertex v
         self.live = live or set()
         self.function = function
         self.vertex = vertex
@@ -178,6 +180,8 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
+        elif op == "cond":
+            self._cond(value)
         elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
@@ -189,6 +193,10 @@ class BlockRenderer:
             from weft.backends.cpu.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
+        elif op == "field_at":
+            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
+            site = self.scope.placed(self.checked(value.args[0]))
+            self.known[id(value)] = self.hold(site.load(load), value.dtype)
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self.known[id(value)] = self.variable(f"{op}({a}, {b})")
@@ -298,6 +306,27 @@ class BlockRenderer:
             results = self.block(body)
             self._advance(state, results, [a.dtype for a in value.args[2:]])
         self.parts[id(value)] = list(state)
+
+    def _cond(self, value: Value) -> None:
+        parts: list[Operand] = [
+            self.scratch.space(dtype, shape) if shape else self.out.fresh("y")
+            for dtype, shape in value.results
+        ]
+        heads = (f"if {self.scalar(value.args[0])}:", "else:")
+        for head, branch in zip(heads, value.blocks, strict=True):
+            with self.out.block(head):
+                for part, result in zip(parts, self.block(branch), strict=True):
+                    self._assign(part, result)
+        self.parts[id(value)] = parts
+
+    def _assign(self, target: Operand, result: Operand) -> None:
+        """Write a scalar to a variable, or features to their place."""
+        if not isinstance(target, Stretch):
+            self.out.line(f"{target} = {result}")
+            return
+        with self.out.block(f"for k in range(np.uint64({int(np.prod(target.shape))})):"):
+            text = result.at("k") if isinstance(result, Stretch) else result
+            self.out.line(f"{target.array}[{target.base} + k] = {stored(text, target.dtype)}")
 
     def _loop_state(self, args: tuple[Value, ...]) -> list[Operand]:
         state: list[Operand] = []

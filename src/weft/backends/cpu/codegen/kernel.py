@@ -117,9 +117,18 @@ class Kernel:
                 render_by_key if value.op == "gather_by" else render_gather
             )(value, renderer, site, self.options.deterministic),
             site=site,
+            placed=self._placed,
             emits=self.program.emits,
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
+
+    def _placed(self, place: str) -> Site:
+        """Return the site of a computed vertex v, whose fields are read between two sweeps."""
+        from weft.backends.cpu.codegen.pairs import overlay_pairs
+
+        site = self.site(u=place, v=place)
+        overlay_pairs(self, site)
+        return site
 
     def barrier(self) -> None:
         """End a phase."""

@@ -63,7 +63,9 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         _record(kernel)
         out.line("step += 1")
         if kernel.program.until is not None:
-            test = kernel.block_value(kernel.program.until, kernel.site())
+            out.line("least_waiting = threshold if far_size > 0 else np.inf")
+            out.line("least_waiting = -np.inf if size > 0 else least_waiting")
+            test = kernel.block_value(kernel.program.until, kernel.site(v="0"))
             with out.block(f"if {test}:"):
                 out.line(f"status = {UNTIL}")
                 out.line("break")

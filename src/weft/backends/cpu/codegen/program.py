@@ -265,7 +265,8 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
             _superstep(kernel, sweeps, final="wake")
         out.line("step += 1")
         if program.until is not None:
-            test = kernel.block_value(program.until, kernel.site())
+            out.line("least_waiting = np.inf if size == 0 else -np.inf")
+            test = kernel.block_value(program.until, kernel.site(v="0"))
             with out.block(f"if {test}:"):
                 out.line(f"status = {UNTIL}")
                 out.line("break")

@@ -67,7 +67,10 @@ class Site:
             return f"value_{attr[1]}"
         if kind == "threshold":
             return f"threshold_{attr[1]}"
-        return {"superstep": "step", "num_vertices": "n", "refreshing": "refreshing"}[kind]
+        return {
+            "superstep": "step", "num_vertices": "n", "refreshing": "refreshing",
+            "least": "least_waiting",
+        }[kind]  # fmt: skip
 
     def _field(self, value: Value, kind: str, who: str, name: str) -> Operand:
         if name.startswith("hoisted."):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,8 @@ Array = np.ndarray[Any, Any]
 STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
     "partial", "shares", "local", "local_touched", "touched",
-    "row_ends", "row_sums", "keys", "table", "counts", "scratch", "far", "local_far", "own",
-    "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
+    "row_ends", "row_sums", "keys", "table", "totals", "counts", "scratch", "far", "local_far",
+    "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
 
 
@@ -43,6 +43,15 @@ def flat(array: Array) -> Array:
 def _element(dtype: Any) -> np.dtype[Any]:
     """Return the dtype of array elements that hold values of a dtype."""
     return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
+class Steady(NamedTuple):
+    """What stays the same run after run of one program on one workspace."""
+
+    arguments: list[Any]  # None in place of those that change
+    changing: list[tuple[int, str, tuple[Any, ...]]]  # position and binding of these
+    queues: list[Array]
+    bits: list[Array]
 
 
 class Binder:
@@ -67,18 +76,33 @@ class Binder:
         self.trail_size = max(self.n, 1)
         self.trail_steps = 1024
 
-    def arguments(self) -> list[Any]:
-        """Return the arguments that the code asked for, in order."""
-        steady = self.workspace.steady(self.rendered, self.nt, self._steady)
-        return [
-            held if held is not None else self._bind(*binding)
-            for held, binding in zip(steady, self.rendered.bindings.values(), strict=True)
-        ]
+    def steady(self) -> Steady:
+        """Return what stays the same run after run on a workspace."""
+        arguments: list[Any] = []
+        changing: list[tuple[int, str, tuple[Any, ...]]] = []
+        for position, (kind, *rest) in enumerate(self.rendered.bindings.values()):
+            held = kind in STEADY
+            arguments.append(self._bind(kind, *rest) if held else None)
+            if not held:
+                changing.append((position, kind, tuple(rest)))
+        get = self.workspace.get
+        return Steady(
+            arguments,
+            changing,
+            [get(("queue", which), self.n, self._index()) for which in (0, 1)],
+            [get(("bits", which), (self.n + 63) // 64, np.uint64) for which in (0, 1)],
+        )
 
-    def _steady(self) -> list[Any]:
-        """Return the arguments that stay the same run after run; None in place of the others."""
-        bindings = self.rendered.bindings.values()
-        return [self._bind(*b) if b[0] in STEADY else None for b in bindings]
+    def arguments(self, steady: Steady) -> list[Any]:
+        """Return the arguments that the code asked for, in order."""
+        arguments = steady.arguments.copy()
+        fields = self.request.data.fields
+        for position, kind, rest in steady.changing:
+            if kind == "field" and (held := fields[rest[0]]).ndim == 1 and held.dtype != bool:
+                arguments[position] = held
+            else:
+                arguments[position] = self._bind(kind, *rest)
+        return arguments
 
     def _bind(self, kind: str, *rest: Any) -> Any:
         return getattr(self, f"_{kind}")(*rest)
@@ -247,14 +271,6 @@ class Binder:
     def _index(self) -> Any:
         return np.dtype(f"u{self.topology.index_dtype.itemsize}")
 
-    def queue(self, which: int) -> Array:
-        """Return one of the two queues."""
-        return self.workspace.get(("queue", which), self.n, self._index())
-
-    def bits(self, which: int) -> Array:
-        """Return one of the two bitmaps."""
-        return self.workspace.get(("bits", which), (self.n + 63) // 64, np.uint64)
-
     def _row_ends(self) -> Array:
         return self.workspace.get("row_ends", self.n, np.int64)
 
@@ -289,7 +305,7 @@ class Binder:
         """Return the most messages that a vertex can gather, one at least."""
         return max(1, *(int(self._degree(way).max(initial=0)) for way in ("in", "out")))
 
-    def _keys(self, dtype: Any, number: int) -> Array:
+    def _keys(self, dtype: Any, number: int | str) -> Array:
         room = 2 * self._longest_row()  # a gather may go both ways
         return self.workspace.get(("keys", number), self.nt * room, _element(dtype))
 
@@ -299,6 +315,9 @@ class Binder:
 
     def _table(self, dtype: Any) -> Array:
         return self.workspace.get("table", self.nt * self._table_size(), _element(dtype))
+
+    def _totals(self, dtype: Any) -> Array:
+        return self.workspace.get("totals", self.nt * self._table_size(), dtype)
 
     def _counts(self) -> Array:
         return self.workspace.get("counts", self.nt * self._table_size(), np.uint32)
@@ -315,7 +334,7 @@ class Binder:
         """Return how many paths of two arcs go on from each vertex in a direction."""
         return np.asarray(self.topology.paths_of_two(direction))
 
-    def _entries(self, direction: str, hops: int, vertices: bool) -> int:
+    def _entries(self, direction: Any, hops: int, vertices: bool) -> int:
         """Return the most entries that a row of a gather by key can have, one at least."""
         if hops == 1:
             ways = ("in", "out") if direction == "both" else (direction,)

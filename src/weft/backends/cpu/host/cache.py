@@ -49,6 +49,7 @@ RUNTIME_SOURCES = (
     "../runtime/numbers.py",
     "../runtime/processor.py",
     "../runtime/names.py",
+    "../runtime/tables.py",
     "../../../arrays/random.py",
 )
 """The files, relative to this one, whose code becomes part of generated kernels."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +36,7 @@ from weft.plan.directions import rule_of
 from weft.plan.prepare import (
     Form,
     Preparation,
+    Proofs,
     check_directions,
     directions_of,
     has_converged,
@@ -46,19 +46,24 @@ from weft.plan.prepare import (
     push_narrow,
     wants_state,
 )
-from weft.plan.queries import Traits, counted_way
+from weft.plan.queries import Traits
 from weft.plan.sweeps import Sweep, plan_program
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
-RECORDS = 1 << 13  # supersteps that a profile remembers
 
-_SLOT = {name: position for position, name in enumerate(SAVED_NAMES)}
+_SLOT = {name: SAVED + position for position, name in enumerate(SAVED_NAMES)}
+_STATUS, _STEP, _SIZE, _DENSE = (_SLOT[name] for name in ("status", "step", "size", "dense"))
+_EDGES, _EXPLORED, _SHARE = (_SLOT[name] for name in ("edges", "explored", "share"))
+_EPOCH, _FAR_SIZE = _SLOT["epoch"], _SLOT["far_size"]
+_SWAPPED, _FAR_SWAPPED, _BIT_SWAPPED = (
+    _SLOT[name] for name in ("swapped", "far_swapped", "bit_swapped")
+)
 
 
 @dataclass
-class Compiled:
+class Compiled(Proofs):
     """A program made ready: its text, its kernel, and how it was rewritten."""
 
     rendered: Rendered
@@ -68,11 +73,6 @@ class Compiled:
     closed: frozenset[str] = frozenset()  # fields that must hold vertices
     kernel: Any = None
     evaluated_s: float = 0.0  # that runs took without the kernel
-
-    @functools.cached_property
-    def checks_frontier(self) -> bool:
-        """Whether a proof of write-once needs a first frontier that accepts nothing."""
-        return any(sweep.check_frontier for sweep in self.sweeps)
 
     def load(self) -> Any:
         """Return the compiled kernel."""
@@ -172,13 +172,14 @@ def _make(
 def run_request(request: Request, form: Form) -> Outcome:
     """Run a request to its end."""
     compiled, constants = proven_form(request, form, prepare)
-    outcome = evaluated(request, compiled)
-    if outcome is not None:
-        return outcome
+    if compiled.kernel is None or request.options.config.compiled is False:
+        outcome = evaluated(request, compiled)
+        if outcome is not None:
+            return outcome
     topology = request.topology
     small = topology.num_vertices + topology.num_arcs < SMALL_GRAPH
     nt = 1 if small else int(request.options.config.threads or num_threads())
-    workspace = workspaces.take(topology)
+    workspace = workspaces.take(topology, not small)
     outcome = _Run(request, compiled, constants, workspace, nt).drive()
     workspaces.give_back(topology, workspace)  # after an error its contents cannot be trusted
     return outcome
@@ -197,21 +198,16 @@ class _Run:
 
     def saved(self, name: str) -> int:
         """Return one of the loop's variables as it was left."""
-        return int(self.ctl[SAVED + _SLOT[name]])
-
-    def save(self, name: str, value: int) -> None:
-        """Set one of the loop's variables."""
-        self.ctl[SAVED + _SLOT[name]] = value
+        return int(self.ctl[_SLOT[name]])
 
     def drive(self) -> Outcome:
         """Call the kernel until it is done."""
-        request, binder = self.request, self.binder
+        request, binder, ctl = self.request, self.binder, self.ctl
         program = request.program
-        kernel = self.compiled.load()
-        arguments = binder.arguments()
-        queues = [binder.queue(0), binder.queue(1)]
-        bits = [binder.bits(0), binder.bits(1)]
-        ring = self.workspace.get("ring", RECORDS * 6, np.int64)
+        kernel = self.compiled.kernel or self.compiled.load()
+        steady = self.workspace.steady(binder.rendered, self.nt, binder.steady)
+        arguments = self._arguments = binder.arguments(steady)
+        queues, bits = steady.queues, steady.bits
         self._start(queues[0])
         limit = 2**62 if request.max_iter is None else request.max_iter
         if program.mode == "replay":
@@ -223,33 +219,38 @@ class _Run:
             from weft.backends.cpu.host.clock import Clock
 
             clock = Clock()
-        self._arguments = arguments
         patience: TimeLimit | None = request.limit
+        sizes = (self.n, request.topology.num_arcs, limit, SLICE)
         while True:
-            fixed = (self.n, request.topology.num_arcs, limit, SLICE, *queues, *bits, ring)
-            run(kernel, self.nt, self.ctl, (*fixed, *self._arguments), patience)
-            self._check_fault()
-            if self.saved("swapped"):
-                queues.reverse()
-                self.save("swapped", 0)
-            if self.saved("far_swapped"):
+            run(
+                kernel,
+                self.nt,
+                ctl,
+                (*sizes, *queues, *bits, self.workspace.ring, *arguments),
+                patience,
+            )
+            if ctl[FAULT]:
+                raise self._fault()
+            if ctl[_SWAPPED]:
+                queues, ctl[_SWAPPED] = queues[::-1], 0
+            if ctl[_FAR_SWAPPED]:
                 self._swap_far()
-            if self.saved("bit_swapped"):
-                bits.reverse()
-                self.save("bit_swapped", 0)
-            status = self.saved("status")
+                ctl[_FAR_SWAPPED] = 0
+            if ctl[_BIT_SWAPPED]:
+                bits, ctl[_BIT_SWAPPED] = bits[::-1], 0
+            status = int(ctl[_STATUS])
             if status == TRAIL_FULL:
-                self._arguments = self._grow_trail()
+                arguments = self._arguments = self._grow_trail()
             elif status != RUNNING or program.mode == "run":
                 break
             if patience is not None:
                 patience.check()
-        self.workspace.epoch = self.saved("epoch")
+        self.workspace.epoch = int(ctl[_EPOCH])
         binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
             facts = {"device": "cpu", "threads": self.nt}
-            records = clock.records(ring, count, self.saved("began"))
+            records = clock.records(self.workspace.ring, count, self.saved("began"))
             report(records, facts, count - len(records["ns"]))
         return self._outcome(status, queues[0])
 
@@ -258,39 +259,33 @@ class _Run:
         a, b = names.index("far_a"), names.index("far_b")
         arguments = self._arguments
         arguments[a], arguments[b] = arguments[b], arguments[a]
-        self.save("far_swapped", 0)
 
     def _start(self, queue: Any) -> None:
-        request, topology = self.request, self.request.topology
-        self.ctl[:] = 0
-        frontier = None if request.start.arcs else request.start.frontier
-        way = counted_way(self.compiled.sweeps[0])
-        degrees = topology.out_degree if way == "out" else topology.in_degree
-        if frontier is None:
-            self.save("size", self.n)
-            self.save("dense", 1)
-            self.save("edges", topology.num_arcs)
-            self.save("explored", topology.num_arcs)
+        """Set the loop's variables to the beginning of a run."""
+        topology, start, ctl = self.request.topology, self.request.start, self.ctl
+        frontier = start.frontier
+        ctl.fill(0)
+        ctl[_SHARE] = 100
+        ctl[_EPOCH] = self.workspace.epoch
+        if start.arcs:
+            ctl[_SIZE] = ctl[_EDGES] = topology.num_arcs if frontier is None else len(frontier)
+            ctl[_DENSE] = 2
+            ctl[_EXPLORED] = topology.num_arcs
+        elif frontier is None:
+            ctl[_SIZE], ctl[_DENSE] = self.n, 1
+            ctl[_EDGES] = ctl[_EXPLORED] = topology.num_arcs
         else:
-            queue[: len(frontier)] = frontier
-            self.save("size", len(frontier))
-            taken = degrees[frontier]
-            edges = taken.item() if taken.size == 1 else int(taken.sum())
-            self.save("edges", edges)
-            self.save("explored", edges)
-        if request.start.arcs:
-            chosen = request.start.frontier
-            count = topology.num_arcs if chosen is None else len(chosen)
-            self.save("size", count)
-            self.save("edges", count)
-            self.save("dense", 2)
-        self.save("share", 100)
-        self.save("epoch", self.workspace.epoch)
+            size = frontier.size
+            queue[:size] = frontier
+            degrees = self.workspace.degrees
+            if degrees is None:
+                degrees = self.workspace.degrees = topology.out_degree
+            edges = degrees[frontier[0]] if size == 1 else degrees[frontier].sum()
+            ctl[_SIZE] = size
+            ctl[_EDGES] = ctl[_EXPLORED] = edges
 
-    def _check_fault(self) -> None:
+    def _fault(self) -> FaultError:
         cause = int(self.ctl[FAULT])
-        if cause == 0:
-            return
         # Programs of one form share a kernel, whatever their functions are called.
         function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
         (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
@@ -300,9 +295,10 @@ class _Run:
             SINGULAR: "a matrix was singular",
             NOT_POSITIVE: "a matrix was not positive definite",
         }[cause]
-        raise FaultError(
-            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there; "
-            f"the state's contents are unspecified."
+        return FaultError(
+            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there: "
+            f'on g.to("reference") the error names the index and its bound. The state\'s contents '
+            f"are unspecified."
         )
 
     def _grow_trail(self) -> list[Any]:
@@ -321,30 +317,26 @@ class _Run:
             old if new is None else new for new, old in zip(fresh, self._arguments, strict=True)
         ]
 
-    def _with_waiting(self, near: Any) -> Any:
-        """Return a frontier with those that an ordered run held back when it ended."""
-        size = self.saved("far_size")
-        if size == 0:
-            return near
-        names = list(self.compiled.rendered.bindings)
-        far = self._arguments[names.index("far_a")][:size]
-        return np.union1d(near, far).astype(near.dtype)
-
     def _outcome(self, status: int, queue: Any) -> Outcome:
-        steps = self.saved("step")
-        size = self.saved("size")
+        ctl, request = self.ctl, self.request
+        steps, size = int(ctl[_STEP]), int(ctl[_SIZE])
         frontier = None
-        if self.saved("dense") == 2:  # arcs that no superstep has taken
-            frontier = self.request.start.frontier
-        elif not self.saved("dense") or size == 0:
-            frontier = np.sort(queue[:size]).astype(self.request.topology.index_dtype)
-            frontier = self._with_waiting(frontier)
+        if ctl[_DENSE] == 2:  # arcs that no superstep has taken
+            frontier = request.start.frontier
+        elif size == 0 or not ctl[_DENSE]:
+            frontier = queue[:size].astype(request.topology.index_dtype)
+            if size > 1:
+                frontier.sort()
+            if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
+                names = list(self.compiled.rendered.bindings)
+                far = self._arguments[names.index("far_a")][: ctl[_FAR_SIZE]]
+                frontier = np.union1d(frontier, far).astype(frontier.dtype)
         trail = []
-        if self.request.program.trail:
+        if request.program.trail:
             ends = self.binder._trail_ends()[: steps + 1]
             all_ = self.binder._trail()
             trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
-        converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)
+        converged = has_converged(request, steps, empty=status == EMPTY, held=status == UNTIL)
         window = 0.0
         if "steering" in self.compiled.rendered.bindings:
             window = float(self.workspace.get("steering", 2, np.float64)[1])

@@ -17,14 +17,28 @@ Array = np.ndarray[Any, Any]
 MOST_STEADY = 64  # programs whose arguments a workspace keeps
 
 
+RECORDS = 1 << 13  # supersteps that a profile remembers
+MOST_BLOCKS = 8
+
+_blocks: list[tuple[Array, Array]] = []  # control blocks and rings of records, for new workspaces
+
+
+def _new_ring() -> Array:
+    return aligned(RECORDS * 6, np.dtype(np.int64))
+
+
 class Workspace:
     """Named buffers of one run at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: bool) -> None:
+        self._aligned = shared  # threads that write to neighbouring lines slow each other down
         self._arrays: dict[Any, Array] = {}
-        self._steady: dict[Any, tuple[Any, list[Any]]] = {}
-        self.ctl = control(CELLS)
+        self._steady: dict[Any, tuple[Any, Any]] = {}
+        self.ctl: Array
+        self.ring: Array
+        self.ctl, self.ring = _blocks.pop() if _blocks else (control(CELLS), _new_ring())
         self.epoch = 0
+        self.degrees: Array | None = None  # of the topology, once a run needed them
 
     def get(self, name: Any, size: int, dtype: Any) -> Array:
         """Return a buffer of at least this size, cut to it; it starts as zeros."""
@@ -32,18 +46,19 @@ class Workspace:
         held = self._arrays.get((name, kind))
         if held is None or held.size < size:
             self._steady.clear()  # it may hold the buffer that was
-            held = aligned(size, kind)
+            pairs = type(name) is tuple and name[0] == "pair"  # exchanged as a whole
+            held = aligned(size, kind) if self._aligned or pairs else np.zeros(size, kind)
             self._arrays[name, kind] = held
         return held[:size]
 
-    def steady(self, owner: Any, nt: int, make: Callable[[], list[Any]]) -> list[Any]:
-        """Return arguments that stay the same run after run, made again once buffers moved."""
+    def steady(self, owner: Any, nt: int, make: Callable[[], Any]) -> Any:
+        """Return what stays the same run after run, made again once buffers moved."""
         found = self._steady.get((id(owner), nt))
         if found is None:
-            arguments = make()  # may take memory itself
+            made = make()  # may take memory itself
             if len(self._steady) >= MOST_STEADY:
                 self._steady.clear()
-            found = self._steady[id(owner), nt] = owner, arguments  # the owner is kept alive
+            found = self._steady[id(owner), nt] = owner, made  # the owner is kept alive
         return found[1]
 
     def stamps(self, n: int, steps: int, number: int = 0) -> Array:
@@ -59,27 +74,41 @@ class Workspace:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return sum(array.nbytes for array in self._arrays.values()) + self.ctl.nbytes
+        return (
+            sum(array.nbytes for array in self._arrays.values())
+            + self.ctl.nbytes
+            + self.ring.nbytes
+        )
 
 
 _lock = threading.Lock()
-_idle: weakref.WeakKeyDictionary[Topology, list[Workspace]] = weakref.WeakKeyDictionary()
+_idle: dict[int, list[Workspace]] = {}  # by the identity of a living topology
 
 
-def take(topology: Topology) -> Workspace:
-    """Return a workspace for a run on a topology."""
+def take(topology: Topology, shared: bool = True) -> Workspace:
+    """Return a workspace for a run on a topology, by one thread or by several that share it."""
     with _lock:
-        idle = _idle.setdefault(topology, [])
-        return idle.pop() if idle else Workspace()
+        idle = _idle.get(id(topology))
+        if idle is None:
+            _idle[id(topology)] = idle = []
+            weakref.finalize(topology, _drop, id(topology)).atexit = False
+        return idle.pop() if idle else Workspace(shared)
+
+
+def _drop(identity: int) -> None:
+    """Forget the workspaces of a topology; keep some blocks whose size is the same for all."""
+    for workspace in _idle.pop(identity, []):
+        if len(_blocks) < MOST_BLOCKS:
+            _blocks.append((workspace.ctl, workspace.ring))
 
 
 def give_back(topology: Topology, workspace: Workspace) -> None:
     """Keep a workspace for the next run."""
     with _lock:
-        _idle.setdefault(topology, []).append(workspace)
+        _idle[id(topology)].append(workspace)
 
 
 def held_bytes(topology: Topology) -> int:
     """Return the bytes of the idle workspaces of a topology."""
     with _lock:
-        return sum(workspace.nbytes for workspace in _idle.get(topology, []))
+        return sum(workspace.nbytes for workspace in _idle.get(id(topology), []))

@@ -33,7 +33,7 @@ def aligned(length: int, dtype: DTypeLike, alignment: int = 128) -> np.ndarray:
     """Return an array of zeros whose first element lies at a multiple of `alignment` bytes."""
     kind = np.dtype(dtype)
     raw = np.zeros(length * kind.itemsize + alignment, np.uint8)
-    start = -raw.ctypes.data % alignment
+    start = -raw.__array_interface__["data"][0] % alignment
     return raw[start : start + length * kind.itemsize].view(kind)
 
 

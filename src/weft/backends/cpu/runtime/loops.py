@@ -178,6 +178,26 @@ def mark_row(marker, base, offsets, targets, old, row, n):
 
 
 @inner()
+def first_from(targets, low, high, w):
+    """Return the first slot from `low` up to `high` whose target is not below w; `high` for none.
+
+    Steps that double find the stretch to search, so that a walk along a row costs little.
+    """
+    step = ONE
+    while low + step < high and np.uint64(targets[low + step]) < w:
+        low += step
+        step += step
+    end = min(low + step, high)
+    while low < end:
+        middle = (low + end) >> ONE
+        if np.uint64(targets[middle]) < w:
+            low = middle + ONE
+        else:
+            end = middle
+    return low
+
+
+@inner()
 def place_row(slots, base, offsets, targets, row):
     """Keep the slot of each far end of a row, of parallel arcs the first, in a thread's array."""
     last = np.int64(-1)
@@ -370,6 +390,39 @@ def most_frequent(keys, begin, count):
     else:
         carray(keys, end)[begin:end].sort()  # takes long to compile
     return longest_run(keys, begin, end)
+
+
+@inner()
+def heaviest(keys, weights, begin, count, table, totals, counts, first):
+    """Return the integer key of the greatest total weight, the smallest on ties, and that weight.
+
+    The totals are found in a hash table, as in `most_tallied`; one that is NaN is the least.
+    """
+    bits = 64 - clz(np.int64(2 * count - 1))
+    mask = (ONE << np.uint64(bits)) - ONE
+    for i in range(begin, begin + count):
+        key = keys[i]
+        place = (np.uint64(key) * MULTIPLIER) >> np.uint64(64 - bits)
+        while counts[first + place] != 0 and table[first + place] != key:
+            place = (place + ONE) & mask
+        if counts[first + place] == 0:
+            counts[first + place] = 1
+            table[first + place] = key
+            totals[first + place] = weights[i]
+        else:
+            totals[first + place] += weights[i]
+    best = keys[begin]
+    most = weights[begin]
+    found = False
+    for used in range(first, first + mask + ONE):
+        if counts[used] != 0:
+            counts[used] = 0
+            total = totals[used]
+            better = total > most or (most != most and total == total)
+            same = total == most or (most != most and total != total)
+            if not found or better or (same and table[used] < best):
+                found, most, best = True, total, table[used]
+    return best, most
 
 
 @inner()

@@ -20,7 +20,7 @@ from weft.backends.cuda.codegen.blocks import (
 from weft.backends.cuda.codegen.expressions import bare, literal
 from weft.backends.cuda.codegen.site import CONSTANT, Site, loaded
 from weft.backends.cuda.codegen.text import c_type, items_of
-from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of
+from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of, terminal_of
 
 MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
 FEW_CHUNKED = 4  # where it makes hardly any difference
@@ -122,6 +122,14 @@ class Accumulator:
                 self._combine(self.prefix + self._chunks, self.parts[0])
                 self._set(self.parts[0], self._starts[0])
 
+    def is_complete(self) -> str:
+        """Return the test whether no message changes the result any more, if there is one."""
+        dtype, shape = self.kinds[0]
+        terminal = terminal_of(self.reduction, dtype)
+        if terminal is None or shape:
+            return ""
+        return f"{self.parts[0]} == {literal(terminal, dtype)}"
+
     def end_row(self) -> None:
         """Add the chunks of a float32 sum, or make it one again."""
         if self._chunks:
@@ -191,21 +199,31 @@ class Accumulator:
 
 
 class Collector:
-    """The messages of `weft.mode`: kept in memory of the row, counted after it."""
+    """The messages of `weft.mode`: kept in memory of the row, counted after it.
 
-    def __init__(self, renderer: BlockRenderer, dtype: Any, number: int) -> None:
+    With two kinds they are keys and their weights.
+    """
+
+    def __init__(self, renderer: BlockRenderer, kinds: list[tuple[Any, Any]], number: int) -> None:
         self.renderer = renderer
-        self.dtype = dtype
+        self.dtype = dtype = kinds[0][0]
         keys = renderer.args.use("keys", dtype, number)
-        self.keys = f"({keys} + ({renderer.scope.keys_base()}))"
+        base = renderer.scope.keys_base()
+        self.keys, self.weights = f"({keys} + ({base}))", ""
         self.count = renderer.mutable("0", "i64", "c")
         start = renderer.identity(Reduction("mode"), dtype)
         self.result = renderer.mutable(start, dtype, "acc")
         self.parts: list[Operand] = [self.result]
+        if len(kinds) > 1:
+            weight = kinds[1][0]
+            self.weights = f"({renderer.args.use('keys', weight, f'of_{number}')} + ({base}))"
+            self.parts.append(renderer.mutable("0", weight, "acc"))
 
     def take(self, messages: Sequence[Operand], edge: Edge | None = None) -> None:
         """Keep one arc's message."""
         text = stored(messages[0], self.dtype)
+        if self.weights:
+            self.renderer.out.line(f"{self.weights}[{self.count}] = {bare(messages[1])};")
         self.renderer.out.line(f"{self.keys}[{self.count}++] = {text};")
 
     def end_slot(self, slot: str) -> None:
@@ -213,7 +231,10 @@ class Collector:
 
     def end_row(self) -> None:
         """Count what was kept."""
-        text = cast_loaded(f"most_frequent({self.keys}, {self.count})", self.dtype)
+        call = f"most_frequent({self.keys}, {self.count})"
+        if self.weights:
+            call = f"heaviest({self.keys}, {self.weights}, {self.count}, {self.parts[1]})"
+        text = cast_loaded(call, self.dtype)
         self.renderer.out.line(f"if ({self.count} > 0) {self.result} = {text};")
 
 
@@ -248,6 +269,10 @@ def render_gather(
                         out.line(f"{done} = true;")
                     if exits:
                         out.line("break;")
+                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                        end = accumulator.is_complete()
+                        if end:
+                            out.line(f"if ({end}) break;")
 
         with ExitStack() as stack:
             if done and way == "out":
@@ -270,7 +295,7 @@ def _accumulators(
     for reduction, count, _ in groups:
         taken, kinds = kinds[:count], kinds[count:]
         if reduction.name == "mode":
-            result.append(Collector(renderer, taken[0][0], len(result)))
+            result.append(Collector(renderer, taken, len(result)))
             continue
         accumulator = Accumulator(renderer, reduction, taken)
         # The slots of one direction come in the order of their edge ids: the first one is enough.

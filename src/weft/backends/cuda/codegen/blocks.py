@@ -56,11 +56,13 @@ class Scope:
         keys_base: Callable[[], str] = lambda: "keys_base",
         lanes: int = 1,
         spread: bool = False,
+        placed: Callable[[str, str], Any] | None = None,
         emits: str = "",
     ) -> None:
         self.load = load
         self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
+        self.placed = placed or (lambda place, field: site)  # the site of a computed vertex v
         self.live = live or set()
         self.function = function
         self.vertex = vertex
@@ -202,6 +204,8 @@ class BlockRenderer:
             self._while(value)
         elif op == "for":
             self._for(value)
+        elif op == "cond":
+            self._cond(value)
         elif op in ("gather", "gather_by"):
             assert self.scope.gather is not None
             self.parts[id(value)] = self.scope.gather(value, self)
@@ -213,6 +217,10 @@ class BlockRenderer:
             from weft.backends.cuda.codegen.adjacent import render_computed
 
             self.known[id(value)] = render_computed(self, value)
+        elif op == "field_at":
+            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
+            site = self.scope.placed(self.checked(value.args[0]), value.attr)
+            self.known[id(value)] = self.variable(site.load(load), type_of(value))
         elif op in ("random_bits", "random_unit"):
             a, b = (self.scalar(arg) for arg in value.args)
             self._bind(value, f"{op}({a}, {b})")
@@ -328,6 +336,16 @@ class BlockRenderer:
             self._params(body, state, first=1)
             self._advance(state, self.block(body), value.args[2:])
         self.parts[id(value)] = list(state)
+
+    def _cond(self, value: Value) -> None:
+        kinds = [c_type(dtype, shape) for dtype, shape in value.results]
+        parts = [self.mutable(f"{kind}{{}}", kind, "y") for kind in kinds]
+        heads = (f"if ({bare(self.scalar(value.args[0]))})", "else")
+        for head, branch in zip(heads, value.blocks, strict=True):
+            with self.out.block(head):
+                for part, result in zip(parts, self.block(branch), strict=True):
+                    self.out.line(f"{part} = {bare(result)};")
+        self.parts[id(value)] = list(parts)
 
     def _loop_state(self, args: tuple[Value, ...]) -> list[Operand]:
         return [self.mutable(self.operand(arg), type_of(arg)) for arg in args]

@@ -29,7 +29,8 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
         accumulators.append(Accumulator(renderer, reduction, kinds[:count]))
         kinds = kinds[count:]
     done = ""
-    if [reduction.name for reduction, _, _ in value.attr] == ["any"]:
+    alone = len(accumulators) == 1
+    if alone and (value.attr[0][0].name == "any" or accumulators[0].is_complete()):
         done = renderer.mutable("false", "bool", "done")
     lanes = renderer.scope.lanes
     found_by = _rows_and_search(renderer, value, rows, (offsets, targets, a, b))
@@ -112,7 +113,7 @@ def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], 
                 position += 1
             accumulator.take(messages)
             if done:
-                out.line(f"{done} = true;")
+                out.line(f"{done} = {accumulator.is_complete() or 'true'};")
 
 
 def _meet(renderer: BlockRenderer, accumulator: Accumulator, lanes: int) -> None:

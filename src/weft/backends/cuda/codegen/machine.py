@@ -310,11 +310,49 @@ class Kernel:
             site=site,
             lanes=self.lanes,
             spread=self.spread,
+            placed=self._placed,
             emits=self.program.emits,
         )
         renderer = BlockRenderer(out, self.args, scope)
         renderer.outside = in_memory(step) if step is not None else set()
         return renderer
+
+    def _placed(self, place: str, field: str) -> Site:
+        """Return the site of a computed vertex v, one field of which is read between two sweeps."""
+        from weft.backends.cuda.codegen.pairs import overlay_pairs
+
+        site = self.site(u=place, v=place)
+        site.racy = frozenset({field})
+        overlay_pairs(self, site)
+        return site
+
+    def until_lines(self, held: str, goes_on: list[str], least: str) -> list[str]:
+        """Return what comes after a superstep: whether `until` holds, then `held` or `goes_on`.
+
+        Blocks that decide for themselves may see what others write after the barrier, so fields are
+        looked at in a phase, by one thread.
+        """
+        until = self.program.until
+        if until is None:
+            return goes_on
+        out = self.emitter()
+        test = self.block_value(out, until, self.site(v="0"))
+        least = f"const double least_waiting = {least};"
+        if self.program.until_fields:
+            body = [
+                "if (place.block != 0 || thread_id() != 0) return;",
+                least, "static_cast<void>(least_waiting);", *out.lines,
+                f"if ({test}) atomic_add(cells + EMITTED, u64(1));",
+            ]  # fmt: skip
+            after = [f"if (t.cells[EMITTED] != 0) {{ {held} return; }}", *goes_on]
+            return [self.phase("until", body, after)]
+        return [
+            "const Args& a = t.a;", "const Loop& loop = t.loop;",
+            "const Scalars& scalars = t.scalars;", least,
+            "static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);",
+            "static_cast<void>(least_waiting);",
+            *out.lines, f"if ({test}) {{ {held} return; }}", *goes_on,
+        ]  # fmt: skip
 
     def block_value(self, out: Emitter, block: Block, site: Site, step: Step | None = None) -> str:
         """Render a block with one scalar result where it stands."""

@@ -114,20 +114,9 @@ def _end_early(kernel: Kernel, lines: list[str]) -> None:
 
 def _end_step(kernel: Kernel) -> list[str]:
     """Return the statements after a superstep: whether `until` ends the loop."""
-    until = kernel.program.until
-    if until is None:
-        return ["begin_step(t);"]
-    out = kernel.emitter()
-    test = kernel.block_value(out, until, kernel.site())
-    return [
-        "const Args& a = t.a;",
-        "const Loop& loop = t.loop;",
-        "const Scalars& scalars = t.scalars;",
-        "static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);",
-        *out.lines,
-        f"if ({test}) {{ end_early(t, UNTIL); return; }}",
-        "begin_step(t);",
-    ]
+    near = "loop.far_size > 0 ? loop.threshold : infinity<double>()"
+    least = f"loop.size > 0 ? -infinity<double>() : {near}"
+    return kernel.until_lines("end_early(t, UNTIL);", ["begin_step(t);"], least)
 
 
 def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:

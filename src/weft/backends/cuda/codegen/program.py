@@ -296,15 +296,9 @@ def _loop(kernel: Kernel, planned: dict[str, list[Sweep]]) -> None:
     lines.append("if (t.loop.step >= t.a.limit) { t.loop.status = LIMIT; return; }")
     lines += [*tests, enter]
     kernel.defer("begin_step", lines)
-    ends = ["t.loop.step += 1;"]
-    if program.until is not None:
-        out = kernel.emitter()
-        test = kernel.block_value(out, program.until, kernel.site())
-        ends += ["const Args& a = t.a;", "const Loop& loop = t.loop;"]
-        ends += ["const Scalars& scalars = t.scalars;"]
-        ends += ["static_cast<void>(a); static_cast<void>(loop); static_cast<void>(scalars);"]
-        ends += [*out.lines, f"if ({test}) {{ t.loop.status = UNTIL; return; }}"]
-    ends += ["choose_width(t);", "begin_step(t);"]
+    least = "loop.size == 0 ? infinity<double>() : -infinity<double>()"
+    goes_on = ["choose_width(t);", "begin_step(t);"]
+    ends = ["t.loop.step += 1;", *kernel.until_lines("t.loop.status = UNTIL;", goes_on, least)]
     kernel.defer("end_step", ends)
     kernel.first = "begin_step(t);"
     kernel.carries_hoisted = may_carry(kernel.program, sweeps)

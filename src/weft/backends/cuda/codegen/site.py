@@ -62,8 +62,8 @@ class Site:
         if attr in self.known:
             return self.known[attr]
         if self._is_found(value):
-            place, named = self._found_place(value)
-            return place.load(named)
+            arc, named = self._found_place(value)
+            return arc.load(named)
         kind = attr[0]
         if kind in IN_ARRAYS:
             array, place, how = self.where(value)
@@ -71,6 +71,8 @@ class Site:
         if kind in ("scalar", "threshold"):
             text = f"{'scalars' if kind == 'scalar' else kind}.{identifier(attr[1])}"
             return f"({text} != 0)" if value.dtype.kind == "b" else text
+        if kind == "least":
+            return "least_waiting"
         return cast(self._number(attr), INT64, value.dtype)
 
     def _is_found(self, value: Value) -> bool:
@@ -109,8 +111,8 @@ class Site:
     def where(self, value: Value) -> tuple[str, str, str]:
         """Return the array of a load, the place in it, and how it is read."""
         if self._is_found(value):
-            place, named = self._found_place(value)
-            return place.where(named)
+            arc, named = self._found_place(value)
+            return arc.where(named)
         kind, who, name = value.attr
         if kind == "parameter":
             return self.args.use("parameter", name), "0", CONSTANT

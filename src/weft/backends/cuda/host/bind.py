@@ -400,7 +400,7 @@ class Binder:
     def _batch(self) -> Any:
         return self.workspace.get("batch", max(self.arcs, self.n), self._index())
 
-    def _keys(self, dtype: Any, number: int) -> Any:
+    def _keys(self, dtype: Any, number: int | str) -> Any:
         return self.workspace.get(("keys", number), 2 * self.arcs, element(dtype))
 
     def _emit_places(self) -> Any:

@@ -29,6 +29,7 @@ from weft.ir.request import Deferred, Outcome, Request
 from weft.plan.prepare import (
     Form,
     Preparation,
+    Proofs,
     check_directions,
     has_converged,
     kept_old,
@@ -59,7 +60,7 @@ IN_TURN = {  # kernels of which each goes on where the last one stopped
 
 
 @dataclass(eq=False)
-class Compiled:
+class Compiled(Proofs):
     """A program made ready: its text, its module, and how it was rewritten."""
 
     rendered: Rendered
@@ -69,11 +70,6 @@ class Compiled:
     fired: list[str]
     closed: frozenset[str] = frozenset()
     modules: dict[int, Any] = field(default_factory=dict)
-
-    @functools.cached_property
-    def checks_frontier(self) -> bool:
-        """Whether a proof of write-once needs a first frontier that accepts nothing."""
-        return any(sweep.check_frontier for sweep in self.sweeps)
 
     @functools.cached_property
     def start_words(self) -> Any:

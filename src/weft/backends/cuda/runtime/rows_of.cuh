@@ -114,25 +114,46 @@ WEFT_DEVICE bool sorts_before(T a, T b) {
     return a < b || (a == a && b != b);
 }
 
-// Sort keys in place by heapsort: no memory but theirs, and never slower than n log n.
-template <class T>
-WEFT_DEVICE void sort_keys(T* keys, i64 count) {
-    const auto sink = [=](i64 root, i64 end) {
-        const T key = keys[root];
+// Sort keys in place by heapsort: no memory but theirs, and never slower than n log n. What is
+// carried moves with the keys.
+struct Nothing {
+    template <class At, class From>
+    WEFT_DEVICE void copy(At, From) const {}
+    WEFT_DEVICE void hold(i64) {}
+    WEFT_DEVICE void drop(i64) const {}
+};
+template <class W>
+struct Carried {
+    W* weights;
+    W held;
+    WEFT_DEVICE void copy(i64 to, i64 from) const { weights[to] = weights[from]; }
+    WEFT_DEVICE void hold(i64 from) { held = weights[from]; }
+    WEFT_DEVICE void drop(i64 to) const { weights[to] = held; }
+};
+template <class T, class Carry>
+WEFT_DEVICE void sort_keys(T* keys, i64 count, Carry carry) {
+    // `key`, and what is held beside it, find their place in the heap below `root`.
+    const auto sink = [&](i64 root, i64 end, T key) {
         for (i64 child = 2 * root + 1; child < end; child = 2 * root + 1) {
             if (child + 1 < end && sorts_before(keys[child], keys[child + 1])) ++child;
             if (!sorts_before(key, keys[child])) break;
             keys[root] = keys[child];
+            carry.copy(root, child);
             root = child;
         }
         keys[root] = key;
+        carry.drop(root);
     };
-    for (i64 root = count / 2 - 1; root >= 0; --root) sink(root, count);
+    for (i64 root = count / 2 - 1; root >= 0; --root) {
+        carry.hold(root);
+        sink(root, count, keys[root]);
+    }
     for (i64 end = count - 1; end > 0; --end) {
         const T last = keys[end];
+        carry.hold(end);
         keys[end] = keys[0];
-        keys[0] = last;
-        sink(0, end);
+        carry.copy(end, i64(0));
+        sink(0, end, last);
     }
 }
 
@@ -140,13 +161,32 @@ WEFT_DEVICE void sort_keys(T* keys, i64 count) {
 // are sorted in place.
 template <class T>
 WEFT_DEVICE T most_frequent(T* keys, i64 count) {
-    sort_keys(keys, count);
+    sort_keys(keys, count, Nothing{});
     T best = keys[0];
     i64 most = 0;
     for (i64 begin = 0, end = 0; begin < count; begin = end) {
         while (end < count && !sorts_before(keys[begin], keys[end])) ++end;
         if (end - begin > most) {
             most = end - begin;
+            best = keys[begin];
+        }
+    }
+    return best;
+}
+
+// The key of the greatest total weight among one or more, the smallest one on ties; a total that is
+// NaN is the least. Keys and weights are sorted in place.
+template <class T, class W>
+WEFT_DEVICE T heaviest(T* keys, W* weights, i64 count, W& most) {
+    sort_keys(keys, count, Carried<W>{weights, W{}});
+    T best = keys[0];
+    for (i64 begin = 0, end = 0; begin < count; begin = end) {
+        W total = weights[begin];
+        for (end = begin + 1; end < count && keys[end] == keys[begin]; ++end) {
+            total = add(total, weights[end]);
+        }
+        if (begin == 0 || total > most || (most != most && total == total)) {
+            most = total;
             best = keys[begin];
         }
     }

@@ -1,0 +1,1 @@
+"""Products in kernels that weft's engine compiles from traced operators."""

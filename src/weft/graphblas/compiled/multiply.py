@@ -1,0 +1,155 @@
+"""Matrix by vector, and masked matrix by its own transpose, as programs of weft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.errors import WeftError
+from weft.graph.graph import Graph
+from weft.graphblas.compiled.functions import addition, multiplication
+from weft.graphblas.kernels.masks import MaskView
+from weft.graphblas.options import current
+from weft.graphblas.storage.cast import cast
+from weft.graphblas.storage.matrix import MatrixStore
+from weft.graphblas.storage.vector import VectorStore
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.ir.trace.neighbors import common
+from weft.ir.trace.proxies import send
+from weft.program import edge, vertex
+from weft.topology.adjacency import Adjacency
+from weft.topology.topology import Topology
+
+Array = Any
+# Programs by semiring and form; None where the operators cannot be traced.
+kernels: dict[Any, Any] = {}
+
+
+def graph_of(store: MatrixStore, device: str) -> Any:
+    """Return a matrix as a graph: entry (i, j) is the arc i -> j with the value on it.
+
+    A matrix that is not square has as many vertices as its longer side.
+    """
+    kept = store._graph
+    if kept is None:
+        kept = store._graph = {}
+    if device not in kept:
+        size = max(store.nrows, store.ncols)
+        offsets = np.asarray(store.indptr).astype(np.int64, copy=False)
+        if size > store.nrows:
+            offsets = np.concatenate([offsets, np.full(size - store.nrows, offsets[-1])])
+        targets = np.asarray(store.cols).astype(np.int32, copy=False)
+        topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep="out")
+        graph = Graph(topology)
+        graph.edge["value"] = np.ascontiguousarray(store.values)
+        kept[device] = graph if device == "cpu" else graph.to(device)
+    return kept[device]
+
+
+def program(op: Any, form: tuple[Any, ...], make: Any) -> Any:
+    """Return the program of a semiring in one form; None where it cannot be traced."""
+    key = op, form
+    if key not in kernels:
+        multiply, add = multiplication(op.binaryop), addition(op.monoid)
+        result = op.monoid.type.np_type
+
+        def product(x: Any, y: Any) -> Any:
+            made = multiply(x, y)  # type: ignore[misc]
+            return made != 0 if result.kind == "b" else fn.cast(made, result)
+
+        kernels[key] = None if multiply is None or add is None else make(product, add)
+    return kernels[key]
+
+
+def matrix_vector(
+    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+) -> VectorStore | None:
+    """Return the product, summed up along rows; None where it cannot be compiled."""
+    full = vector.is_full
+    masked = mask is not None
+
+    def make(product: Any, add: Any) -> Any:
+        def multiply(v: Any) -> None:
+            def message(u: Any, e: Any) -> Any:
+                made = product(u.x, e.value) if flip else product(e.value, u.x)
+                return (made, True) if full else send((made, True), when=u.x_there)
+
+            v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
+
+        return vertex(multiply, on=None if masked else "all")
+
+    step = program(op, ("vector", flip, full, masked), make)
+    if step is None:
+        return None
+    graph = graph_of(matrix, current["device"])
+    size = max(matrix.nrows, matrix.ncols)
+    fields = {
+        "x": padded(vector.dense, size),
+        "t": np.zeros(size, op.monoid.type.np_type),
+        "t_there": np.zeros(size, np.bool_),
+    }
+    if not full:
+        fields["x_there"] = padded(vector.there(), size)
+    state = graph.state(**fields)
+    if masked:
+        admitted = padded(mask.map(), size)  # type: ignore[union-attr]
+        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)))
+    else:
+        graph.run(step, state)
+    found, there = host(state.t), host(state.t_there)
+    return VectorStore.from_map(found[: matrix.nrows], there[: matrix.nrows]).settled()
+
+
+def padded(array: Array, size: int) -> Array:
+    """Return an array with as many elements as there are vertices."""
+    array = np.ascontiguousarray(array)
+    if len(array) == size:
+        return array
+    return np.concatenate([array, np.zeros(size - len(array), array.dtype)])
+
+
+def host(array: Array) -> Array:
+    """Return an array of a device as NumPy's."""
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
+def masked_by_itself(
+    left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView | None
+) -> MatrixStore | None:
+    """Return ``L @ L.T`` at the entries of L, by intersecting rows; None for other products."""
+    if mask is None or mask.complement or not mask.structure or mask.store is not left:
+        return None
+    if right._twin is not left or left.nrows != left.ncols:
+        return None
+
+    def make(product: Any, add: Any) -> Any:
+        def multiply(u: Any, v: Any, e: Any) -> None:
+            e.t, e.t_there = common(
+                u, v, lambda w, ea, eb: (product(ea.value, eb.value), True), (add, monoids.or_)
+            )
+
+        return edge(multiply, on="all")
+
+    step = program(op, ("matrix",), make)
+    if step is None:
+        return None
+    graph = graph_of(left, current["device"])
+    found = graph.edge_state(
+        t=np.zeros(left.nvals, op.monoid.type.np_type), t_there=np.zeros(left.nvals, np.bool_)
+    )
+    graph.run(step, graph.state(), edge_state=found)
+    there, values = host(found.t_there), host(found.t)
+    entries = left.with_values(cast(values, op.return_type.np_type))
+    return entries if there.all() else entries.picked(there)
+
+
+def attempt(compute: Any, *args: Any) -> Any:
+    """Return a compiled product, or None where weft cannot trace its operators."""
+    try:
+        return compute(*args)
+    except WeftError:
+        if current["kernel"] == "compiled":
+            raise
+        return None

@@ -1,0 +1,125 @@
+"""Common neighbours with arcs, gathers by key, records, pairs, arc outputs and contraction."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import weft
+
+pytestmark = pytest.mark.cuda
+
+
+@weft.edge
+def meet(u, v, e):
+    e.product = weft.common(u, v, lambda w, ea, eb: ea.cost * eb.cost, weft.sum)
+    e.least, e.over = weft.common(u, v, lambda w, ea, eb: (ea.cost + eb.cost, w.id), weft.argmin)
+
+
+@weft.vertex
+def vote(v):
+    votes = v.gather_by(lambda u, e: u.label, lambda u, e: e.cost, weft.sum)
+    v.chosen, v.weight = votes.argmax()
+    v.kinds = votes.count()
+
+
+@weft.edge
+def triangles(u, v, e):
+    weft.common(u, v, lambda w: weft.emit(u.id, v.id, w.id, when=(u.id < v.id) & (v.id < w.id)))
+
+
+@weft.vertex
+def square(v):
+    row = v.gather_by(
+        lambda u, e, w, f: w.id, lambda u, e, w, f: e.cost * f.cost, weft.sum, direction="out"
+    )
+    row.each(lambda key, value: weft.emit(v.id, key, value))
+
+
+@weft.edge
+def shared(u, v, e):
+    e.count = weft.common(u, v, lambda w: 1, weft.sum)
+
+
+@weft.edge
+def rising(u, v, e):
+    return u.id < v.id
+
+
+@pytest.fixture(scope="module")
+def graph(device, sized):
+    """A simple graph with a hub, and its matrix of whole costs."""
+    g = weft.generators.rmat(sized(12, 5), 8, seed=6)
+    g.edge["cost"] = (np.arange(g.num_edges) * 7 % 9 - 2).astype(np.float64)
+    ends = [np.asarray(x) for x in g.topology.endpoints()]
+    cost = np.asarray(g.edge["cost"])[np.asarray(g.topology.edges("out"))]
+    matrix = csr_array((cost, ends), (g.num_vertices,) * 2)
+    return g.to(device), matrix, ends
+
+
+def test_common_neighbours_with_both_arcs(graph, host):
+    g, matrix, (sources, targets) = graph
+    names = {"product": 0.0, "least": 0.0, "over": -1}
+    found = g.edge_state(**{name: weft.full(value) for name, value in names.items()})
+    g.run(meet, g.state(), edge_state=found, config=weft.Config(deterministic=True))
+    square_ = (matrix @ matrix.T).tocsr()
+    product = host(found.product)
+    for arc in range(0, sources.size, max(1, sources.size // 500)):
+        u, v = sources[arc], targets[arc]
+        assert product[arc] == square_[u, v]
+        rows = [matrix[[x]].tocoo() for x in (u, v)]
+        near, far = (dict(zip(row.col.tolist(), row.data.tolist(), strict=True)) for row in rows)
+        both = sorted((near[w] + far[w], w) for w in near.keys() & far.keys())
+        assert (host(found.least)[arc], host(found.over)[arc]) == (both or [(np.inf, -1)])[0]
+
+
+def test_votes_by_key(graph, host):
+    g, matrix, _ = graph
+    labels = np.arange(g.num_vertices) * 31 % 17 - 3
+    state = g.state(label=labels, chosen=weft.full(0), weight=weft.full(0.0), kinds=weft.full(0))
+    g.run(vote, state)
+    chosen, kinds = host(state.chosen), host(state.kinds)
+    for v in range(g.num_vertices):
+        row = slice(matrix.indptr[v], matrix.indptr[v + 1])
+        near = labels[matrix.indices[row]]
+        totals = {k: matrix.data[row][near == k].sum() for k in np.unique(near).tolist()}
+        assert kinds[v] == len(totals)
+        assert chosen[v] == min(totals, key=lambda k: (-totals[k], k), default=-1)
+
+
+def test_records_are_those_of_the_host(graph, host):
+    g, matrix, _ = graph
+    plain = g.to("cpu")
+    for function in (triangles, square):
+        for ours, theirs in zip(g.emit(function), plain.emit(function), strict=True):
+            np.testing.assert_array_equal(host(ours), theirs)
+    row, column, value = (host(part) for part in g.emit(square))
+    dense = csr_array((value, (row, column)), matrix.shape)
+    assert abs(dense - matrix @ matrix).max() == 0
+
+
+def test_pairs_and_arcs(graph, host):
+    g, matrix, (sources, targets) = graph
+    a, b = np.random.default_rng(1).integers(0, g.num_vertices, (2, 5000))
+    pairs = g.pairs(a, b)
+    found = pairs.state(count=weft.full(0))
+    g.run(shared, g.state(), pairs, edge_state=found)
+    pattern = matrix.copy()
+    pattern.data[:] = 1
+    want = pattern[a].multiply(pattern[b]).sum(axis=1)
+    np.testing.assert_array_equal(host(found.count), np.asarray(want).ravel())
+    arcs = g.run(rising, g.state(), list(range(0, g.num_vertices, 3)), output="arcs")
+    np.testing.assert_array_equal(
+        arcs.tolist(), np.flatnonzero((sources % 3 == 0) & (sources < targets))
+    )
+
+
+def test_contraction(graph, host):
+    g, _, _ = graph
+    labels = np.arange(g.num_vertices) * 13 % 29
+    for edge in (weft.sum, weft.min, weft.any):
+        ours, theirs = (h.contract(labels, edge=edge) for h in (g, g.to("cpu")))
+        for name in ("src", "dst"):
+            np.testing.assert_array_equal(
+                host(getattr(ours.to_edges(), name)), getattr(theirs.to_edges(), name)
+            )
+        np.testing.assert_array_equal(host(ours.edge["cost"]), theirs.edge["cost"])
