@@ -5,12 +5,12 @@ Drawn programs that cannot be evaluated, with live access or folds, say so.
 
 import random
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import networkx as nx
 import weft
 from oracle import assert_same, run_interpreted, run_on
 from programs import Case, cases, edge_specs, fixpoints, vertex_specs
