@@ -41,13 +41,9 @@ def named_backends(source):
 def test_backends_are_chosen_in_one_place(path):
     name, source = path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
     lines = asked_kinds(source)
-    assert not lines or name.startswith(KINDS_KNOWN), (
-        f"{name} asks for device.kind in lines {lines}."
-    )
+    assert not lines or name.startswith(KINDS_KNOWN), f"{name} asks for device.kind: {lines}"
     modules = named_backends(source)
-    assert not modules or name.startswith(NAMES_KNOWN), (
-        f"{name} imports {modules}; ask backend_of(device)."
-    )
+    assert not modules or name.startswith(NAMES_KNOWN), f"{name} imports {modules}"
 
 
 def test_questions_and_imports_are_found():
