@@ -101,6 +101,7 @@ def from_weft(g: Graph) -> Network:
     starts = arcs.offsets[(arcs.offsets > 0) & (arcs.offsets < arcs.targets.size)]
     same[starts - 1] = False
     rows = Rows(nodes, arcs.offsets, arcs.targets, None, g.directed, bool(same.any()))
+    columns: dict[Any, Array | None] | None
     columns = {("weight", 1): to_host(g.edge["weight"])} if g.weighted else {}
     network = Network(Structure(rows), columns=columns)
     network._graphs[("weight" if g.weighted else None), g.device] = g

@@ -25,10 +25,12 @@ def _mask(G: Network, nodes: Iterable[Any]) -> Array:
 def _crossing(G: Network, inside: Array, outside: Array | None) -> Array:
     """Return the entries that `G.edges(inside)` gives and that lead to the other side."""
     structure = G.structure
-    tail, head = inside[structure.sources], inside[structure.targets]
+    tail: Any = inside[structure.sources]
+    head: Any = inside[structure.targets]
     if outside is None:
         return tail & ~head
-    far, near = outside[structure.targets], outside[structure.sources]
+    far: Any = outside[structure.targets]
+    near: Any = outside[structure.sources]
     if structure.directed:
         return tail & (far | (head & near))
     # An edge with both ends in the first set is given once.
@@ -40,7 +42,7 @@ def _cut(G: Network, S: Any, T: Any, weight: Any) -> Any:
     outside = None if T is None else _mask(G, T)
     crossing = _crossing(G, inside, outside)
     if G.is_directed():
-        if T is None:
+        if outside is None:
             raise TypeError("'NoneType' object is not iterable")
         back = _crossing(G, outside, inside)
         return _sum(G, crossing, weight) + _sum(G, back, weight)

@@ -78,9 +78,9 @@ def maximal_independent_set(G: Network, nodes: Any = None, seed: Any = None) -> 
             raise nx.NetworkXUnfeasible(f"{nodes} is not an independent set of G")
     kernels.take_apart(offsets, targets, rows, taken, blocked)
     rest = np.flatnonzero(~blocked)
-    order = list(range(rest.size))
-    seed.shuffle(order)
-    order = rest[order]
+    places = list(range(rest.size))
+    seed.shuffle(places)
+    order = rest[places]
     kernels.take_apart(offsets, targets, order, taken, blocked)
     return [*nodes, *G.at(order[taken[order]])]
 

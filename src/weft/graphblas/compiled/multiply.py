@@ -95,7 +95,7 @@ def matrix_vector(
     if not full:
         fields["x_there"] = padded(vector.there(), size)
     state = graph.state(**fields)
-    if masked:
+    if admitted is not None and masked:
         graph.run(step, state, graph.frontier(np.flatnonzero(admitted)))
     else:
         graph.run(step, state)

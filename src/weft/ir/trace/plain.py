@@ -32,7 +32,7 @@ def on_numbers(function: F) -> F:
             return function(*args, **options)
         return _evaluated(function, args, options)
 
-    del call.__wrapped__  # type: ignore[attr-defined]  # what a kept trace reads is the call
+    del call.__wrapped__  # what a kept trace reads is the call
     return call  # type: ignore[return-value]
 
 
