@@ -1,10 +1,10 @@
 """Time weft.graphblas beside python-graphblas: ``python benchmarks/graphblas.py``.
 
 Both libraries run the same expressions on the same Kronecker graph, in turn, in one process with
-one thread each; a row shows the best of several CPU times in milliseconds. Products of large
-matrices run in compiled kernels; the first call, which compiles, is not timed. ``--device cuda``
-times weft alone, with products on the GPU and BFS, PageRank and SSSP beside the built-in
-algorithms. ``--tiny`` shows that everything runs.
+one thread each (set OMP_NUM_THREADS and WEFT_NUM_THREADS for more); a row shows the best of several
+CPU times in milliseconds. Products of large matrices run in compiled kernels; the first call, which
+compiles, is not timed. ``--device cuda`` times weft alone, with products on the GPU and BFS,
+PageRank and SSSP beside the built-in algorithms. ``--tiny`` shows that everything runs.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def best_ms(task: Callable[[Any, Any], Any], lib: Any, operands: Any) -> float:
 
 def compare(scale: int) -> None:
     """Print a table of both libraries."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for name in ("OMP_NUM_THREADS", "WEFT_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     warnings.simplefilter("ignore")
     # This file would hide the library that has its name.
     here = Path(__file__).resolve().parent

@@ -67,6 +67,19 @@ def test_operators_that_cannot_be_traced_run_in_numpy(operands):
     )
 
 
+@pytest.mark.parametrize("name", ["plus_times", "plus_pair", "plus_first", "plus_second"])
+@pytest.mark.parametrize("dtype", ["INT32", "FP64"])
+def test_large_sums_keep_zeros(name, dtype, monkeypatch):
+    rng = np.random.default_rng(5)
+    rows, cols = np.nonzero(rng.random((40, 40)) < 0.3)
+    A = gb.Matrix.from_coo(rows, cols, rng.integers(-2, 3, len(rows)), dtype, nrows=40, ncols=40)
+    semiring = getattr(gb.semiring, name)
+    expected = semiring(A @ A.T).new()
+    assert name == "plus_pair" or 0 in expected.to_coo()[2]
+    monkeypatch.setattr("weft.graphblas.kernels.multiply.WORTH_SCIPY", 0)
+    assert semiring(A @ A.T).new().isequal(expected, check_dtype=True)
+
+
 def test_push_and_pull_agree(operands):
     A, u, _, _ = operands
     with gb.options(direction="push"):

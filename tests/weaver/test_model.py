@@ -13,8 +13,9 @@ from weft.errors import ConfigError, FaultError
 from weft.weaver import Machine, WeaverError, programs, simulate
 from weft.weaver.core import Round, model, rows_of
 from weft.weaver.faults import Fault
+from weft.weaver.launch import Simulator
 from weft.weaver.mappings import SCHEDULES
-from weft.weaver.simulate import Memory, Simulator
+from weft.weaver.memory import Memory
 from weft.weaver.stream import F64, I64, Assembler
 from weft.weaver.timeline import events
 from weft.weaver.unit import Parameters

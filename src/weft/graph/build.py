@@ -37,7 +37,7 @@ class BuildOptions(TypedDict, total=False):
 
 def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return sources, destinations and weights of a list of (source, destination[, weight])."""
-    rows = pairs if hasattr(pairs, "shape") else list(pairs)
+    rows: Any = pairs if hasattr(pairs, "shape") else list(pairs)
     widths = {rows.shape[1]} if getattr(rows, "ndim", 1) == 2 else set()
     if isinstance(rows, list):
         widths = {len(row) if isinstance(row, tuple | list) else 0 for row in rows}

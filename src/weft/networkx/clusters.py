@@ -7,8 +7,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-import weft
 from weft.algorithms.clustering import credit
+from weft.algorithms.core_number import core_number as engine_cores
 from weft.algorithms.support.simple import simple
 from weft.algorithms.triangle_count import oriented
 from weft.arrays.device import to_host
@@ -92,7 +92,7 @@ def core_numbers(G: Network) -> Array:
         )
     if G.is_directed() and (G.is_multigraph() or both_ways(G).any()):
         raise NotImplementedError("opposite edges count twice in NetworkX's core numbers")
-    return to_host(weft.core_number(G.graph()))
+    return to_host(engine_cores(G.graph()))
 
 
 def core_number(G: Network) -> dict[Any, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-import weft
+from weft.algorithms.connected_components import connected_components as engine_components
 from weft.arrays.device import to_host
 from weft.networkx import kernels
 from weft.networkx.network import Network
@@ -22,7 +22,7 @@ def component_labels(G: Network) -> tuple[Array, int]:
     """Return the number of each row's weak component, by their first rows, and how many."""
     structure = G.structure
     if structure.in_engine:
-        label = to_host(weft.connected_components(G.graph()))
+        label = to_host(engine_components(G.graph()))
         _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import weft
+from weft.arrays.device import open_device, to_host
+from weft.graph import Graph
 from weft.graph.interop.rows import Rows, is_plain, read_rows
 from weft.networkx.network import Network, Structure, read_weights
 
@@ -81,7 +82,7 @@ def as_networkx(network: Network) -> Any:
     return graph
 
 
-def from_weft(g: weft.Graph) -> Network:
+def from_weft(g: Graph) -> Network:
     """Return a `weft.Graph` as a graph that NetworkX's functions take.
 
     Labels are its nodes, and the edge column "weight" is the attribute of that name. Functions that
@@ -94,13 +95,13 @@ def from_weft(g: weft.Graph) -> Network:
     >>> from_weft(weft.generators.path(3))
     Network(Graph, 3 nodes, 2 edges)
     """
-    arcs = g.topology.to(weft.arrays.device.open_device("cpu")).out
+    arcs = g.topology.to(open_device("cpu")).out
     nodes = list(range(g.num_vertices)) if g.labels is None else g.labels.tolist()
     same = arcs.targets[1:] == arcs.targets[:-1]
     starts = arcs.offsets[(arcs.offsets > 0) & (arcs.offsets < arcs.targets.size)]
     same[starts - 1] = False
     rows = Rows(nodes, arcs.offsets, arcs.targets, None, g.directed, bool(same.any()))
-    columns = {("weight", 1): weft.arrays.device.to_host(g.edge["weight"])} if g.weighted else {}
+    columns = {("weight", 1): to_host(g.edge["weight"])} if g.weighted else {}
     network = Network(Structure(rows), columns=columns)
     network._graphs[("weight" if g.weighted else None), g.device] = g
     return network

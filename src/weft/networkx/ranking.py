@@ -7,7 +7,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-import weft
+from weft.algorithms.betweenness import betweenness
+from weft.algorithms.pagerank import pagerank as engine_ranks
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import to_host
 from weft.errors import ConvergenceError, GraphError
@@ -48,7 +49,7 @@ def pagerank(
     g = G.graph(weight)
     options: dict[str, Any] = {} if start is None else {"warm_start": start}
     try:
-        ranks = weft.pagerank(
+        ranks = engine_ranks(
             g, alpha, np.nextafter(tol * size, 0), max_iter, home, g.weighted, **options
         )
     except ConvergenceError:
@@ -73,9 +74,9 @@ def betweenness_centrality(
         if not G.size:
             return {}
         g = simple(G.graph(), directed=True)
-        return G.named(weft.betweenness(g, normalized=normalized))
+        return G.named(betweenness(g, normalized=normalized))
     rows = [G.structure.place[node] for node in seed.sample(list(G.nodes), k)]
     if k == 0:
         raise ZeroDivisionError("division by zero")
     g = simple(G.graph(), directed=True)
-    return G.named(to_host(weft.betweenness(g, np.array(rows), normalized)))
+    return G.named(to_host(betweenness(g, np.array(rows), normalized)))

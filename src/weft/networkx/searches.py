@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-import weft
+from weft.algorithms.bfs import bfs
+from weft.algorithms.sssp import sssp
 from weft.arrays.device import to_host
 from weft.errors import GraphError
+from weft.graph import Graph
 from weft.networkx import kernels
 from weft.networkx.arguments import UNLIMITED
 from weft.networkx.network import Network
@@ -60,13 +62,13 @@ def levels(
     if not network.structure.in_engine:
         found = hops(network, [source], limit, incoming)
         return found.order, found.distance[found.order]
-    level = to_host(weft.bfs(engine_graph(network, None, incoming), source).level)
+    level = to_host(bfs(engine_graph(network, None, incoming), source).level)
     reached = np.flatnonzero((level >= 0) & (level <= limit))
     reached = reached[np.argsort(level[reached], kind="stable")]
     return reached, level[reached]
 
 
-def engine_graph(network: Network, weight: Any, incoming: bool) -> weft.Graph:
+def engine_graph(network: Network, weight: Any, incoming: bool) -> Graph:
     """Return the weft graph, reversed for a search against the edges."""
     g = network.graph(weight)
     if not incoming or not g.directed:
@@ -136,7 +138,7 @@ def _in_kind(dist: Array, network: Network, weight: Any) -> Array:
 
 def _by_engine(network: Network, source: int, weight: Any, cutoff: Any, incoming: bool) -> Tree:
     try:
-        found = weft.sssp(engine_graph(network, weight, incoming), source)
+        found = sssp(engine_graph(network, weight, incoming), source)
     except GraphError as error:
         if "negative" in str(error):
             raise nx.NetworkXUnbounded("Negative cycle detected.") from None

@@ -58,7 +58,7 @@ def empty_caches(m: Machine) -> Caches:
     def tags(shape: tuple[int, ...]) -> list[Any]:
         return [np.full(shape, -1, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)]
 
-    return Caches(
+    return Caches(  # type: ignore[call-arg]
         *tags(one), *tags(two), np.zeros(two, np.int8), *tags(three),
         np.zeros((m.cores, m.mshrs), np.int64), np.zeros(m.l2_mshrs, np.int64),
         np.zeros(m.l2_banks, np.int64), np.zeros(m.dram_channels, np.int64),

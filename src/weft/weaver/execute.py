@@ -16,11 +16,12 @@ from weft.ir.reference.evaluate import holds_outside
 from weft.ir.reference.memory import live_fields, live_written_fields, stored_fields
 from weft.ir.reference.sweeps import message_groups
 from weft.ir.request import Outcome, Request
+from weft.weaver.launch import Simulator
 from weft.weaver.lower import Lowering, Site, check_reduction, kind_of, refuse
 from weft.weaver.machine import Counters, Machine
 from weft.weaver.mappings import eghw_buffers, kernels, strided, thread
+from weft.weaver.memory import Memory
 from weft.weaver.rows import Reader
-from weft.weaver.simulate import Memory, Simulator
 from weft.weaver.stream import Assembler, Kernel
 from weft.weaver.sweep import Filter, Sink, Sweep
 
@@ -122,10 +123,10 @@ class Execution:
         used = self._loads()
         for way in ("out", "in"):
             if ("degree", way) in used or (way == "out" and ("neighbor", way) in used):
-                arcs = topology.adjacency(way)  # type: ignore[arg-type]
+                arcs = topology.adjacency(way)
                 memory.add(f"{way}.offsets", arcs.offsets, self._offset_bytes())
                 memory.add(f"{way}.targets", arcs.targets)
-                edges = topology.edges(way)  # type: ignore[arg-type]
+                edges = topology.edges(way)
                 memory.add(f"{way}.edges", np.arange(arcs.targets.size) if edges is None else edges)
         for number, (_, gather) in enumerate(self._gathers()):
             for k, (dtype, shape) in enumerate(gather.results):

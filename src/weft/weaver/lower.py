@@ -350,7 +350,11 @@ class Lowering:
         (start,), (stop,), *state = self._args(value)
         i = self.asm.copy(start)
         one = self.asm.const(1)
-        self._after = (lambda: self.asm.emit("add", i, i, one) and None,)  # type: ignore[func-returns-value]
+
+        def advance() -> None:
+            self.asm.emit("add", i, i, one)
+
+        self._after = (advance,)
 
         def head(held: list[Registers]) -> int:
             return self.asm.op("lt", i, stop)
@@ -389,7 +393,8 @@ class Lowering:
         return self._sum(terms, kind)
 
     def _dot(self, value: Value) -> Registers:
-        return [self._products(*self._args(value), kind_of(value.dtype))]
+        a, b = self._args(value)
+        return [self._products(a, b, kind_of(value.dtype))]
 
     def _matvec(self, value: Value) -> Registers:
         a, x = self._args(value)

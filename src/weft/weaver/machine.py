@@ -74,7 +74,8 @@ class Machine:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            if value < 0 or (value == 0 and each.name not in ("l2_bytes", "l3_bytes")):
+            optional = each.name in ("l2_bytes", "l3_bytes", "read_ahead")
+            if value < 0 or (value == 0 and not optional):
                 raise ConfigError(f"{each.name}={value} of the machine is not possible.")
         if self.threads > 64:
             raise ConfigError(f"threads={self.threads} of a warp is too many. Expected up to 64.")

@@ -56,11 +56,18 @@ def thread(asm: Assembler) -> tuple[int, int]:
 
 
 @contextmanager
-def strided(asm: Assembler, first: int, step: int, limit: int) -> Iterator[int]:
-    """Open a loop over first, first + step, ... below a limit."""
+def strided(
+    asm: Assembler, first: int, step: int, limit: int, edges: bool = False
+) -> Iterator[int]:
+    """Open a loop over first, first + step, ... below a limit.
+
+    The branch of a loop over `edges` belongs to their phase, where its rounds are counted.
+    """
     i = asm.copy(first)
     with asm.loop() as exits, asm.scope():
-        asm.go_on_while(exits, asm.op("lt", i, limit))
+        below = asm.op("lt", i, limit)
+        with asm.within(Phase.EDGE if edges else asm.phase):
+            asm.go_on_while(exits, below)
         yield i
         asm.emit("add", i, i, step)
 
@@ -104,7 +111,9 @@ def _vertex(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> N
                 known = sweep.open_row(asm, vertex)
                 gathered = sweep.start(asm) if sweep.may_accumulate() else None
             with asm.loop() as exits, asm.scope():
-                asm.go_on_while(exits, asm.op("lt", slot, end))
+                more = asm.op("lt", slot, end)
+                with asm.within(Phase.EDGE):
+                    asm.go_on_while(exits, more)
                 following = asm.op("add", slot, asm.const(1))
 
                 def stop(following: int = following, end: int = end) -> None:
@@ -126,7 +135,7 @@ def _edge(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
     """EM: a thread takes a slot, and asks the format for its row."""
     tid, step = thread(asm)
     asm.phase = Phase.SCHEDULE
-    with strided(asm, tid, step, asm.const(reader.part.slots)) as slot:
+    with strided(asm, tid, step, asm.const(reader.part.slots), edges=True) as slot:
         with asm.within(Phase.EDGE):
             row = reader.owner(asm, slot)
             vertex = reader.vertex(asm, row)
@@ -225,7 +234,7 @@ def _warp(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
             every = asm.op("shfl", total, asm.const(lanes - 1))
         with (
             asm.within(Phase.SCHEDULE),
-            strided(asm, lane, asm.const(lanes), every) as position,
+            strided(asm, lane, asm.const(lanes), every, edges=True) as position,
         ):
             _shared_edge(asm, sweep, reader, position, first, lanes)
 
@@ -263,7 +272,7 @@ def _block(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> No
             asm.emit("bar")
         with (
             asm.within(Phase.SCHEDULE),
-            strided(asm, local, asm.const(count), every) as position,
+            strided(asm, local, asm.const(count), every, edges=True) as position,
         ):
             _shared_edge(asm, sweep, reader, position, zero, count)
         with asm.within(Phase.REGISTRATION):
@@ -309,7 +318,9 @@ def _weaver(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> N
         with asm.within(Phase.SCHEDULE), asm.loop() as exits, asm.scope():
             asm.emit("all_lanes")
             vid = asm.op("weaver_dec_id")
-            asm.go_on_while(exits, asm.op("ge", vid, asm.const(0)))
+            some = asm.op("ge", vid, asm.const(0))
+            with asm.within(Phase.EDGE):
+                asm.go_on_while(exits, some)
             slot = asm.op("weaver_dec_loc")
             vertex = reader.vertex(asm, vid) if by_row else vid
             with valid_edge(asm, reader, vid, vertex, slot) as (far, place):
@@ -341,7 +352,9 @@ def _eghw(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
         with asm.within(Phase.SCHEDULE), asm.loop() as exits, asm.scope():
             asm.emit("all_lanes")
             vertex = asm.op("eghw_wait")
-            asm.go_on_while(exits, asm.op("ge", vertex, asm.const(0)))
+            some = asm.op("ge", vertex, asm.const(0))
+            with asm.within(Phase.EDGE):
+                asm.go_on_while(exits, some)
             with asm.within(Phase.EDGE):
                 slot = asm.op("eghw_read", imm=0)
                 far = asm.op("eghw_read", imm=1)

@@ -7,237 +7,41 @@ all cores; what an instruction needs is known by the scoreboard of its registers
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Mapping
 from typing import Any
 
 import numba
 import numpy as np
 
-from weft.backends.cpu.host.lean_numba import compiling, inner
-from weft.errors import FaultError
 from weft.weaver import alu
-from weft.weaver.caches import Caches, empty_caches, load_line, store_line
-from weft.weaver.faults import Fault, WeaverError
-from weft.weaver.machine import CAUSES, COUNTS, Counters, Machine, place
-from weft.weaver.stream import ALU, ATOMIC, OP, TYPE, Kernel, Phase
-from weft.weaver.unit_timing import OPEN, Units, empty_units, pass_barrier, serve, skip
+from weft.weaver.faults import Fault
+from weft.weaver.lanes import bank_conflicts, combined, elementwise, latency_of
+from weft.weaver.machine import CAUSES, COUNTS, place
+from weft.weaver.stream import ALU, ATOMIC, OP, TYPE
+from weft.weaver.traffic import eghw_batch, touch
+from weft.weaver.unit_timing import OPEN, pass_barrier, serve, skip
 
-_jit = inner(error_model="numpy")
 OUT_OF_RANGE, STUCK = 100, 101  # fault codes of the machine, beside those of the unit
 (EXIT, JUMP, IF, ELSE, ENDIF, LOOP, PRED, ALL, LI, MOV, SPECIAL, LD, ST, ATOM, CAS, SMIN, SMAX, LDS,
  STS, UP, SHFL, BAR, WREG, WDEC, WLOC, WSKIP, EREG, EWAIT, EREAD,
 ) = range(29)  # fmt: skip
-SELECT, CAST, BITCAST = OP["select"], OP["cast"], OP["bitcast"]
-A_SUM, A_MIN, A_MAX, A_ANY, A_OR, A_AND, A_PROD = ATOMIC.values()
-F32, F64 = TYPE["float32"], TYPE["float64"]
+BITCAST = OP["bitcast"]
+A_ANY = ATOMIC["any"]
+F32 = TYPE["float32"]
 C = {name: k for k, name in enumerate(COUNTS)}
-(N_INSTR, N_LANES, N_LINES, N_ATOM, N_SREAD, N_SWRITE, N_SHFL, N_BAR, N_REG, N_DEC, N_SKIP, N_EGHW,
+(N_INSTR, N_LANES, N_ATOM, N_SREAD, N_SWRITE, N_SHFL, N_BAR, N_REG, N_DEC, N_SKIP, N_EGHW,
  N_ITER) = (C[n] for n in (
-    "instructions", "lane_instructions", "lines", "atomics", "shared_reads", "shared_writes",
+    "instructions", "lane_instructions", "atomics", "shared_reads", "shared_writes",
     "shuffles", "barriers", "registrations", "decodes", "skips", "eghw_batches", "iterations",
 ))  # fmt: skip
 W_NONE, W_ALU, W_MEM, W_SHARED, W_LSU, W_PORT, W_BAR, W_WEAVER, W_DONE = range(len(CAUSES))
-(P_CPS, P_LINE, P_SHL, P_QUEUE, P_ALU, P_MUL, P_FPU, P_DIV, P_FUN, P_BARL, P_SHUF, P_BRANCH, P_ENT,
- P_TAB, P_AHEAD, P_WL, P_EOUT, P_ECPE) = (place(n) for n in (
-    "cores_per_socket", "line_bytes", "shared_latency", "lsu_queue", "alu_latency", "mul_latency",
-    "fpu_latency", "divide_latency", "function_latency", "barrier_latency", "shuffle_latency",
-    "branch_latency", "entries", "table_latency", "read_ahead", "weaver_latency",
-    "eghw_outstanding", "eghw_cycles_per_edge"))  # fmt: skip
+(P_SHL, P_QUEUE, P_BARL, P_SHUF, P_BRANCH, P_ENT, P_TAB, P_AHEAD, P_WL, P_EOUT) = (
+    place(n) for n in (
+        "shared_latency", "lsu_queue", "barrier_latency", "shuffle_latency", "branch_latency",
+        "entries", "table_latency", "read_ahead", "weaver_latency", "eghw_outstanding",
+    )
+)  # fmt: skip
 DEPTH = 24  # splits and loops inside each other
 NEVER = np.int64(1) << 60
-SLOW = np.zeros(128, np.int8)  # by op: 1 division, 2 function, 3 multiplication
-for _name in ("div", "floordiv", "mod"):
-    SLOW[OP[_name]] = 1
-for _op in range(alu.SQRT, alu.TANH + 1):
-    SLOW[_op] = 2
-for _name in ("pow", "hypot", "atan2"):
-    SLOW[OP[_name]] = 2
-SLOW[OP["mul"]] = 3
-
-
-@_jit
-def latency_of(op: Any, kind: Any, cfg: Any) -> Any:
-    """Return the cycles from the issue of an elementwise op to its result."""
-    slow = SLOW[op]
-    if slow == 1:
-        return cfg[P_DIV]
-    if slow == 2:
-        return cfg[P_FUN]
-    if kind >= F32:
-        return cfg[P_FPU]
-    return cfg[P_MUL] if slow == 3 else cfg[P_ALU]
-
-
-@_jit
-def elementwise(
-    op: Any, kind: Any, imm: Any, row: Any, mask: Any, r: Any, f: Any, lanes: Any
-) -> None:
-    """Execute an elementwise op on the registers of a warp."""
-    d, a, b, c = row
-    b2 = b if b >= 0 else a
-    for k in range(lanes):
-        if not mask >> k & 1:
-            continue
-        if op == SELECT:
-            r[d, k] = r[b, k] if r[a, k] != 0 else r[c, k]
-        elif op == CAST:
-            if kind >= F32:
-                x = f[a, k] if imm >= F32 else alu.int_to_float(r[a, k], imm)
-                f[d, k] = np.float64(np.float32(x)) if kind == F32 else x
-            elif imm >= F32:
-                r[d, k] = alu.float_to_int(f[a, k], kind)
-            else:
-                r[d, k] = alu.wrapped(r[a, k], kind)
-        elif kind >= F32:
-            if alu.LT <= op <= alu.NE or op >= alu.ISNAN:
-                r[d, k] = np.int64(alu.float_test(op, f[a, k], f[b2, k]))
-            else:
-                x = alu.float_op(op, f[a, k], f[b2, k])
-                f[d, k] = np.float64(np.float32(x)) if kind == F32 else x
-        else:
-            x = alu.integer_op(op, r[a, k], r[b2, k], kind)
-            tests = alu.LT <= op <= alu.NE
-            r[d, k] = x if tests else alu.wrapped(x, kind)
-
-
-@_jit
-def combined(how: Any, kind: Any, old: Any, new: Any, fold: Any, fnew: Any) -> Any:
-    """Return the bits that an atomic leaves, and the same as a float."""
-    if how == A_ANY:
-        return new, fnew
-    if kind >= F32:
-        if how == A_SUM:
-            x = fold + fnew
-        elif how == A_PROD:
-            x = fold * fnew
-        else:
-            x = alu.float_op(alu.MINIMUM if how == A_MIN else alu.MAXIMUM, fold, fnew)
-        if kind == F32:
-            x = np.float64(np.float32(x))
-        return np.int64(0), x
-    op = alu.ADD
-    if how == A_MIN:
-        op = alu.MINIMUM
-    elif how == A_MAX:
-        op = alu.MAXIMUM
-    elif how == A_OR:
-        op = alu.OR
-    elif how == A_AND:
-        op = alu.AND
-    elif how == A_PROD:
-        op = alu.MUL
-    return alu.wrapped(alu.integer_op(op, old, new, kind), kind), 0.0
-
-
-@_jit
-def touch(
-    caches: Any, cfg: Any, core: Any, now: Any, place_: Any, mask: Any, how: Any, lanes: Any,
-    lines: Any, counts: Any,
-) -> Any:  # fmt: skip
-    """Coalesce the addresses of a warp into lines and send them; `how`: 0 load, 1 store, 2 atomic.
-
-    Returns the cycle in which the last one has come, and the number of lines. Lanes that change
-    one word of a line atomically follow each other; different words of it change at once.
-    """
-    size, count, done = cfg[P_LINE], 0, now
-    for k in range(lanes):
-        if mask >> k & 1:
-            line = place_[k] // size
-            known = False
-            for j in range(count):
-                if lines[j] == line:
-                    known = True
-                    break
-            if not known:
-                lines[count] = line
-                count += 1
-    for j in range(count):
-        line = lines[j]
-        if how == 0:
-            came = load_line(caches, cfg, core, line, now + j, counts)
-        else:
-            busy = 1
-            if how == 2:
-                for k in range(lanes):
-                    if mask >> k & 1 and place_[k] // size == line:
-                        same = 0
-                        for i in range(k, lanes):
-                            if mask >> i & 1 and place_[i] == place_[k]:
-                                same += 1
-                        busy = max(busy, same)
-            came = store_line(caches, cfg, core, line, now + j, busy, counts)
-        done = max(done, came)
-    counts[N_LINES] += count
-    return done, count
-
-
-@_jit
-def bank_conflicts(words: Any, mask: Any, lanes: Any) -> Any:
-    """Return the cycles that a shared access takes: lanes that want different words of a bank."""
-    most = 1
-    for k in range(lanes):
-        if mask >> k & 1:
-            same = 1
-            for j in range(k):
-                if mask >> j & 1 and words[j] != words[k] and (words[j] - words[k]) % lanes == 0:
-                    same += 1
-            most = max(most, same)
-    return most
-
-
-@_jit
-def eghw_batch(
-    u: Any, eg: Any, eg_lines: Any, caches: Any, cfg: Any, core: Any, now: Any, lanes: Any,
-    layout: Any, data: Any, counts: Any,
-) -> Any:  # fmt: skip
-    """Let the edge-gathering hardware make its next batch: return its cycle and its lanes.
-
-    `eg` holds: the cycle, the entry, the slot, the end of the row, whether the offsets are read.
-    Reads have `eghw_outstanding` places in flight; a row's edges wait for its offsets.
-    """
-    clock, entry, slot, end = eg[core, 0], eg[core, 1], eg[core, 2], eg[core, 3]
-    clock = max(clock, now)
-    fill, done = 0, clock
-    line_bytes = cfg[P_LINE]
-    window = eg_lines.shape[1]
-    while fill < lanes:
-        if slot >= end:
-            while entry < u.deg.shape[1] and not (
-                u.written[core, entry // lanes] and u.deg[core, entry] > 0
-            ):
-                entry += 1
-            if entry == u.deg.shape[1]:
-                break
-            row = u.loc[core, entry]
-            base = layout[0, 1] + row * layout[0, 2]
-            k = eg[core, 4] % window
-            clock = max(clock, eg_lines[core, k])
-            came = load_line(caches, cfg, core, base // line_bytes, clock, counts)
-            eg_lines[core, k] = came
-            eg[core, 4] += 1
-            clock = max(clock + 1, came)
-            slot, end = data[layout[0, 0] + row], data[layout[0, 0] + row + 1]
-            eg[core, 5] = u.vid[core, entry]
-            entry += 1
-            continue
-        for which in range(1, layout.shape[0]):  # targets, and data of the edges
-            address = layout[which, 1] + slot * layout[which, 2]
-            if fill == 0 or address % line_bytes < layout[which, 2] or slot == eg[core, 6]:
-                k = eg[core, 4] % window
-                clock = max(clock, eg_lines[core, k])
-                came = load_line(caches, cfg, core, address // line_bytes, clock, counts)
-                eg_lines[core, k] = came
-                eg[core, 4] += 1
-                done = max(done, came)
-        u.out_vid[core, fill] = eg[core, 5]
-        u.out_eid[core, fill] = slot
-        slot += 1
-        fill += 1
-        clock += cfg[P_ECPE]
-    eg[core, 0], eg[core, 1], eg[core, 2], eg[core, 3] = clock, entry, slot, end
-    return max(clock, done) + 3, fill  # ids, edges and data go back to the buffer row by row
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -612,143 +416,3 @@ def run(
         idle[W_DONE] += done - clock[k]
     found[3] = traced
     return done
-
-
-class Simulator:
-    """A modelled GPU with its memory system; kernels run one after another.
-
-    Parameters
-    ----------
-    machine
-        Its parameters.
-    traced
-        How many instructions of each kernel are kept in `Counters.trace`.
-    """
-
-    def __init__(self, machine: Machine | None = None, traced: int = 0) -> None:
-        self.machine = machine or Machine()
-        self.traced = traced
-        self.caches: Caches = empty_caches(self.machine)
-        self.units: Units = empty_units(self.machine)
-
-    def launch(
-        self, kernel: Kernel, memory: Memory, eghw: Mapping[int, str] | None = None
-    ) -> Counters:
-        """Run a kernel on all warps of all cores and return what it took.
-
-        Raises
-        ------
-        WeaverError
-            If the unit met a fault.
-        FaultError
-            If an index was out of range, or no warp could go on.
-        """
-        m = self.machine
-        bufs = memory.table(kernel.buffers)
-        names = [] if eghw is None else [eghw[k] for k in sorted(eghw)]
-        layout = np.array([memory.table([n])[0][:3] for n in names] or [[0, 0, 0]], np.int64)
-        fresh = empty_caches(m)  # times begin again with each launch, contents stay
-        self.caches = fresh._replace(
-            tag1=self.caches.tag1, tag2=self.caches.tag2, tag3=self.caches.tag3,
-            dirty2=self.caches.dirty2,
-        )  # fmt: skip
-        self.units = empty_units(m)
-        total = m.cores * m.warps
-        regs = np.zeros((total, kernel.registers, m.threads), np.int64)
-        shared = np.zeros((m.cores, max(m.shared_words, kernel.shared_words)), np.int64)
-        result = Counters()
-        reads = np.zeros(max(1, len(kernel.buffers)), np.int64)
-        trace = np.zeros((self.traced, 6), np.int64)
-        fault = np.zeros(4, np.int64)
-        began = time.process_time()
-        with contextlib.nullcontext() if run.signatures else compiling():
-            cycles = run(
-                kernel.code, kernel.constants, m.vector(), (m.cores, m.warps, m.threads), bufs,
-                memory.words, memory.words.view(np.float64), regs, regs.view(np.float64), shared,
-                self.units, self.caches, layout, result.counts, result.phases, result.stalls,
-                result.idle, reads, trace, fault,
-            )  # fmt: skip
-        result.seconds = time.process_time() - began
-        if cycles < 0:
-            raise _fault(kernel, fault)
-        result.cycles = int(cycles) + m.launch_cycles
-        result.phases[Phase.INIT] += m.launch_cycles * m.cores
-        result.kernels = 1
-        result.reads = {name: int(n) for name, n in zip(kernel.buffers, reads, strict=False)}
-        if self.traced:
-            result.trace = [trace[: int(fault[3])]]
-        return result
-
-
-def _fault(kernel: Kernel, found: Any) -> FaultError:
-    code, warp, buffer = int(found[0]), int(found[1]), int(found[2])
-    if code == OUT_OF_RANGE:
-        name = kernel.buffers[buffer] if buffer >= 0 else "shared memory"
-        return FaultError(
-            f"index out of range: {name} in {kernel.name}, warp {warp}. Expected every index of a "
-            "program to be valid wherever it runs; guard the value that is not."
-        )
-    if code == STUCK:
-        return FaultError(f"no warp of {kernel.name} can go on: a barrier was not reached by all.")
-    return WeaverError(Fault(code), warp)
-
-
-class Memory:
-    """The global memory of a run: named buffers of one word per element.
-
-    `words` holds the elements of all buffers; addresses, which the caches see, follow from the
-    widths that the elements would have.
-    """
-
-    ALIGNMENT = 256
-
-    def __init__(self) -> None:
-        self.words: Any = np.zeros(0, np.int64)
-        self._where: dict[str, tuple[int, int, int, int, np.dtype[Any]]] = {}
-        self._parts: list[Any] = []
-        self._next_word = self._next_byte = 0
-
-    def add(self, name: str, array: Any, nbytes: int | None = None) -> None:
-        """Lay out an array under a name; `nbytes` is the width of an element, if not its own."""
-        flat = np.ascontiguousarray(array).reshape(-1)
-        size = nbytes or flat.dtype.itemsize
-        self._where[name] = (self._next_word, self._next_byte, size, flat.size, flat.dtype)
-        self._parts.append(as_words(flat))
-        self._next_word += flat.size
-        step = -(-flat.size * size // self.ALIGNMENT) + 1
-        self._next_byte += step * self.ALIGNMENT
-
-    def seal(self) -> None:
-        """Make the memory of what was added."""
-        self.words = np.concatenate([self.words, *self._parts]) if self._parts else self.words
-        self._parts = []
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._where
-
-    def get(self, name: str) -> Any:
-        """Return the elements of a buffer in their own dtype."""
-        start, _, _, count, dtype = self._where[name]
-        words = self.words[start : start + count]
-        if dtype.kind == "f":
-            return words.view(np.float64).astype(dtype)
-        return words.view(np.uint64).astype(dtype) if dtype == np.uint64 else words.astype(dtype)
-
-    def set(self, name: str, array: Any) -> None:
-        """Replace the elements of a buffer."""
-        start, _, _, count, dtype = self._where[name]
-        self.words[start : start + count] = as_words(np.asarray(array, dtype).reshape(-1))
-
-    def table(self, names: list[str]) -> Any:
-        """Return first word, address, width and length of buffers, in the order of their names."""
-        rows = [self._where[name][:4] for name in names]
-        return np.array(rows or [(0, 0, 1, 0)], np.int64)
-
-
-def as_words(flat: Any) -> Any:
-    """Return elements as the words that registers hold."""
-    if flat.dtype.kind == "f":
-        return flat.astype(np.float64).view(np.int64)
-    if flat.dtype == np.uint64:
-        return flat.view(np.int64)
-    return flat.astype(np.int64)

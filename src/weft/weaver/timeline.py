@@ -23,10 +23,10 @@ def spans(counters: Counters, gap: int = 64) -> Iterator[tuple[int, int, int, in
                 held[1] = end
                 continue
             if held is not None:
-                yield core, warp, *held
+                yield core, warp, held[0], held[1], held[2]
             open_[core, warp] = [begin, end, phase]
         for (core, warp), held in open_.items():
-            yield core, warp, *held
+            yield core, warp, held[0], held[1], held[2]
 
 
 def events(runs: dict[str, Counters]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def empty_units(m: Machine) -> Units:
     tables = [np.zeros((m.cores, m.entries), np.int64) for _ in range(3)]
     outputs = [np.zeros((m.cores, m.threads), np.int64) for _ in range(2)]
     state = np.zeros((m.cores, FIELDS), np.int64)
-    return Units(
+    return Units(  # type: ignore[call-arg]
         *tables, np.zeros((m.cores, m.entries // m.threads), np.int8), state, *outputs,
         np.zeros((m.cores, m.warps, m.threads), np.int64), np.zeros((m.cores, m.warps), np.int8),
         np.full((m.cores, m.skips), -1, np.int64),

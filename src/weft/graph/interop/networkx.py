@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import gc
+from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -81,14 +83,27 @@ def write_network(g: Any, multigraph: bool | None) -> Any:
     nodes = list(range(g.num_vertices)) if g.labels is None else g.labels.tolist()
     network.add_nodes_from(zip(nodes, _attributes(g.vertex, g.num_vertices), strict=True))
     attributes = _attributes(g.edge, g.num_edges)
-    if not multigraph and g.topology.keep == "both":
-        _fill_rows(network, g, nodes, list(attributes))
-        return network
-    src, dst, _ = g.to_edges(labels=True)
-    network.add_edges_from(
-        zip(to_host(src).tolist(), to_host(dst).tolist(), attributes, strict=True)
-    )
+    with _collector_paused():
+        if not multigraph and g.topology.keep == "both":
+            _fill_rows(network, g, nodes, list(attributes))
+            return network
+        src, dst, _ = g.to_edges(labels=True)
+        network.add_edges_from(
+            zip(to_host(src).tolist(), to_host(dst).tolist(), attributes, strict=True)
+        )
     return network
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would look at every new dictionary several times."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _fill_rows(network: Any, g: Any, nodes: list[Any], data: list[dict[str, Any]]) -> None:

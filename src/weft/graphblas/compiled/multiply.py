@@ -68,7 +68,10 @@ def matrix_vector(
 ) -> VectorStore | None:
     """Return the product, summed up along rows; None where it cannot be compiled."""
     full = vector.is_full
-    masked = mask is not None
+    size = max(matrix.nrows, matrix.ncols)
+    # A mask that admits most rows is left to the write.
+    admitted = None if mask is None else mask.map()
+    masked = admitted is not None and np.count_nonzero(admitted) * 2 < size
 
     def make(product: Any, add: Any) -> Any:
         def multiply(v: Any) -> None:
@@ -84,7 +87,6 @@ def matrix_vector(
     if step is None:
         return None
     graph = graph_of(matrix, current["device"])
-    size = max(matrix.nrows, matrix.ncols)
     fields = {
         "x": padded(vector.dense, size),
         "t": np.zeros(size, op.monoid.type.np_type),
@@ -94,7 +96,6 @@ def matrix_vector(
         fields["x_there"] = padded(vector.there(), size)
     state = graph.state(**fields)
     if masked:
-        admitted = padded(mask.map(), size)  # type: ignore[union-attr]
         graph.run(step, state, graph.frontier(np.flatnonzero(admitted)))
     else:
         graph.run(step, state)

@@ -41,6 +41,11 @@ def apply_bound(store: Any, op: Any, scalar: Any, scalar_is_left: bool) -> Any:
 def index_values(store: Any, op: Any, thunk: Any) -> Array:
     """Return an index-unary operator's results, in the order of the store's values."""
     values = store.values
+    if op.parent.orig_func is None and not op.parent.is_positional:
+        k = cast(np.asarray(thunk).reshape(1), op.type2.np_type)[0]
+        with np.errstate(all="ignore"):
+            found = op._raw(cast(values, op.type.np_type), None, None, k)
+        return cast(found, op.return_type.np_type)
     if op.parent.is_positional:
         k = np.int64(thunk)
     else:
@@ -51,8 +56,6 @@ def index_values(store: Any, op: Any, thunk: Any) -> Array:
         column = np.broadcast_to(np.zeros(1, np.int64), row.shape)
     else:
         row, column = store.rows, np.asarray(store.cols).astype(np.int64, copy=False)
-    if op.parent.orig_func is None and not op.parent.is_positional:
-        return op.evaluate(values, row, column, k)
     with np.errstate(all="ignore"):
         result = np.asarray(op._raw(values, row, column, k))
     return cast(np.broadcast_to(result, (len(values),)), op.return_type.np_type)
@@ -161,6 +164,10 @@ def reduce_all(store: Any, op: Any) -> Any:
 
 def row_starts(store: MatrixStore) -> tuple[Array, Array]:
     """Return the rows that have values, and where each begins."""
+    if store._indptr is not None:
+        begins = np.asarray(store._indptr)
+        filled = np.flatnonzero(begins[1:] != begins[:-1])
+        return filled, begins[filled]
     rows = store.rows
     if len(rows) == 0:
         return rows, np.empty(0, np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.kernels.merge import intersect, locate
+from weft.graphblas.kernels.sums import adds_numbers, summed_product
 from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
@@ -17,6 +18,8 @@ Array = Any
 
 # Products that are expanded at a time.
 CHUNK = 1 << 22
+# Products from which SciPy's multiplication is worth its two passes.
+WORTH_SCIPY = 1 << 14
 # A pushed product costs about this many pulled ones: it has to be sorted.
 PUSH_COST = 4
 
@@ -168,6 +171,12 @@ def matrix_matrix(
         _, per_row = left.row_bounds(entries.rows)
         if int(per_row.sum()) * 2 < int(lengths.sum()):
             return _dot(left, right, op, entries)
+    elif (
+        (int(lengths.sum()) > WORTH_SCIPY and adds_numbers(op))
+        and not left.is_hyper
+        and not right.is_hyper
+    ):
+        return summed_product(left, right, op)
     return _expand(left, right, op, mask, (starts, lengths))
 
 

@@ -131,13 +131,8 @@ class MatrixStore:
 
     def picked(self, where: Array) -> MatrixStore:
         """Return the entries where a mask over the values holds, or at ascending positions."""
-        return MatrixStore(
-            self.shape,
-            self.cols[where],
-            take(self.values, where),
-            rows=self.rows[where],
-            keys=None if self._keys is None else self._keys[where],
-        )
+        at = np.flatnonzero(where) if where.dtype.kind == "b" else where
+        return MatrixStore(self.shape, self.cols[at], take(self.values, at), rows=self.rows[at])
 
     @property
     def nbytes(self) -> int:

@@ -36,7 +36,7 @@ class Keyed:
     ...     labels = v.gather_by(lambda u, e: u.label, lambda u, e: e.weight, weft.sum)
     ...     v.kinds = labels.count()
     ...     v.own = labels.get(v.label)
-    >>> g = weft.generators.star(3, weights=(1, 1))
+    >>> g = weft.generators.star(4)
     >>> state = g.state(label=[4, 4, 5, 4], kinds=weft.full(0), own=weft.full(0))
     >>> changed = g.run(look, state)
     >>> state.kinds.tolist(), state.own.tolist()

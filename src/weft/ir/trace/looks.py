@@ -37,7 +37,7 @@ class FieldView:
             f"{self._field}[target]. For all vertices together, reduce a scalar by weft.reduce."
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
     __truediv__ = __rtruediv__ = __bool__ = __len__ = __iter__ = _refuse
     __hash__ = None  # type: ignore[assignment]

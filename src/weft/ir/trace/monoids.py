@@ -48,7 +48,7 @@ class Monoid:
             from weft.ir.trace.plain import on_numbers
 
             function = self._of_features
-            return on_numbers(lambda: function(x))()  # type: ignore[no-any-return]
+            return on_numbers(lambda: function(x))()
         return self._of_features(x)
 
     def _of_features(self, x: Any) -> Expr:

@@ -185,6 +185,7 @@ class Collector:
             out.line(f"{self.result} = {cast_loaded(text, self.dtype)}")
 
     def _end_weighted(self) -> None:
+        assert self.weight is not None
         out, args, total = self.renderer.out, self.renderer.args, self.parts[1]
         table, counts = args.use("table", self.dtype), args.use("counts")
         totals = args.use("totals", self.weight)
