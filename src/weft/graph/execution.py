@@ -125,7 +125,7 @@ def run_to_arcs(
     if edges is not None:
         _check_state(g, edges, g._topology.num_arcs, "edge_state")
     given = {} if edges is None else edges.fields
-    held = State({**given, ARCS: marks}, {}).belonging_to(g._history.version)
+    held = State({**given, ARCS: marks}, {}, version=g._history.version)
     program = kept_trace(functions, signature_for(g, state, held), "run", arcs_into=ARCS)
     run_program(g, program, config, Inputs(state, held, first_of(g, frontier)), direction)
     return arc_frontier(g, marks)
