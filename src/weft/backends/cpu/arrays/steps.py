@@ -38,7 +38,7 @@ def differ(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         bits = np.dtype(f"u{a.dtype.itemsize}")
         unequal = (a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))
-    return unequal.reshape(len(a), -1).any(1) if a.ndim > 1 else unequal
+    return unequal.any(axis=tuple(range(1, a.ndim)))
 
 
 class Steps:
