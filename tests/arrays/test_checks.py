@@ -53,7 +53,7 @@ INTEGERS = {
 }
 OPTIONAL = {"threads", "block_size", "items_per_thread", "bin_size", "max_iter", "pagerank",
             "num_vertices"}  # fmt: skip
-LISTS = {"community", "shape", "n"}  # may be several sizes
+LISTS = {"community", "shape", "n", "source"}  # may be several
 BOUNDLESS = {"seed", "seed of a sample", "seed of vectors", "community"}
 REALS = {
     "delta": (lambda x: weft.Config(delta=x), 0.0),

@@ -261,8 +261,10 @@ def test_sources_are_labels():
     assert np.array_equal(by_label, weft.betweenness(g, sources=[0, 1]))
     with pytest.raises(GraphError, match=r"'Eva' is not the label of a vertex.*'Eve'\?"):
         weft.bfs(g, "Eva")
-    with pytest.raises(GraphError, match=r"is a list. Expected one label"):
-        weft.bfs(g, ["Ada"])
+    several = weft.bfs(g, ["Ada", "Bob"]).level
+    assert several.tolist() == weft.bfs(g, [0, 1]).level.tolist()
+    with pytest.raises(GraphError, match=r"'Eva' is not the label of a vertex"):
+        weft.bfs(g, ["Ada", "Eva"])
     with pytest.raises(GraphError, match="not a list of vertices"):
         weft.betweenness(g, sources="Ada")
 

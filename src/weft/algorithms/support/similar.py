@@ -52,7 +52,9 @@ def check_pairs(g: Graph, pairs: Any) -> tuple[Array, Array]:
     """Return the two ends of each pair on the graph's device; those of all edges for None."""
     if pairs is None:
         return g.topology.edge_endpoints()
-    given = as_array(g.vertex_of(pairs)) if g.labels is not None else as_array(pairs)
+    if g.labels is not None:
+        pairs = [g.vertex_of(list(pair)) for pair in pairs]
+    given = as_array(pairs)
     if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
         raise GraphError(
             f"pairs have {given.dtype} of the shape {given.shape}. Expected two vertices in each "
