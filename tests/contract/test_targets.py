@@ -112,7 +112,7 @@ def test_a_near_target_costs_fewer_arcs():
     ahead = (np.abs(rows - 6) + np.abs(columns - 6)).astype(float)
     state = begin(g, ahead=ahead)
     fewer = looked_at(g, search, state, until=weft.settled(target))
-    assert state.dist[target] == want and fewer < some
+    assert state.dist[target] == want and fewer < all_arcs / 4
 
 
 def test_what_cannot_be_is_told():
@@ -120,7 +120,7 @@ def test_what_cannot_be_is_told():
     state = g.state(level=[0, -1, -1, -1])
     with pytest.raises(TraceError, match="needs a step with a priority"):
         g.iterate(discover, state, [0], until=weft.settled(3))
-    with pytest.raises(TraceError, match="is no vertex"):
+    with pytest.raises(TraceError, match="names no vertex"):
         weft.settled(-1)
     with pytest.raises(TraceError, match=r"Name the vertex: level\[target\]"):
         g.iterate(discover, state, [0], until=lambda level: level > 2)
