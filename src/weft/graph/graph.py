@@ -917,7 +917,7 @@ class Graph:
             says whether it holds at the end.
         max_iter
             Maximum number of supersteps. A superstep of an edge function with a priority processes
-            the members of the frontier that are due, and those that become due meanwhile; the
+            the members of the frontier that are due, and those that become due during the run; the
             others stay in the frontier, so that iterating from ``Run.frontier`` continues in order
             and reaches the same result. Which members are due depends on the device and the
             threads: if intermediate states matter, use ``Config(ordering=False)`` or

@@ -162,7 +162,7 @@ def longest_paths(
 ) -> None:
     """Fill in the longest path to every vertex of an acyclic graph, by its order.
 
-    A path that would be negative begins anew; `before` is then the vertex itself.
+    A path that would be negative starts again; `before` is then the vertex itself.
     """
     for v in order:
         best, via = 0.0, v
