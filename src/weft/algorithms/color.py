@@ -125,7 +125,7 @@ def color(g: Graph, *, seed: int = 0, config: Config | None = None) -> Array:
     Examples
     --------
     >>> import weft
-    >>> weft.color(weft.generators.star(3)).tolist()
+    >>> weft.color(weft.generators.star(4)).tolist()
     [0, 1, 1, 1]
     """
     g = simple(g)

@@ -46,7 +46,7 @@ def degree_centrality(g: Graph, direction: str = "both", *, config: Config | Non
     Examples
     --------
     >>> import weft
-    >>> weft.degree_centrality(weft.generators.star(3)).round(3).tolist()
+    >>> weft.degree_centrality(weft.generators.star(4)).round(3).tolist()
     [1.0, 0.333, 0.333, 0.333]
     """
     if direction not in ("in", "out", "both"):

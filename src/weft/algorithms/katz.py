@@ -101,7 +101,7 @@ def katz(
     --------
     >>> import weft
     >>> weft.katz(weft.generators.path(3)).round(3).tolist()
-    [0.556, 0.618, 0.556]
+    [0.56, 0.611, 0.56]
     """
     weighted = check_weights(g, weighted, "Katz centrality")
     for name, value in (("alpha", alpha), ("beta", beta)):

@@ -92,7 +92,7 @@ def maximal_independent_set(g: Graph, *, seed: int = 0, config: Config | None = 
     Examples
     --------
     >>> import weft
-    >>> weft.maximal_independent_set(weft.generators.star(3)).tolist()
+    >>> weft.maximal_independent_set(weft.generators.star(4)).tolist()
     [False, True, True, True]
     """
     g = simple(g)

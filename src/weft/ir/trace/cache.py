@@ -25,6 +25,7 @@ from weft.ir.ops import Program, Signature
 from weft.ir.trace.monoids import Monoid, UserMonoid
 from weft.ir.trace.steps import EdgeFunction, Fold, VertexFunction, trace_program
 from weft.ir.types import VertexIdType
+from weft.storage.memory import Cache
 
 MOST_KEPT = 256
 DEEPEST = 6  # functions within functions that are looked into; those may go round in circles
@@ -247,8 +248,8 @@ def _sorted_names(code: types.CodeType) -> _Names:
 _lock = threading.Lock()
 # Traces, what they read, and the objects that keys are made of the identities of, kept alive: by
 # what the functions are, and for those that were traced themselves by which objects they are.
-_kept: dict[Any, tuple[_Reads, Program, Any]] = {}
-_same: dict[Any, tuple[_Reads, Program, Any]] = {}
+_kept: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces", MOST_KEPT)
+_same: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces by object", MOST_KEPT)
 
 
 def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
@@ -272,9 +273,6 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
         program.findings["reads"] = reads
         kept = (reads, program, held)
     with _lock:
-        if len(_kept) >= MOST_KEPT or len(_same) >= MOST_KEPT:
-            _kept.clear()
-            _same.clear()
         _kept[key] = kept
         if kept[2] is held:
             _same[same] = kept

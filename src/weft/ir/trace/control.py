@@ -137,7 +137,7 @@ def while_loop(
     ...     up = lambda x: v.parent.at(x).load()
     ...     v.root = weft.while_loop(lambda x: up(x) != x, up, v.id, bound=100)
     >>> g = weft.generators.path(4)
-    >>> state = g.state(parent=[0, 0, 1, 2], root=weft.full(-1, weft.vertex_id))
+    >>> state = g.state(parent=[0, 0, 1, 2], root=weft.full(-1))
     >>> _ = g.run(climb, state)
     >>> state.root.tolist()
     [0, 0, 0, 0]

@@ -337,7 +337,7 @@ class Vertex(_Proxy):
         >>> g = weft.Graph.from_edges([0, 1, 2], [3, 3, 3], weight=[1.0, 1.0, 1.5])
         >>> state = g.state(label=[7, 7, 5, 9], total=weft.full(0.0))
         >>> changed = g.run(vote, state, [3])
-        >>> state.label[3], state.total[3]
+        >>> state.label[3].item(), state.total[3].item()
         (7, 2.0)
         """
         from weft.ir.trace.by_key import Keyed

@@ -48,6 +48,7 @@ from weft.plan.prepare import (
 )
 from weft.plan.queries import Traits
 from weft.plan.sweeps import Sweep, plan_program
+from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
@@ -81,7 +82,7 @@ class Compiled(Proofs):
         return self.kernel
 
 
-_compiled: dict[Any, Compiled] = {}
+_compiled: Cache[Any, Compiled] = Cache("programs compiled for CPU", 1024)
 
 
 def prepare(request: Request) -> Preparation:

@@ -38,6 +38,7 @@ from weft.plan.prepare import (
     push_narrow,
 )
 from weft.plan.sweeps import Sweep, claim_field, plan_program
+from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
@@ -93,7 +94,7 @@ class Compiled(Proofs):
         return self.modules[key]
 
 
-_compiled: dict[Any, Compiled] = {}
+_compiled: Cache[Any, Compiled] = Cache("programs compiled for CUDA", 1024)
 
 
 def prepare(request: Request) -> Preparation:
