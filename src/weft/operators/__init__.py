@@ -1,0 +1,19 @@
+"""Frontier operators in the data-centric model of Gunrock, with traced functions.
+
+An operator takes a graph, a frontier, a function and a state, and returns the next frontier. It is
+a thin layer over `Graph.run`: the same call runs on a CPU, on a GPU and in the interpreter.
+`weft.capture` turns a loop of operators into one `Graph.iterate`.
+"""
+
+from __future__ import annotations
+
+from weft.operators.advance import advance as advance
+from weft.operators.compute import compute as compute
+from weft.operators.dedup import Tables as Tables
+from weft.operators.filter import filter as filter
+from weft.operators.intersect import Items as Items
+from weft.operators.intersect import intersect as intersect
+from weft.operators.neighbor_reduce import neighbor_reduce as neighbor_reduce
+from weft.operators.queue import Queue as Queue
+from weft.operators.split import split as split
+from weft.operators.uniquify import uniquify as uniquify
