@@ -18,6 +18,7 @@ from weft.program import check_function
 
 INDEX = "operator_index"  # the hidden field of positions within a frontier
 BEGIN = "operator_begin"  # the hidden field of the first work item of a row
+WORK = ("u", "v", "e", "idx", "segment", "rank")
 Function = Callable[..., Any]
 
 
@@ -52,6 +53,115 @@ def single(arrays: tuple[Any, ...]) -> Any:
     return arrays[0] if len(arrays) == 1 else arrays
 
 
+def indexed_values(
+    g: Any, first: Frontier, function: Function, state: State, config: Config | None, who: str
+) -> tuple[Any, ...]:
+    """Return what ``function(v, idx)`` returns at the vertices of a frontier, ascending."""
+    recording_ends(who)
+    check_function(function, who, "v, idx")
+    everywhere = first.is_all
+    step = kept_step(
+        lambda: _indexed_values(function, everywhere), ("indexed", everywhere), (function,), None
+    )
+    found: tuple[Any, ...] = g.emit(step, with_positions(g, first, state), first, config=config)
+    return found
+
+
+def _indexed_values(function: Function, everywhere: bool) -> VertexFunction:
+    def step(v: Any) -> None:
+        place = v.id if everywhere else getattr(v, INDEX)
+        emit(*as_parts(called(function, (v, place), ("v", "idx")), name_of(function)))
+
+    step.__name__ = step.__qualname__ = name_of(function)
+    return VertexFunction(step, None)
+
+
+def compacted_values(
+    g: Any,
+    first: Frontier,
+    functions: tuple[Function, Function | None],
+    state: State,
+    config: Config | None,
+) -> tuple[Any, ...]:
+    """Return a value of the vertices of a frontier that pass; without one, their numbers."""
+    recording_ends("compact_transform")
+    for function in functions:
+        if function is not None:
+            check_function(function, "compact_transform", "v, idx")
+    step = kept_step(lambda: _compacted(*functions), ("compacted",), functions, None)
+    found: tuple[Any, ...] = g.emit(step, with_positions(g, first, state), first, config=config)
+    return found
+
+
+def _compacted(condition: Function, value: Function | None) -> VertexFunction:
+    def step(v: Any) -> None:
+        place = getattr(v, INDEX)
+        passes = called(condition, (v, place), ("v", "idx"))
+        if passes is None:
+            raise fail(f"{name_of(condition)} returned nothing. Expected a condition.")
+        parts: Any = v.id
+        if value is not None:
+            parts = called(value, (v, place), ("v", "idx"))
+        emit(*as_parts(parts, name_of(condition)), when=passes)
+
+    step.__name__ = step.__qualname__ = name_of(condition)
+    return VertexFunction(step, None)
+
+
+def work_values(
+    g: Any, first: Frontier, function: Function, state: State, config: Config | None
+) -> tuple[Any, ...]:
+    """Return what a function returns at every arc of a frontier, row after row."""
+    recording_ends("lbs_transform")
+    check_function(function, "lbs_transform", ", ".join(WORK))
+    step = kept_step(lambda: _work_values(function), ("work",), (function,), None)
+    found: tuple[Any, ...] = g.emit(step, with_segments(g, first, state), first, config=config)
+    return found
+
+
+def _work_values(function: Function) -> EdgeFunction:
+    def step(u: Any, v: Any, e: Any) -> None:
+        at = getattr(u, BEGIN) + e.rank
+        parts = called(function, (u, v, e, at, getattr(u, INDEX), e.rank), WORK)
+        emit(*as_parts(parts, name_of(function)))
+
+    step.__name__ = step.__qualname__ = name_of(function)
+    return EdgeFunction(step, (), None)
+
+
+def reduced_values(
+    g: Any,
+    first: Frontier,
+    function: Function,
+    monoid: Any,
+    state: State,
+    config: Config | None,
+) -> tuple[Any, ...]:
+    """Return the reductions of what a function returns at the arcs of every row of a frontier."""
+    recording_ends("segreduce_transform")
+    check_function(function, "segreduce_transform", ", ".join(WORK))
+    step = kept_step(
+        lambda: _reduced_values(function, monoid), ("reduced",), (function, monoid), None
+    )
+    found: tuple[Any, ...] = g.emit(step, with_segments(g, first, state), first, config=config)
+    return found
+
+
+def _reduced_values(function: Function, monoid: Any) -> VertexFunction:
+    def step(v: Any) -> None:
+        def message(far: Any, e: Any) -> Any:
+            at = getattr(v, BEGIN) + e.rank
+            returned = called(function, (v, far, e, at, getattr(v, INDEX), e.rank), WORK)
+            if returned is None:
+                raise fail(f"{name_of(function)} returned nothing. Expected a message.")
+            return returned
+
+        emit(*as_parts(v.gather(message, monoid, direction="out"), name_of(function)))
+
+    step.__name__ = step.__qualname__ = name_of(function)
+    return VertexFunction(step, None)
+
+
 def with_positions(g: Any, first: Frontier, state: State) -> State:
     """Return a state with the position of every vertex of a frontier."""
     with g.topology.device.current():
@@ -61,13 +171,12 @@ def with_positions(g: Any, first: Frontier, state: State) -> State:
     return twin_of(state, {**state.fields, INDEX: places})
 
 
-def with_segments(g: Any, first: Frontier, state: State, along: str) -> State:
+def with_segments(g: Any, first: Frontier, state: State) -> State:
     """Return a state with the position and the first work item of every row of a frontier."""
     held = with_positions(g, first, state)
     with g.topology.device.current():
         xp = g.topology.xp
-        degree = g.out_degree if along == "out" else g.in_degree
-        sizes = degree[first.items].astype("int64")
+        sizes = g.out_degree[first.items].astype("int64")
         begins = xp.zeros(g.num_vertices, "int64")
         begins[first.items] = xp.cumsum(sizes) - sizes
     return twin_of(held, {**held.fields, BEGIN: begins})
@@ -78,8 +187,3 @@ def recording_ends(who: str) -> None:
     recorder = recording.current()
     if recorder is not None:
         recorder.flush(f"{who} returns values, which cannot be recorded")
-
-
-def arc_values(make: Callable[[], EdgeFunction], key: tuple[Any, ...], function: Any) -> Any:
-    """Return the step of a function of arcs that emits, made before if possible."""
-    return kept_step(make, key, (function,), None)
