@@ -158,6 +158,7 @@ if TYPE_CHECKING:
     from weft.ir.trace.neighbors import common
     from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
+    from weft.operators.capture import capture
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune

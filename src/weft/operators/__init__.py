@@ -8,6 +8,9 @@ a thin layer over `Graph.run`: the same call runs on a CPU, on a GPU and in the 
 from __future__ import annotations
 
 from weft.operators.advance import advance as advance
+from weft.operators.capture import Capture as Capture
+from weft.operators.capture import Captured as Captured
+from weft.operators.capture import capture as capture
 from weft.operators.compact_transform import compact_transform as compact_transform
 from weft.operators.compute import compute as compute
 from weft.operators.dedup import Tables as Tables

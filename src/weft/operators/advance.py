@@ -11,6 +11,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.operators import recording
 from weft.operators.queue import checked
 from weft.operators.running import (
     Call,
@@ -118,7 +119,7 @@ def advance(
         how = How(output, idempotent, along, True)
         return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
     first = checked(g, frontier, "advance", arcs=True)
-    how = How(output, idempotent, along, False, MARK, frontier is None)
+    how = How(output, idempotent, along, False, recording.next_mark(MARK), frontier is None)
     signature = signature_for(g, state, edge_state)
     if functions.wants_iteration():
         signature = _counting(g, state, edge_state)
@@ -137,7 +138,7 @@ def advance(
             marks=mark_of((step,)),
             counts=functions.wants_iteration(),
             advances=True,
-            key=(*functions, *how),
+            key=(*functions, *how._replace(mark=MARK)),
         )
     )
 

@@ -39,7 +39,7 @@ def schedule_for(g: Any, frontier: Frontier, wanted: Any) -> Any:
     if wanted == "output":
         return BY_OUTPUT
     if wanted == "auto":
-        return balance(g, frontier)
+        return None if getattr(frontier, "pending", False) else balance(g, frontier)
     known = ("auto", "input", "output", *schedules())
     if wanted not in known:
         raise ConfigError(unknown("schedule", wanted, known))

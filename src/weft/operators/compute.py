@@ -9,9 +9,10 @@ from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.graph.execution import signature_for
+from weft.operators import recording
 from weft.operators.queue import checked
 from weft.operators.running import Call, check_state, mark_of, perform
-from weft.operators.steps import How, arc_step, given, vertex_step
+from weft.operators.steps import MARK, How, arc_step, given, vertex_step
 
 
 def compute(
@@ -58,7 +59,7 @@ def compute(
     functions = given("compute", "u, v, e" if first.arcs else "v", fn, None, None)
     everywhere = frontier is None
     if first.arcs:
-        how = How(None, everywhere=everywhere)
+        how = How(None, mark=recording.next_mark(MARK), everywhere=everywhere)
         step: Any = arc_step("compute", functions, how, signature_for(g, state, edge_state))
     else:
         step = vertex_step("compute", functions, everywhere)

@@ -10,6 +10,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import ConfigError, unknown
 from weft.graph.execution import signature_for
+from weft.operators import recording
 from weft.operators.dedup import Tables, without_duplicates
 from weft.operators.queue import Queue, checked, repeated_in
 from weft.operators.running import Call, check_state, config_of, mark_of, perform
@@ -79,7 +80,7 @@ def filter(
     everywhere = frontier is None
     step: Any
     if first.arcs:
-        how = How("arcs", False, "out", False, MARK, everywhere)
+        how = How("arcs", False, "out", False, recording.next_mark(MARK), everywhere)
         step = arc_step("filter", functions, how, signature_for(g, state, edge_state))
     else:
         step = vertex_step("filter", functions, everywhere)

@@ -75,8 +75,13 @@ def finished(call: Call, found: Frontier) -> Frontier:
 
 def twin(g: Any, state: State, marks: tuple[str, ...], iteration: int | None) -> State:
     """Return a state that shares the arrays of another one and has the hidden fields as well."""
-    if not isinstance(state, State) or not (marks or iteration is not None):
+    if not (marks or iteration is not None):
         return state
+    return hidden_twin(g, state, marks, iteration)
+
+
+def hidden_twin(g: Any, state: State, marks: tuple[str, ...], iteration: int | None) -> State:
+    """Return another state with the same arrays, and with hidden fields."""
     fields = dict(state.fields)
     with g.topology.device.current():
         for name in marks:

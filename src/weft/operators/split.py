@@ -14,7 +14,7 @@ from weft.engine.state import State
 from weft.errors import ConfigError, FieldError, expected, nearest
 from weft.operators.queue import checked
 from weft.operators.running import check_state
-from weft.operators.values import emitted_at_vertices
+from weft.operators.values import emitted_at_vertices, recording_ends
 
 
 def split(
@@ -61,6 +61,7 @@ def split(
     ([0, 3], [1, 2])
     """
     check_state("split", state)
+    recording_ends("split")
     first = checked(g, frontier, "split")
     bounds = _checked_thresholds(thresholds)
     with g.topology.device.current():

@@ -383,7 +383,7 @@ def _vertex_step(who: str, functions: Given, everywhere: bool) -> Any:
         held = vars(functions.fn)
         on = "all" if everywhere or held["everywhere"] else None
         return VertexFunction(
-            functions.fn.function, functions.fn.wake, active=held["active"], on=on,
+            functions.fn.function, functions.fn.wake or "changed", active=held["active"], on=on,
             order_free=held["order_free"],
         )  # fmt: skip
 
@@ -416,7 +416,7 @@ def _vertex_step(who: str, functions: Given, everywhere: bool) -> Any:
     on = "all" if everywhere else None
     for part in parts:
         part.__name__ = part.__qualname__ = functions.name
-    made = [VertexFunction(part, None, on=on) for part in parts]
+    made = [VertexFunction(part, "changed", on=on) for part in parts]
     return made[0] if len(made) == 1 else fold(*made)
 
 
@@ -460,7 +460,7 @@ def _reduce_step(
         return Expr(node(True)) if all_far else None
 
     step.__name__ = step.__qualname__ = name_of(message)
-    return VertexFunction(step, None, on="all" if how.everywhere else None)
+    return VertexFunction(step, "changed", on="all" if how.everywhere else None)
 
 
 def _started(monoid: Any, value: Any, start: Any) -> Any:

@@ -186,4 +186,4 @@ def recording_ends(who: str) -> None:
     """Run what is recorded, since an operator returns values rather than a frontier."""
     recorder = recording.current()
     if recorder is not None:
-        recorder.flush(f"{who} returns values, which cannot be recorded")
+        recorder.refuse(f"{who} returns values, which cannot be recorded")
