@@ -100,10 +100,10 @@ def _share(a: Array, b: Array, operation: str) -> Array:
     """Return one share of a set operation: sorted, without duplicates."""
     xp = module_of(a)
     if operation == "union":
-        return xp.union1d(a, b)  # type: ignore[no-any-return]
+        return xp.union1d(a, b)
     if operation == "symmetric_difference":
         parts = (_without(a, b, True), _without(b, a, True))
-        return xp.sort(xp.concatenate(parts))  # type: ignore[no-any-return]
+        return xp.sort(xp.concatenate(parts))
     return _without(a, b, operation == "difference")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def split(
 
 
 def _checked_thresholds(thresholds: Any) -> Any:
-    given: Sequence[Any] = thresholds if np.iterable(thresholds) else [thresholds]
+    given: Any = thresholds if np.iterable(thresholds) else [thresholds]
     bounds = np.asarray(given)
     good = bounds.ndim == 1 and bounds.size and bounds.dtype.kind in "iuf"
     if not good or not np.all(bounds[1:] >= bounds[:-1]) or np.isnan(bounds).any():

@@ -94,18 +94,17 @@ def called(
     """Call a user's function while it is traced."""
     builder = tracing.current()
     known = parameters_of(function)
-    asks = known is not None and ITERATION in known.names
-    if not asks or ITERATION not in builder.scalars:
+    if known is None or ITERATION not in known.names or ITERATION not in builder.scalars:
         return call_function(function, proxies, builder, first)
+    names = known.names
 
     def counted(*arguments: Any) -> Any:
-        assert known is not None
-        place = known.names.index(ITERATION)
+        place = names.index(ITERATION)
         now = arguments[place] + fn.superstep()
         return function(*arguments[:place], now, *arguments[place + 1 :])
 
     counted.__name__ = name_of(function)
-    wrapped = _Named(counted, known.names)
+    wrapped = _Named(counted, names)
     return call_function(wrapped, proxies, builder, first)
 
 
@@ -180,7 +179,8 @@ def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> Edg
     if isinstance(functions.fn, EdgeFunction):
         return _adapted(functions.fn, how)
     gate = functions.cond if _of_target_alone(functions.cond, signature) else None
-    plain, options = tuple(functions), tuple(how)  # kept traces hold no other kinds of tuples
+    plain: Any = tuple(functions)  # kept traces hold no other kinds of tuples
+    options: Any = tuple(how)
 
     def call(u: Any, e: Any, gated: bool) -> _Call:
         return _call_at_arc(Given(*plain), u, e, How(*options).idempotent, gated)
