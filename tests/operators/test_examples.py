@@ -1,5 +1,8 @@
 """The example programs on every device, beside NetworkX, SciPy and plain Python."""
 
+import sys
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -19,6 +22,11 @@ from weft.operators.examples.maximal_independent_set import maximal_independent_
 from weft.operators.examples.pagerank import pagerank
 from weft.operators.examples.sssp import sssp
 from weft.operators.examples.triangles import triangles
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))
+
+from benchmarks import operator_lines  # noqa: E402
 
 DIRECTED = edge_lists(weights="float", min_vertices=1, directed=True)
 UNDIRECTED = edge_lists(weights="int", min_vertices=1, directed=False)
@@ -176,3 +184,18 @@ def test_graphs_without_edges(n):
     assert maximal_independent_set(g).tolist() == [True] * n
     assert label_propagation(g).tolist() == list(range(n))
     assert betweenness(g).tolist() == [0.0] * n
+
+
+def test_the_table_of_lines_is_up_to_date():
+    rows = operator_lines.table().splitlines()
+    page = (ROOT / "docs" / "howto" / "coming-from-gunrock.md").read_text(encoding="utf-8")
+    assert page.rstrip().endswith("\n".join(rows))
+    assert all(int(row.split("|")[2]) < 30 for row in rows[2:])
+    names = {path.stem for path in operator_lines.EXAMPLES.glob("*.py")} - {"__init__"}
+    assert names == set(operator_lines.TITLES)
+
+
+def test_what_counts_as_a_line():
+    source = '"""Text\n\nmore."""\n\nx = [  # one\n    2,\n]\n# none\n'
+    source += "if x:\n    y = 1\nelse:\n    y = 2\n"
+    assert operator_lines.lines_of(source) == 7

@@ -120,9 +120,9 @@ def advance(
         return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
     first = checked(g, frontier, "advance", arcs=True)
     how = How(output, idempotent, along, False, recording.next_mark(MARK), frontier is None)
-    signature = signature_for(g, state, edge_state)
-    if functions.wants_iteration():
-        signature = _counting(g, state, edge_state)
+    counts = functions.wants_iteration()
+    counted = _counting if counts else signature_for
+    signature = counted(g, state, edge_state)
     step = arc_step("advance", functions, how, signature)
     return perform(
         Call(
@@ -136,7 +136,7 @@ def advance(
             config=config_of(g, first, config, schedule),
             direction=direction,
             marks=mark_of((step,)),
-            counts=functions.wants_iteration(),
+            counts=counts,
             advances=True,
             key=(*functions, *how._replace(mark=MARK)),
         )

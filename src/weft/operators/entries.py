@@ -78,7 +78,7 @@ def same(a: Entry, b: Entry) -> bool:
         and one.edge_state is other.edge_state
         and one.output == other.output
         and one.direction == other.direction
-        and one.config == other.config
+        and (one.config is other.config or one.config == other.config)
         and a.everywhere == b.everywhere
         and a.identity == b.identity
     )
@@ -93,7 +93,8 @@ def obstacle(entries: list[Entry]) -> str:
             return f"{call.who} works on another graph or state than {first.who}"
         if call.edge_state is not first.edge_state:
             return f"{call.who} works on another edge state than {first.who}"
-        if call.config != first.config or call.direction != first.direction:
+        unlike = call.config is not first.config and call.config != first.config
+        if unlike or call.direction != first.direction:
             return f"{call.who} has other options than {first.who}"
         if call.counts and (entry.everywhere or call.frontier.iteration != _begins(entries)):
             return f"{call.who} asks for the number of an iteration that others advance"

@@ -44,9 +44,8 @@ def rival(u: Any, v: Any, e: Any) -> Any:
 
 def joins(v: Any) -> Any:
     """Join the set if the own hash is the largest around."""
-    v.inside = v.hash > v.best
-    v.open = v.hash <= v.best
-    return v.hash > v.best
+    v.inside, v.open = v.hash > v.best, v.hash <= v.best
+    return v.inside
 
 
 def leave(u: Any, v: Any, e: Any) -> None:
