@@ -7,8 +7,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-import weft
 from benchmarks.operators import HEURISTICS, Bench, duplicates, graphs, runs_of
+
+import weft
 
 
 def test_the_ways_to_search_and_to_rank_agree():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import weft
 from operator_cases import AWKWARD, arcs_of, awkward, cases, on_devices, passed
@@ -103,6 +104,49 @@ def test_functions_and_outputs(case):
     edges, members, kind = case
     g = edges.build().to("reference")
     check(g, passed(g, members, kind), members)
+
+
+UPDATES = {
+    "sum": (lambda v, m: setattr(v, "x", v.x.__iadd__(m)), np.add),
+    "min": (lambda v, m: v.x.min(m), np.minimum),
+    "max": (lambda v, m: v.x.max(m), np.maximum),
+    "or": (lambda v, m: setattr(v, "x", v.x.__ior__(m)), np.bitwise_or),
+    "and": (lambda v, m: setattr(v, "x", v.x.__iand__(m)), np.bitwise_and),
+}
+TERMS = {
+    "source": (lambda u, v, e: u.x, lambda x, y, u, v, w: x[u]),
+    "target": (lambda u, v, e: v.y * 2, lambda x, y, u, v, w: y[v] * 2),
+    "weight": (lambda u, v, e: e.weight, lambda x, y, u, v, w: w),
+    "ids": (lambda u, v, e: u.id - v.id, lambda x, y, u, v, w: u - v),
+}
+
+
+@settings(max_examples=40)
+@given(
+    cases(), st.sampled_from(list(UPDATES)), st.sampled_from(list(TERMS)),
+    st.sampled_from(list(TERMS)), st.integers(-5, 15), st.sampled_from(["vertices", "arcs"]),
+)  # fmt: skip
+def test_drawn_functions(case, update, message, tested, bound, output):
+    edges, members, kind = case
+    g = edges.build().to("reference")
+    state = start(g)
+    x, y = state.x.copy(), state.y.copy()
+    change, combine = UPDATES[update]
+    (term, want_term), (test, want_test) = TERMS[message], TERMS[tested]
+
+    def function(u, v, e):
+        change(v, term(u, v, e))
+        return test(u, v, e) < bound
+
+    found = advance(g, passed(g, members, kind), function, state, output=output)
+    src, dst, weight = arcs_of(g)
+    on = np.isin(src, members)
+    after = x.copy()
+    combine.at(after, dst[on], want_term(x, y, src, dst, weight)[on])
+    assert state.x.tolist() == after.tolist()
+    passing = on & (want_test(x, y, src, dst, weight) < bound)
+    want = np.unique(dst[passing]) if output == "vertices" else np.flatnonzero(passing)
+    assert found.tolist() == want.tolist()
 
 
 def test_functions_and_outputs_compiled():

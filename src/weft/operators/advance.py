@@ -63,7 +63,8 @@ def advance(
         Made by ``g.state``.
     cond, apply
         Instead of `fn`: ``cond(u, v, e)`` decides whether an arc passes, and ``apply(u, v, e)``
-        is called where it does. A condition on v alone is tested before the arcs of v are read.
+        is called where it does. A condition on v alone is tested before the arcs of v are read. If
+        `apply` returns nothing, the vertices that it changed are the output.
     output
         "vertices": the vertices v with an arc that passed; "arcs": the arcs that passed; None: an
         empty frontier, at no cost.

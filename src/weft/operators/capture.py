@@ -97,10 +97,11 @@ class Capture:
         if len(self.pending) >= MOST_PENDING:
             self.flush(f"{MOST_PENDING} operators were recorded without a test")
         self._watch(call.state)
+        given = call.frontier
         if call.output in (None, "same"):
             self.pending.append(entry_of(call, None))
             nothing: Frontier = call.graph.frontier([])
-            return call.frontier if call.output == "same" else nothing
+            return given if call.output == "same" else nothing
         output = Recorded(self, call.frontier, call.who, int(call.advances))
         output.version = call.graph._history.version
         self.pending.append(entry_of(call, output))

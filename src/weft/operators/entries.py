@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from weft.engine.frontier import Frontier
@@ -56,10 +56,10 @@ def entry_of(call: Call, output: Recorded | None) -> Entry:
     made: Any = None if output is None else output.node
     if call.output == "same":
         made = source
-    iteration = given.iteration
-    plain = Frontier([], 0) if isinstance(given, Recorded) else given  # type: ignore[arg-type]
-    plain.iteration = iteration
-    return Entry(replace(call, frontier=plain), _identity(call.key), everywhere, source, made)
+    if isinstance(given, Recorded):
+        call.frontier = Frontier(None, given.length)
+        call.frontier.iteration = given.iteration
+    return Entry(call, _identity(call.key), everywhere, source, made)
 
 
 def _is_everywhere(step: Any) -> bool:

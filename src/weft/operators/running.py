@@ -17,7 +17,7 @@ from weft.operators.balance import schedule_for
 from weft.operators.steps import ITERATION, MARK
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Call:
     """One call of an operator, ready to run.
 

@@ -192,7 +192,7 @@ def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> Edg
         if how.output is not None and first.returned is None and functions.cond is None:
             raise fail(_nothing_returned(who, functions.name, how.output))
     gated = bool(updates) and gate is not None
-    ending = _ending_of(first, how, functions.cond is not None)
+    ending = _ending_of(first, how)
 
     def step(u: Any, v: Any, e: Any) -> Any:
         made = call(u, e, gated)
@@ -252,16 +252,16 @@ def _tested(returned: Any, name: str) -> Any:
     return Expr(tracing.current().test(node(returned), f"what {name} returns"))
 
 
-def _ending_of(first: _Call, how: How, paired: bool) -> str:
+def _ending_of(first: _Call, how: How) -> str:
     """Return how the output of a step with updates is found."""
     if how.output is None:
         return "never"
     returned = first.returned
     if how.output == "arcs":
         return "arcs"
-    if isinstance(returned, Won) and len(first.updates) == 1:
+    if returned is None or (isinstance(returned, Won) and len(first.updates) == 1):
         return "changed"
-    if returned is None or returned is True:
+    if returned is True:
         return "always"
     return "never" if returned is False else "mark"
 

@@ -21,14 +21,12 @@ def bfs(g: Any, source: int, ratio: int = 4) -> Any:
     state = g.state(level=full(-1).but(source, 0))
     active = g.frontier([source])
     unvisited = filter(g, None, unseen, state)
+    how: dict[str, Any] = {"cond": reaches, "apply": visit, "idempotent": True}
     while active:
         if len(unvisited) <= ratio * len(active):
-            pair = (active, unvisited)
-            active, unvisited = advance(g, pair, visit, state, idempotent=True, direction="pull")
+            active, unvisited = advance(g, (active, unvisited), None, state, **how)
         else:
-            active = advance(
-                g, active, None, state, cond=reaches, apply=visit, idempotent=True, direction="push"
-            )
+            active = advance(g, active, None, state, direction="push", **how)
             unvisited = filter(g, unvisited, unseen, state)
     return state.level
 
@@ -43,7 +41,6 @@ def reaches(u: Any, v: Any, e: Any) -> Any:
     return v.level < 0
 
 
-def visit(u: Any, v: Any, e: Any) -> Any:
+def visit(u: Any, v: Any, e: Any) -> None:
     """Give v the next level; all of its arcs agree on it."""
     v.level = u.level + 1
-    return True
