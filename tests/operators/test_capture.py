@@ -146,17 +146,17 @@ def test_loops_that_test_the_capture():
     g = awkward("hub").to("reference")
     plain, state, bounded = ranks(g), ranks(g), ranks(g)
     rounds = 0
-    while plain.error > 1e-6:
+    while plain.error > 1e-2:
         advance(g, None, spread, plain, output=None)
         compute(g, None, settle, plain)
         rounds += 1
-    with weft.capture(until=lambda error: error <= 1e-6) as loop:
+    with weft.capture(until=lambda error: error <= 1e-2) as loop:
         while loop:
             advance(g, None, spread, state, output=None)
             compute(g, None, settle, state)
     assert loop.loops[0].steps == rounds and loop.reasons == []
     np.testing.assert_array_equal(state.rank, plain.rank)
-    with weft.capture(until=lambda error: error <= 1e-6, max_iter=4) as loop:
+    with weft.capture(until=lambda error: error <= 1e-2, max_iter=4) as loop:
         while loop:
             advance(g, None, spread, bounded, output=None)
             compute(g, None, settle, bounded)
@@ -164,7 +164,7 @@ def test_loops_that_test_the_capture():
     with weft.capture(max_iter=0) as loop:
         assert not loop
     changing = ranks(g)
-    with weft.capture(until=lambda error: error <= 1e-6) as loop:
+    with weft.capture(until=lambda error: error <= 1e-2) as loop:
         functions = iter([spread, lambda u, v, e: spread(u, v, e)] * 99)
         while loop:
             advance(g, None, next(functions), changing, output=None)
@@ -234,6 +234,12 @@ def test_what_is_not_captured_says_why():
         g.run(weft.vertex(bump), state)
         return frontier
 
+    kept = []
+
+    def keeps(frontier, state):
+        kept.append(advance(g, frontier, relax, state))
+        return kept[-1]
+
     passing = iter(range(10**6))
 
     def closes_over(frontier, state):
@@ -249,6 +255,8 @@ def test_what_is_not_captured_says_why():
     assert "split returns values" in run(splits)[0]
     assert run(runs) == ["a run uses the state"]
     assert "gets other functions or options" in run(closes_over)[0]
+    assert run(keeps) == ["the loop keeps frontiers of earlier passes"]
+    assert [len(frontier) for frontier in kept] == ([1] * 60 + [0]) * 2
     with pytest.raises(TraceError, match=r"a loop was not captured: state\.n is read"):
         run(reads_state, strict=True)
 

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse.csgraph as csgraph
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import weft
@@ -173,6 +173,32 @@ def test_compiled(device):
     np.testing.assert_allclose(
         np.asarray(betweenness(h, [0, 5])), betweenness(reference, [0, 5]), rtol=1e-12
     )
+
+
+@settings(max_examples=4, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(edge_lists(weights="int", min_vertices=1, directed=False))
+def test_programs_under_capture(edges):
+    """Whether a loop is captured or not, a program does the same."""
+    g = edges.build().to("reference")
+    programs = {
+        "sssp": (lambda: sssp(g, 0), 1),
+        "bfs": (lambda: bfs(g, 0), 0),
+        "push": (lambda: pagerank(g, push=True), 0),
+        "pull": (lambda: pagerank(g), 0),
+        "betweenness": (lambda: betweenness(g), 0),
+        "components": (lambda: components(g), 0),
+        "triangles": (lambda: triangles(g), 0),
+        "coloring": (lambda: coloring(g), 0),
+        "independent": (lambda: maximal_independent_set(g), 0),
+        "labels": (lambda: label_propagation(g), 0),
+        "delta": (lambda: delta_stepping(g, 0, 5.0), 0),
+    }
+    for name, (program, loops) in programs.items():
+        want = program()
+        with weft.capture() as c:
+            found = program()
+        np.testing.assert_allclose(found, want, rtol=1e-12, err_msg=name)
+        assert len(c.loops) >= min(loops, int(g.out_degree[0]) > 0), name
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -20,6 +20,7 @@ from weft.operators.running import Call, hidden_twin, run_now
 
 Function = Callable[..., Any]
 MOST_PENDING = 4096
+MOST_MISSES = 2  # the first pass may hold what comes before a loop
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Capture:
         self.pending: list[Entry] = []
         self._until, self._most, self._strict = until, max_iter, strict
         self._reasons: dict[Any, str] = {}
+        self._misses: dict[Any, int] = {}  # how often passes of a loop differed
         self._candidate: _Pass | None = None
         self._interrupted = ""  # what happened beside operators since the last test
         self._testing = False  # whether a loop is running that tests this capture
@@ -139,10 +141,13 @@ class Capture:
                 self._reasons.pop(place, None)
                 return False
             self._reasons[place] = why
+            self._misses[place] = self._misses.get(place, 0) + 1
             if not self._goes_on(before):
                 self._drop(now.entries)
                 return False
         why = now.unfit()
+        if not why and self._misses.get(place, 0) >= MOST_MISSES:
+            why = self._reasons[place]
         self.pending = []
         if why:
             self._reasons[place] = why
@@ -277,6 +282,8 @@ class _Pass:
         for one, other in zip(self.entries, after.entries, strict=True):
             if not same(one, other):
                 return f"{one.call.who} gets other functions or options in each pass"
+        if any(e.held for e in self.entries):
+            return "the loop keeps frontiers of earlier passes"
         head = after.entries[0]
         if self.tested is not None and not head.everywhere and head.source is not self.tested:
             return f"{head.call.who} does not begin with the frontier that the loop tests"
@@ -325,7 +332,7 @@ def capture(
     looks at a frontier or at the state, or when the block ends. A loop that tests a frontier and
     whose body calls operators alone becomes one `Graph.iterate` as soon as two of its passes
     recorded the same; its body is called no further. So the body must not do anything else that
-    counts: what it does in Python happens twice.
+    counts: what it does in Python happens twice, even if the loop ends sooner or later.
 
     Parameters
     ----------
