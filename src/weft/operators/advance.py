@@ -12,6 +12,8 @@ from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
 from weft.operators import recording
+from weft.operators.arc_steps import arc_step
+from weft.operators.functions import MARK, OPEN, How, given
 from weft.operators.queue import checked
 from weft.operators.running import (
     Call,
@@ -22,7 +24,6 @@ from weft.operators.running import (
     perform,
     twin_of,
 )
-from weft.operators.steps import MARK, OPEN, How, arc_step, given
 
 Function = Callable[..., Any]
 

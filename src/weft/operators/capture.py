@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.engine.frontier import Frontier
-from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.ir.trace.expr import Expr, node
 from weft.operators import recording
-from weft.operators.entries import Entry, entry_of, obstacle, period_of, runs_of, same, steps_of
+from weft.operators.entries import Entry, entry_of, obstacle, period_of, runs_of
+from weft.operators.passes import Pass, run_as_program
 from weft.operators.recording import Node, Recorded
-from weft.operators.running import Call, hidden_twin, run_now
+from weft.operators.running import Call, run_now
 
 Function = Callable[..., Any]
 MOST_PENDING = 4096
@@ -56,7 +56,7 @@ class Capture:
         self._until, self._most, self._strict = until, max_iter, strict
         self._reasons: dict[Any, str] = {}
         self._misses: dict[Any, int] = {}  # how often passes of a loop differed
-        self._candidate: _Pass | None = None
+        self._candidate: Pass | None = None
         self._interrupted = ""  # what happened beside operators since the last test
         self._testing = False  # whether a loop is running that tests this capture
         self._watched: list[State] = []
@@ -132,7 +132,7 @@ class Capture:
 
     def test(self, tested: Node | None, place: Any) -> bool:
         """Return whether a loop goes on that tests a frontier, or `until` if there is none."""
-        now = _Pass(self.pending, tested, place, self._interrupted)
+        now = Pass(self.pending, tested, place, self._interrupted)
         before, self._candidate, self._interrupted = self._candidate, None, ""
         if before is not None:
             why = before.differs(now)
@@ -195,7 +195,7 @@ class Capture:
         entries, self.pending = self.pending, []
         self._run_repeated(entries)
 
-    def _goes_on(self, made: _Pass) -> bool:
+    def _goes_on(self, made: Pass) -> bool:
         """Run a pass of a loop; return whether the loop goes on after it."""
         holds = self._run(made.entries)
         if made.tested is None:
@@ -216,7 +216,7 @@ class Capture:
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
             until = self._until if last and self._testing else None
-            run = _program(part, until, 1)
+            run = run_as_program(part, until, 1)
             holds = run.converged and until is not None
             part[-1].settle(run.frontier)
         return holds
@@ -233,87 +233,21 @@ class Capture:
         self._run(entries[:begin])
         # Steps that run everywhere go on when a frontier is empty, if there is a condition.
         until = _never if any(e.everywhere for e in body) else None
-        run = _program(body, until, times)
+        run = run_as_program(body, until, times)
         self.loops.append(Captured(tuple(e.call.who for e in body), times))
         entries[-1].settle(run.frontier)
 
-    def _loop(self, body: _Pass, tested: Node | None) -> None:
+    def _loop(self, body: Pass, tested: Node | None) -> None:
         """Run the body of a loop until it ends, inside the backend."""
         self.pending = []
         entries = body.entries
         left = None if self._most is None or tested is not None else self._most - self._ran
-        run = _program(entries, self._until if tested is None else None, left)
+        run = run_as_program(entries, self._until if tested is None else None, left)
         self.loops.append(Captured(tuple(e.call.who for e in entries), run.steps))
         further = run.steps * sum(e.call.advances for e in entries)
         for seen in (body.tested, tested):
             if seen is not None:
                 seen.settle(run.frontier, entries[0].call.frontier.iteration + further)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pass:
-    """What one pass of a loop recorded, up to a test."""
-
-    entries: list[Entry]
-    tested: Node | None
-    place: Any
-    interrupted: str
-
-    def unfit(self) -> str:
-        """Return why this cannot be the body of a captured loop; nothing if it can."""
-        if self.interrupted:
-            return self.interrupted
-        if not self.entries:
-            return "the loop calls no operator"
-        if self.tested is not None and self.entries[-1].made is not self.tested:
-            return "the loop tests another frontier than its last operator returned"
-        return obstacle(self.entries)
-
-    def differs(self, after: _Pass) -> str:
-        """Return how the pass after this one differs; nothing if it does the same."""
-        why = after.unfit()
-        if why:
-            return why
-        if after.place != self.place:
-            return "a frontier is tested in two places of the loop"
-        names = [", ".join(e.call.who for e in part.entries) for part in (self, after)]
-        if names[0] != names[1]:
-            return f"one pass called {names[0]}, and the next {names[1]}"
-        for one, other in zip(self.entries, after.entries, strict=True):
-            if not same(one, other):
-                return f"{one.call.who} gets other functions or options in each pass"
-        if any(e.held for e in self.entries):
-            return "the loop keeps frontiers of earlier passes"
-        head = after.entries[0]
-        if self.tested is not None and not head.everywhere and head.source is not self.tested:
-            return f"{head.call.who} does not begin with the frontier that the loop tests"
-        return ""
-
-
-def _program(entries: list[Entry], until: Function | None, times: int | None) -> Run:
-    """Run calls as one program: once, or as the body of a loop."""
-    for entry in entries:
-        if not entry.unchanged():
-            raise TraceError(
-                f"a function of {entry.call.who} reads a variable that changed after it was "
-                f"recorded. Make it a scalar of the state, ask for `iteration`, or run the loop "
-                f"outside weft.capture."
-            )
-    call, made = entries[0].call, steps_of(entries)
-    steps = made[0] if len(made) == 1 else made
-    marks = tuple(name for entry in entries for name in entry.call.marks)
-    counted = next((e.call.frontier.iteration for e in entries if e.call.counts), None)
-    held = hidden_twin(call.graph, call.state, marks, counted)
-    options = {
-        "edge_state": call.edge_state, "direction": call.direction, "config": call.config,
-    }  # fmt: skip
-    if times == 1 and until is None:
-        found = call.graph.run(steps, held, entries[0].first, **options)
-        return Run(1, len(found) == 0, found, {}, [])
-    run: Run = call.graph.iterate(
-        steps, held, entries[0].first, until=until, max_iter=times, **options
-    )
-    return run
 
 
 def _never() -> Any:

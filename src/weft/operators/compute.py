@@ -10,9 +10,11 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.graph.execution import signature_for
 from weft.operators import recording
+from weft.operators.arc_steps import arc_step
+from weft.operators.functions import MARK, How, given
 from weft.operators.queue import checked
 from weft.operators.running import Call, check_state, mark_of, perform
-from weft.operators.steps import MARK, How, arc_step, given, vertex_step
+from weft.operators.vertex_steps import vertex_step
 
 
 def compute(

@@ -11,10 +11,12 @@ from weft.engine.state import State
 from weft.errors import ConfigError, unknown
 from weft.graph.execution import signature_for
 from weft.operators import recording
+from weft.operators.arc_steps import arc_step
 from weft.operators.dedup import Tables, without_duplicates
+from weft.operators.functions import MARK, How, given
 from weft.operators.queue import Queue, checked, repeated_in
 from weft.operators.running import Call, check_state, config_of, mark_of, perform
-from weft.operators.steps import MARK, How, arc_step, given, vertex_step
+from weft.operators.vertex_steps import vertex_step
 
 Function = Callable[..., Any]
 

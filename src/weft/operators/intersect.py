@@ -19,9 +19,9 @@ from weft.ir.trace.emits import emit
 from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.neighbors import common
 from weft.ir.trace.steps import EdgeFunction, name_of
+from weft.operators.functions import called, kept_step
 from weft.operators.queue import checked, vertices_in_order
 from weft.operators.running import check_choice, check_state
-from weft.operators.steps import called, kept_step
 from weft.operators.values import as_parts, recording_ends, single
 from weft.program import check_function
 

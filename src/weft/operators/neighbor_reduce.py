@@ -10,9 +10,10 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.steps import EdgeFunction
+from weft.operators.functions import How, given
 from weft.operators.queue import checked
 from weft.operators.running import Call, check_choice, check_state, config_of, perform
-from weft.operators.steps import How, given, reached, reduce_step
+from weft.operators.vertex_steps import reached, reduce_step
 
 
 def neighbor_reduce(

@@ -14,7 +14,7 @@ from weft.engine.state import State
 from weft.errors import ConfigError, TraceError, unknown
 from weft.operators import recording
 from weft.operators.balance import schedule_for
-from weft.operators.steps import ITERATION, MARK
+from weft.operators.functions import ITERATION, MARK
 
 
 @dataclass(eq=False)

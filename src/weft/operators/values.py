@@ -12,8 +12,8 @@ from weft.ir.trace.builder import fail
 from weft.ir.trace.emits import emit
 from weft.ir.trace.steps import EdgeFunction, VertexFunction, name_of
 from weft.operators import recording
+from weft.operators.functions import called, kept_step
 from weft.operators.running import twin_of
-from weft.operators.steps import called, kept_step
 from weft.program import check_function
 
 INDEX = "operator_index"  # the hidden field of positions within a frontier
