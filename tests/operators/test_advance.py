@@ -149,10 +149,21 @@ def test_drawn_functions(case, update, message, tested, bound, output):
     assert found.tolist() == want.tolist()
 
 
+@pytest.mark.slow
 def test_functions_and_outputs_compiled():
     g = weft.generators.rmat(5, 4, seed=4, weights="int", directed=True)
     check(g, range(0, 32, 3), np.arange(0, 32, 3))
     check(g, [], [])
+
+
+def test_marks_and_live_fields_compiled():
+    g = weft.generators.rmat(5, 4, seed=4, weights="int", directed=True)
+    here = g.to("reference")
+    for function in (add, claim):
+        state, want = start(g), start(here)
+        found = advance(g, range(0, 32, 3), function, state)
+        assert found.tolist() == advance(here, range(0, 32, 3), function, want).tolist()
+        assert state.x.tolist() == want.x.tolist()
 
 
 @pytest.mark.parametrize("name", AWKWARD)

@@ -141,13 +141,6 @@ def test_betweenness(edges, data):
     )
 
 
-def test_searches_compiled():
-    g = weft.generators.rmat(6, 5, seed=3, weights="float", directed=True)
-    here = g.to("reference")
-    assert sssp(g, 0).tolist() == sssp(here, 0).tolist() == delta_stepping(g, 0, 8.0).tolist()
-    assert bfs(g, 0).tolist() == bfs(here, 0).tolist()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "emulated"])
 def test_compiled(device):

@@ -63,16 +63,6 @@ def test_pairs_and_arcs(edges, data):
         check(g, sorted(data.draw(st.sets(st.integers(0, g.topology.num_arcs - 1), max_size=6))))
 
 
-def test_compiled():
-    g = weft.generators.rmat(5, 6, seed=1, weights="int", directed=True)
-    state = g.state(x=np.arange(32))
-    here = g.to("reference")
-    want = intersect(here, [0, 1, 2, 1], [1, 2, 0, 1], large, here.state(x=np.arange(32)))
-    found = intersect(g, [0, 1, 2, 1], [1, 2, 0, 1], large, state)
-    assert found.pair.tolist() == want.pair.tolist() and len(want.pair)
-    assert found.vertex.tolist() == want.vertex.tolist()
-
-
 def test_emulated():
     g = weft.generators.rmat(4, 4, seed=1, directed=False).to("emulated")
     state = g.state(x=np.arange(16))

@@ -68,7 +68,7 @@ def test_awkward_graphs(name):
     check(g, None, range(g.num_vertices))
 
 
-@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("device", [pytest.param("cpu", marks=pytest.mark.slow), "emulated"])
 def test_compiled(device):
     g = weft.generators.rmat(5, 4, seed=4, weights="int", directed=True).to(device)
     src, dst, _ = arcs_of(g)

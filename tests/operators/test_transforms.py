@@ -89,7 +89,7 @@ def test_transforms(case, monoid):
         assert SCANS[monoid](shifted[0], want[0]) == want[0]
 
 
-@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("device", [pytest.param("cpu", marks=pytest.mark.slow), "emulated"])
 def test_compiled(device):
     g = weft.generators.rmat(4, 3, seed=4, weights="int", directed=True).to(device)
     state = g.state(x=np.arange(16))
