@@ -228,6 +228,7 @@ class _Run:
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
         self.limit: TimeLimit | None = request.limit
         self.launches = 0
+        self.counted = dict(self.driver.counted)
 
     def drive(self) -> str:
         """Launch until the loop has ended; return the name of a proof that did not hold."""
@@ -437,6 +438,8 @@ class _Run:
         facts = run_facts(
             self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
         )
+        counted = self.driver.counted
+        facts |= {name: count - self.counted.get(name, 0) for name, count in counted.items()}
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:
