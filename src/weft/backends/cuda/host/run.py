@@ -72,6 +72,14 @@ class Compiled(Proofs):
     closed: frozenset[str] = frozenset()
     modules: dict[int, Any] = field(default_factory=dict)
 
+    def splits_rows(self, side: str) -> str:
+        """Return what makes several owners of a row meet by atomics, or nothing."""
+        chosen = self.options.side(side)
+        if chosen.format.splits and not chosen.joined:
+            return f"the format {chosen.format.name!r} splits rows"
+        rows = {"split": "rows", "mixed": "some rows"}.get(chosen.schedule.rows)
+        return f"the schedule {chosen.schedule.name!r} splits {rows}" if rows else ""
+
     @functools.cached_property
     def start_words(self) -> Any:
         """What the accumulators start from, three times."""
