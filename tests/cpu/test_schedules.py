@@ -27,7 +27,7 @@ def graph_of(src, dst, n):
 
 def hub():
     """A row of several batches, rows between without arcs, and more rows than a round takes."""
-    n = 4 * ROUND_ROWS * 3 + 17
+    n = ROUND_ROWS * 3 * 2 + 17
     rng = np.random.default_rng(8)
     src = np.concatenate([np.full(5 * BATCH, 700), rng.integers(0, n, n // 2), [n - 1]])
     dst = np.concatenate([rng.integers(0, n, 5 * BATCH), rng.integers(0, n, n // 2), [700]])
@@ -35,7 +35,7 @@ def hub():
 
 
 def path():
-    n = 3 * ROUND_ROWS + 1
+    n = ROUND_ROWS + 1
     return graph_of(np.arange(n - 1)[::-1].copy(), np.arange(1, n)[::-1].copy(), n), n - 60
 
 

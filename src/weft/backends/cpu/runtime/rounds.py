@@ -9,7 +9,7 @@ from weft.backends.cpu.runtime.atomics import atomic_add, atomic_load
 from weft.backends.cpu.runtime.control import STOP, STRIDE
 from weft.backends.cpu.runtime.loops import CURSOR, ONE
 
-ROUND_ROWS = 512
+ROUND_ROWS = 4096
 """Rows that a thread registers in a round: the entries of its part of the table."""
 
 
