@@ -51,8 +51,12 @@ def test_read_ahead_hides_the_latency_of_the_tables(tables):
     assert numbers(with_it[-1].ours)[1] < numbers(without[-1].ours)[1]
 
 
-def test_the_unit_beats_gathering_hardware(tables):
-    assert numbers(tables("E7")[-1].ours)[0] > 2
+def test_the_unit_beats_gathering_hardware():
+    """On a graph that gives every core several rounds."""
+    larger = experiments.Bench(shrink=2, names=("G500",))
+    name, g = larger.first
+    cycles = {s: larger.run(name, g, "pagerank", s).cycles for s in ("eghw", "weaver")}
+    assert cycles["eghw"] > 2 * cycles["weaver"]
 
 
 def test_runs_are_made_once(tables):

@@ -68,7 +68,7 @@ class Machine:
     read_ahead: bool = True
     weaver_latency: int = 2  # from the unit to the registers, through the special-function unit
     skips: int = 4
-    eghw_outstanding: int = 4
+    eghw_outstanding: int = 16  # reads in flight
     eghw_cycles_per_edge: int = 1
 
     def __post_init__(self) -> None:
