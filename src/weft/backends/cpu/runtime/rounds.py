@@ -17,7 +17,7 @@ ROUND_ROWS = 4096
 def register_rows(offsets, queue, dense, begin, end, table, sums, turn, tid, nt):
     """Write running sums of the degrees of a thread's rows into its part of the table."""
     entry = (turn * nt + tid) * ROUND_ROWS
-    total = 0
+    total = np.int64(0)
     for i in range(begin, end):
         u = np.uint64(i) if dense else np.uint64(queue[i])
         total += np.int64(offsets[u + ONE] - offsets[u])
