@@ -122,7 +122,7 @@ class Kernel:
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 
-    def _placed(self, place: str) -> Site:
+    def _placed(self, place: str, field: str) -> Site:
         """Return the site of a computed vertex v, whose fields are read between two sweeps."""
         from weft.backends.cpu.codegen.pairs import overlay_pairs
 
