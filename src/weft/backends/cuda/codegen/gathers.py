@@ -220,7 +220,9 @@ def _row_at_end(
         return {}
     step = sweep.steps[0]
     loads = {value.attr: value for value in step.body.body if value.op == "load"}
-    compared = () if any(v.op == "set_changed" for v in step.body.body) else sweep.facts.written
+    compared = (
+        () if any(v.op == "set_changed" for v in step.body.body) else sorted(sweep.facts.written)
+    )
     for name in compared:  # whether they change is asked in the end
         dtype, shape = kernel.types[name]
         attr = ("field", "v", name)
