@@ -102,8 +102,14 @@ def render_conversions(kernel: Kernel) -> None:
     for name in ("QUEUE", "CLEAR_MAP", "CLEAR_NEXT"):
         if name in phases:
             phases[name] = f"{WIDE} {phases[name]}"
+    kernel.decide("ready", _decisions(kernel, phases))
+    _queue_taking(kernel)
+
+
+def _decisions(kernel: Kernel, phases: dict[str, str]) -> list[str]:
+    """Return what each sweep does before it starts: the conversions that it still lacks."""
     lines = ["switch (t.loop.back) {"]
-    for number, start in enumerate(starts):
+    for number, start in enumerate(kernel.starts):
         lines.append(f"case {number}:")
         if start.classes:
             wide = f"if (t.loop.queued == 0) {{ {WIDE} }}"
@@ -114,7 +120,7 @@ def render_conversions(kernel: Kernel) -> None:
             )
         if start.map:
             wanted = "t.loop.dense == 0 && t.loop.mapped == 0"
-            if told:
+            if kernel.state_rows:
                 listed = "t.loop.queued + t.loop.classed"
                 lines.append(f"    if ({wanted} && {listed} == 0) {{ {phases['QUEUE']} return; }}")
             lines.append(f"    if ({wanted}) {{ {phases['CLEAR_MAP']} return; }}")
@@ -124,9 +130,7 @@ def render_conversions(kernel: Kernel) -> None:
             lines.append(f"    if (t.loop.reversed != t.loop.epoch) {{ {start.reverse} return; }}")
         lines.append(f"    {start.statement}")
         lines.append("    break;")
-    lines += ["default:", "    break;", "}"]
-    kernel.decide("ready", lines)
-    _queue_taking(kernel)
+    return [*lines, "default:", "    break;", "}"]
 
 
 def _classify(kernel: Kernel, member: str) -> str:
