@@ -97,6 +97,7 @@ class Value:
         attr: Any = None,
         dtype: np.dtype[Any] = BOOL,
         shape: Shape = (),
+        *,
         weak: bool = False,
         blocks: tuple[Block, ...] = (),
         results: tuple[tuple[np.dtype[Any], Shape], ...] = (),

@@ -189,7 +189,9 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
         render_functions(kernel, sweep, site, [renderer], update)
 
     if format_ is not None:
-        with arcs_of(out, kernel.args, format_, "push", way, "u", "s", "v") as place:
+        with arcs_of(
+            out, kernel.args, format_, "push", way, vertex="u", slot="s", far="v"
+        ) as place:
             site = kernel.arc_site("push", way, place)
             site.turned = sweep.turned
             overlay_pairs(kernel, site)

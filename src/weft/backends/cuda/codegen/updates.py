@@ -188,7 +188,7 @@ def _deliver(
             for name in names
         ]
         kinds = [kernel.types[name] for name in names]
-        deliver(kernel, out, reduction, arrays, kinds, renderer, parts, won)
+        deliver(kernel, out, reduction, arrays, kinds, renderer, messages=parts, won=won)
 
 
 def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) -> None:
@@ -203,7 +203,7 @@ def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) 
 
 def deliver(
     kernel: Kernel, out: Emitter, reduction: Reduction, arrays: list[tuple[Any, ...]],
-    kinds: list[tuple[Any, Any]], renderer: BlockRenderer, messages: list[str], won: str,
+    kinds: list[tuple[Any, Any]], renderer: BlockRenderer, *, messages: list[str], won: str,
 ) -> None:  # fmt: skip
     """Combine messages into arrays of one place per vertex that others write too."""
     if reduction.name == "any":
