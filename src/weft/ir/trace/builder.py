@@ -193,7 +193,7 @@ class Builder:
             raise fail(str(error)) from None
 
     def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
-        """Return the value in another dtype; a weak constant is made anew."""
+        """Return the value in another dtype; a weak constant is created again."""
         if value.dtype == dtype and not value.weak:
             return value
         if value.op == "const" and value.weak:

@@ -40,7 +40,7 @@ def output_of(
 ) -> str:  # fmt: skip
     """Return the C++ type of an output that may (exact) get a vertex twice, or surely does not.
 
-    With `repeats` nobody can see a vertex that is queued twice. A `batch` is filtered afterwards.
+    With `repeats` queueing a vertex twice cannot be observed. A `batch` is filtered afterwards.
     """
     compaction = kernel.options.compaction if kind == "queue" else "online"
     dedup = "exact" if exact else "proven"

@@ -18,8 +18,8 @@ CLASSES_OUT = f"Output<Vertex, Kind::queue, Compaction::online, Dedup::proven, {
 def takes_classes(program: Program, sweeps: list[Sweep], options: Options) -> bool:
     """Whether pushes take queues by degree class, as the sweep before them left them.
 
-    Nobody else may read the queue: the program is one edge function to the fixpoint. A vertex comes
-    once, so that the degrees bound how many there are of a class.
+    Nothing else may read the queue: the program is one edge function to the fixpoint. A vertex
+    comes once, so that the degrees bound how many there are of a class.
     """
     push, sweep = options.push, sweeps[0]
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
@@ -159,7 +159,7 @@ def _classify(kernel: Kernel, member: str) -> str:
 
 
 def _queue_taking(kernel: Kernel) -> None:
-    """Add what makes the filled queue the frontier, building it anew where that is needed."""
+    """Add what makes the filled queue the frontier, rebuilding it where needed."""
     options = kernel.options
     rebuilds = options.compaction in ("ballot", "jit") or options.dedup in (
         "none", "bitmask", "history", "warp",

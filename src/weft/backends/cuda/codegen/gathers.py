@@ -354,7 +354,7 @@ def _ahead(block: Block, lanes: int, outside: set[int]) -> Sequence[Value]:
 def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: Value) -> list[str]:
     """Let the visitor find its messages in a buffer; return the body of the phase that fills it.
 
-    Nothing, if the messages depend on the row, or if computing one that nobody takes could be seen.
+    Nothing, if the messages depend on the row, or if computing an unused one could be observed.
     """
     block = gather.blocks[0]
     known = all(v.op in ELEMENTWISE or v.op in ("load", "const", "constant") for v in block.walk())
@@ -417,7 +417,7 @@ def _deliver(
         with ExitStack() as stack:
             if accumulator.got:
                 stack.enter_context(out.block(f"if ({accumulator.got})"))
-                # Whoever comes first with a message writes it; a stamp of its own tells.
+                # The first lane with a message writes it, as a stamp of its own tells.
                 got = kernel.args.use("stamp", 1 + number)
                 touch_first(kernel, out, "first", f"touch({got}, v, u32(loop.epoch))", True)
                 deliver(

@@ -251,7 +251,7 @@ def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> tuple[str, l
     whole = superstep(kernel, wide, number, "wake", "end_step(t);")
     end = len(kernel.phases)
     after = ["if (t.loop.refilling != 0) { after_refill(t); return; }", "end_step(t);"]
-    if kernel.program.rests_renewed:  # as after a refill that finds nobody
+    if kernel.program.rests_renewed:  # as after a refill that finds no vertex
         after.insert(1, "t.loop.refilling = t.loop.size == 0;")
     after_renewal = kernel.decide("after_renewal", after)
     anew = superstep(kernel, renew, number + len(wide), "wake", after_renewal)

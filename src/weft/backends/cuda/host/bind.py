@@ -189,7 +189,7 @@ class Binder:
         return self._pair(key, payload, wide=True)
 
     def _pair_locks(self) -> Any:
-        """Return a lock for each vertex, all of them open: whoever took one gave it back."""
+        """Return a lock for each vertex, all of them open: every run releases those it takes."""
         return self.workspace.get("pair_locks", self.n, np.uint32)
 
     def put_back(self, swapped: int) -> None:
