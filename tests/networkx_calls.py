@@ -99,6 +99,12 @@ SPECIAL = {
     "faster_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "betweenness_centrality": lambda g: ((g,), {"k": max(1, len(g) - 2), "seed": 4}),
     "maximal_independent_set": lambda g: ((g,), {"seed": 3}),
+    "lowest_common_ancestor": lambda g: (
+        ((g, last(g), half(g)[-1]), {}) if len(g) else ((g, 0, 0), {})
+    ),
+    "forceatlas2_layout": lambda g: ((g,), {"max_iter": 3, "seed": 5}),
+    "louvain_communities": lambda g: ((g,), {"seed": 2, "max_level": 2}),
+    "louvain_partitions": lambda g: ((g,), {"seed": 2}),
     "hits": lambda g: ((g,), {"nstart": dict.fromkeys(g, 1.0)}),
     "katz_centrality": lambda g: ((g,), {"alpha": 0.05}),
     "eigenvector_centrality": lambda g: ((g,), {"max_iter": 1000}),

@@ -42,6 +42,9 @@ _SERVED: Final = {
     ("traversal", LINEAR): """
         bfs_edges generic_bfs_edges bfs_tree bfs_predecessors bfs_successors bfs_layers
         descendants_at_distance descendants ancestors""",
+    ("ancestry", LINEAR): "lowest_common_ancestor",
+    ("ancestry", MORE): "all_pairs_lowest_common_ancestor",
+    ("layouts", MORE): "forceatlas2_layout",
     ("components", NEVER): "is_bipartite",
     ("components", LINEAR): """
         connected_components number_connected_components is_connected node_connected_component
@@ -81,6 +84,9 @@ _SERVED: Final = {
         is_regular is_k_regular""",
     ("communities", LINEAR): """
         modularity partition_quality intra_community_edges inter_community_edges""",
+    ("partitions", MORE): """
+        louvain_communities louvain_partitions leiden_communities leiden_partitions
+        label_propagation_communities asyn_lpa_communities fast_label_propagation_communities""",
     ("shapes", LINEAR): """
         is_tournament score_sequence tournament_matrix faster_could_be_isomorphic
         fast_could_be_isomorphic is_eulerian has_eulerian_path is_semieulerian""",

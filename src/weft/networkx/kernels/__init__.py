@@ -4,6 +4,11 @@ from weft.networkx.kernels.choices import first_fit as first_fit
 from weft.networkx.kernels.choices import grow_forest as grow_forest
 from weft.networkx.kernels.choices import match_edges as match_edges
 from weft.networkx.kernels.choices import take_apart as take_apart
+from weft.networkx.kernels.forces import attract as attract
+from weft.networkx.kernels.forces import repel as repel
+from weft.networkx.kernels.moves import move_all as move_all
+from weft.networkx.kernels.moves import spread_by_queue as spread_by_queue
+from weft.networkx.kernels.moves import spread_in_turn as spread_in_turn
 from weft.networkx.kernels.pairs import adjacent as adjacent
 from weft.networkx.kernels.pairs import shared_sums as shared_sums
 from weft.networkx.kernels.pairs import squares as squares
