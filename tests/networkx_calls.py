@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import scipy.sparse as sp
 
 
 def weighted(graph, seed=1):
@@ -99,6 +100,9 @@ SPECIAL = {
     "faster_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "betweenness_centrality": lambda g: ((g,), {"k": max(1, len(g) - 2), "seed": 4}),
     "maximal_independent_set": lambda g: ((g,), {"seed": 3}),
+    "relabel_nodes": lambda g: ((g, {node: (node, 1) for node in half(g)}), {}),
+    "convert_node_labels_to_integers": lambda g: ((g,), {"first_label": 2, "label_attribute": "a"}),
+    "ego_graph": lambda g: ((g, first(g)), {"radius": 2}),
     "lowest_common_ancestor": lambda g: (
         ((g, last(g), half(g)[-1]), {}) if len(g) else ((g, 0, 0), {})
     ),
@@ -111,8 +115,27 @@ SPECIAL = {
 }
 
 
+def sparse(graph):
+    return nx.to_scipy_sparse_array(graph) if len(graph) else sp.csr_array((0, 0))
+
+
+BUILDERS = {
+    "from_scipy_sparse_array": lambda g: ((sparse(g),), {}),
+    "from_numpy_array": lambda g: ((nx.to_numpy_array(g),), {"nodelist": list(g)}),
+    "from_biadjacency_matrix": lambda g: ((sparse(g)[: len(g) // 2],), {}),
+    "from_dict_of_lists": lambda g: ((nx.to_dict_of_lists(g),), {}),
+    "from_pandas_edgelist": lambda g: (
+        (nx.to_pandas_edgelist(g),),
+        {"edge_attr": "weight" if nx.is_weighted(g) and g.size() else None},
+    ),
+}
+
+
 def call(name, graph):
     """Return the positional and keyword arguments of a call."""
+    if name in BUILDERS:
+        args, kwargs = BUILDERS[name](graph)
+        return args, {**kwargs, "create_using": nx.DiGraph if graph.is_directed() else nx.Graph}
     if name in SPECIAL:
         return SPECIAL[name](graph)
     for names, arguments in (

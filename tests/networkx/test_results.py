@@ -56,7 +56,7 @@ def outcome(function, args, kwargs, backend):
 def same(ours, theirs, ordered=True):
     """Whether two results are equal: exactly, but for the last digits of floats."""
     if isinstance(theirs, nx.Graph):
-        return type(ours) is type(theirs) and nx.utils.graphs_equal(ours, theirs)
+        return ours.__class__ is theirs.__class__ and nx.utils.graphs_equal(ours, theirs)
     if issparse(theirs) or isinstance(theirs, np.ndarray):
         if type(ours) is not type(theirs) or ours.shape != theirs.shape:
             return False

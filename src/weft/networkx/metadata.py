@@ -44,6 +44,11 @@ _SERVED: Final = {
         descendants_at_distance descendants ancestors""",
     ("ancestry", LINEAR): "lowest_common_ancestor",
     ("ancestry", MORE): "all_pairs_lowest_common_ancestor",
+    ("derived", LINEAR): "ego_graph relabel_nodes convert_node_labels_to_integers reverse",
+    ("derived", MORE): "complement",
+    ("building", NEVER): """
+        from_scipy_sparse_array from_numpy_array from_biadjacency_matrix from_dict_of_lists
+        from_pandas_edgelist""",
     ("layouts", MORE): "forceatlas2_layout",
     ("components", NEVER): "is_bipartite",
     ("components", LINEAR): """
