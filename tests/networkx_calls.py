@@ -72,8 +72,10 @@ SOURCE += "single_target_shortest_path_length single_source_shortest_path "
 SOURCE += "single_target_shortest_path single_source_dijkstra single_source_dijkstra_path "
 SOURCE += "single_source_dijkstra_path_length single_source_bellman_ford "
 SOURCE += "single_source_bellman_ford_path single_source_bellman_ford_path_length "
+SOURCE += "dfs_edges dfs_tree dfs_predecessors dfs_successors dfs_postorder_nodes "
+SOURCE += "dfs_preorder_nodes dijkstra_predecessor_and_distance single_source_all_shortest_paths "
 SOURCE += "node_connected_component local_reaching_centrality"
-PAIR = "bidirectional_shortest_path has_path dijkstra_path dijkstra_path_length "
+PAIR = "all_shortest_paths bidirectional_shortest_path has_path dijkstra_path dijkstra_path_length "
 PAIR += "bidirectional_dijkstra bellman_ford_path bellman_ford_path_length efficiency"
 SOURCES = "multi_source_dijkstra multi_source_dijkstra_path multi_source_dijkstra_path_length "
 SOURCES += "cut_size volume normalized_cut_size conductance edge_expansion mixing_expansion "
@@ -96,6 +98,9 @@ SPECIAL = {
     "number_of_walks": lambda g: ((g, 3), {}),
     "rich_club_coefficient": lambda g: ((g,), {"normalized": False}),
     "betweenness_centrality_subset": lambda g: ((g, half(g), list(g)), {}),
+    "edge_betweenness_centrality_subset": lambda g: ((g, half(g), list(g)), {"weight": "weight"}),
+    "clustering": lambda g: ((g,), {"weight": "weight"} if len(g) == 14 else {}),
+    "dfs_labeled_edges": lambda g: ((g,), {"depth_limit": 3}),
     "fast_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "faster_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "betweenness_centrality": lambda g: ((g,), {"k": max(1, len(g) - 2), "seed": 4}),

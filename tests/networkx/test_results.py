@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, ValuesView
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from networkx.utils.backends import _registered_algorithms
 from scipy.sparse import issparse
@@ -20,7 +21,8 @@ GRAPHS = calls.graphs()
 # The order of sets, and what is chosen at random, is nobody's promise.
 UNORDERED = {
     "harmonic_centrality", "bipartite_degree_centrality", "bipartite_closeness_centrality",
-    "voronoi_cells", "greedy_color", "generalized_degree",
+    "voronoi_cells", "greedy_color", "generalized_degree", "floyd_warshall",
+    "floyd_warshall_predecessor_and_distance",
 }  # fmt: skip
 # Equal paths: the same lengths, along other nodes.
 TIES = {"bidirectional_dijkstra", "bellman_ford_path", "single_source_bellman_ford",
@@ -67,6 +69,9 @@ def same(ours, theirs, ordered=True):
             np.sort_complex(theirs.ravel()) if ours.dtype.kind == "c" else theirs,
             equal_nan=True,
         )
+    if isinstance(theirs, pd.DataFrame):
+        pd.testing.assert_frame_equal(ours, theirs, check_like=True)
+        return True
     if isinstance(theirs, Mapping):
         in_order = not ordered or list(ours) == list(theirs)
         return (

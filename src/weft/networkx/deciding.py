@@ -20,14 +20,22 @@ WEIGHTS: Final = ("weight", "distance")
 
 # Arguments with which weft can do nothing but what is named here.
 ONLY: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
-    "betweenness_centrality": {"weight": (None,), "endpoints": (False,)},
-    "edge_betweenness_centrality": {"weight": (None,)},
-    "betweenness_centrality_subset": {"weight": (None,)},
     "global_reaching_centrality": {"weight": (None,)},
     "local_reaching_centrality": {"weight": (None,), "paths": (None,)},
     "pagerank": {"dangling": (None,)},
-    "clustering": {"weight": (None,)},
-    "average_clustering": {"weight": (None,)},
+    "all_shortest_paths": {"method": ("dijkstra",)},
+    "single_source_all_shortest_paths": {"method": ("dijkstra",)},
+    "all_pairs_all_shortest_paths": {"method": ("dijkstra",)},
+    "effective_size": {"nodes": (None,)},
+    "constraint": {"nodes": (None,)},
+    "to_pandas_edgelist": {"nodelist": (None,)},
+    "dfs_edges": {"sort_neighbors": (None,)},
+    "dfs_tree": {"sort_neighbors": (None,)},
+    "dfs_predecessors": {"sort_neighbors": (None,)},
+    "dfs_successors": {"sort_neighbors": (None,)},
+    "dfs_preorder_nodes": {"sort_neighbors": (None,)},
+    "dfs_postorder_nodes": {"sort_neighbors": (None,)},
+    "dfs_labeled_edges": {"sort_neighbors": (None,)},
     "eccentricity": {"sp": (None,)},
     "barycenter": {"sp": (None,), "attr": (None,)},
     "harmonic_diameter": {"sp": (None,)},
@@ -55,9 +63,10 @@ ONLY: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
 
 # Functions that weft has for undirected graphs, and for graphs without parallel edges alone.
 _UNDIRECTED: Final = """
-    clustering average_clustering transitivity square_clustering group_closeness_centrality"""
+    transitivity square_clustering group_closeness_centrality"""
 _SIMPLE: Final = """
-    edge_betweenness_centrality betweenness_centrality_subset square_clustering
+    edge_betweenness_centrality betweenness_centrality_subset
+    edge_betweenness_centrality_subset square_clustering
     minimum_spanning_edges maximum_spanning_edges minimum_spanning_tree maximum_spanning_tree
     complement reverse to_dict_of_lists inter_community_edges"""
 UNDIRECTED: Final = frozenset(_UNDIRECTED.split())
@@ -68,7 +77,9 @@ _WITH_CUTOFF: Final = """
     single_source_shortest_path single_source_shortest_path_length
     single_target_shortest_path single_target_shortest_path_length predecessor"""
 _WITH_DEPTH_LIMIT: Final = """
-    bfs_edges bfs_tree bfs_predecessors bfs_successors generic_bfs_edges"""
+    bfs_edges bfs_tree bfs_predecessors bfs_successors generic_bfs_edges
+    dfs_edges dfs_tree dfs_predecessors dfs_successors dfs_preorder_nodes dfs_postorder_nodes
+    dfs_labeled_edges"""
 _WITH_NODES: Final = "reciprocity triangles clustering square_clustering generalized_degree"
 _WITH_SET: Final = """
     cut_size volume normalized_cut_size conductance edge_expansion mixing_expansion

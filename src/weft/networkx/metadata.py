@@ -50,6 +50,18 @@ _SERVED: Final = {
         from_scipy_sparse_array from_numpy_array from_biadjacency_matrix from_dict_of_lists
         from_pandas_edgelist""",
     ("layouts", MORE): "forceatlas2_layout",
+    ("depth", LINEAR): """
+        dfs_edges dfs_tree dfs_predecessors dfs_successors dfs_postorder_nodes
+        dfs_preorder_nodes dfs_labeled_edges""",
+    ("equal_paths", LINEAR): """
+        dijkstra_predecessor_and_distance all_shortest_paths single_source_all_shortest_paths
+        negative_edge_cycle""",
+    ("equal_paths", MORE): """
+        all_pairs_all_shortest_paths johnson floyd_warshall
+        floyd_warshall_predecessor_and_distance""",
+    ("flows", MORE): "edge_betweenness_centrality_subset",
+    ("holes", MORE): "effective_size constraint",
+    ("frames", LINEAR): "to_pandas_adjacency to_pandas_edgelist",
     ("components", NEVER): "is_bipartite",
     ("components", LINEAR): """
         connected_components number_connected_components is_connected node_connected_component

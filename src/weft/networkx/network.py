@@ -210,6 +210,12 @@ class Network:
         except TypeError:
             return False
 
+    def __reduce__(self) -> Any:
+        # A copy of a graph must not keep what was read from the original: it is converted again.
+        if self.attributes is None:
+            return _forgotten, ()
+        return Network, (self.structure, None, None, self.attributes, self.node_data)
+
     def __repr__(self) -> str:
         kind = f"{'Multi' if self.is_multigraph() else ''}{'Di' if self.is_directed() else ''}Graph"
         return f"Network({kind}, {self.size} nodes, {self.number_of_edges()} edges)"
@@ -295,6 +301,10 @@ class Network:
         """Return the nodes of some rows."""
         nodes = self.structure.nodes
         return [nodes[i] for i in to_host(numbers).tolist()]
+
+
+def _forgotten() -> None:
+    """Stand for a converted graph in the cache of a copy of its origin."""
 
 
 def read_weights(origin: Any, rows: Rows, name: Any, default: Any) -> Array | None:
