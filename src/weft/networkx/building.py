@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import networkx as nx
 import numpy as np
 
+from weft.graph.interop.tables import optional
 from weft.networkx.insertion import add_edges
 from weft.networkx.network import Network, Structure
 from weft.networkx.unfilled import unfilled
@@ -163,7 +164,7 @@ def from_dict_of_lists(d: Any, create_using: Any = None) -> Any:
 
 
 def _frame_refusal(given: dict[str, Any]) -> str | None:
-    from pandas.api.types import infer_dtype
+    infer_dtype = optional("pandas", "pandas", "data frames").api.types.infer_dtype
 
     df, ends = given["df"], [given["source"], given["target"]]
     if not all(name in df.columns for name in ends):
@@ -184,7 +185,7 @@ def from_pandas_edgelist(
     edge_key: Any = None,
 ) -> Any:
     """The graph of the rows of a data frame."""
-    import pandas as pd
+    pd = optional("pandas", "pandas", "data frames")
 
     names = _attribute_columns(df, [source, target], edge_attr)
     ends = np.stack([np.asarray(df[name]) for name in (source, target)], axis=1).ravel()

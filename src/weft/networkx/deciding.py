@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, Final
 
 from weft.networkx.metadata import FUNCTIONS, LINEAR, NEVER
@@ -147,7 +147,8 @@ def _few(argument: str) -> Rule:
         if nodes is None:
             return None
         try:
-            few = len(nodes) * FEW <= len(graph) if hasattr(nodes, "__len__") else nodes in graph
+            sized = isinstance(nodes, Sized)
+            few = len(nodes) * FEW <= graph.number_of_nodes() if sized else nodes in graph
         except TypeError:
             return None
         return NEVER if few or _is_node(nodes, graph) else None

@@ -30,8 +30,8 @@ def _search(G: Network, source: Any, depth_limit: Any) -> Iterator[Array]:
     elif source in G:
         starts = np.array([G.structure.place[source]])
     else:
-        kind = "digraph" if G.is_directed() else "graph"
-        raise nx.NetworkXError(f"The node {source} is not in the {kind}.")
+        what = "digraph" if G.is_directed() else "graph"
+        raise nx.NetworkXError(f"The node {source} is not in the {what}.")
     offsets, targets = G.structure.neighbors
     room = 3 * G.size + 2 * targets.size
     us, vs, kind = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int8)

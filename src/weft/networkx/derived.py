@@ -25,33 +25,34 @@ Array = np.ndarray[Any, Any]
 _PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
-def _check_plain(origin: Any) -> None:
+def check_plain(origin: Any) -> None:
+    """Refuse a graph of the user's own class."""
     if origin.__class__ not in _PLAIN:
         raise NotImplementedError(f"a {type(origin).__name__} makes graphs of its own class")
 
 
-def _listed(G: Network) -> tuple[Array, Array]:
+def listed(G: Network) -> tuple[Array, Array]:
     """Return both ends of the edges in the order in which NetworkX lists them."""
     structure = G.structure
     first = slice(None) if structure.first is None else structure.first
     return structure.sources[first], structure.targets[first]
 
 
-def _attributes(G: Network) -> dict[Any, Array] | None:
+def attributes_of(G: Network) -> dict[Any, Array] | None:
     """Return the edge attributes as columns; None if an edge lacks one, or it is no number."""
     if G.attributes is not None:
         return G.attributes
     values = EdgeValues(G.origin, G.structure.rows)
     found = {}
     for name in names_of(values):
-        column, present = read_column(values, name, lambda _: None)
+        column, present = read_column(values, name, lambda _: None, exact=True)
         if column is None or present is not None:
             return None
         found[name] = column
     return found
 
 
-def _node_data(G: Network, copied: Any) -> list[dict[Any, Any]] | None:
+def node_data_of(G: Network, copied: Any) -> list[dict[Any, Any]] | None:
     """Return copies of the attributes of each node; None if there are none."""
     if G.attributes is not None:
         held = G.node_data
@@ -60,9 +61,10 @@ def _node_data(G: Network, copied: Any) -> list[dict[Any, Any]] | None:
     return None if held is None or not any(held) else [copied(data) for data in held]
 
 
-def _made(
+def made(
     added: Added, nodes: list[Any], attributes: dict[Any, Array], node_data: Any, held: Any
 ) -> Any:
+    """Return the graph of edges that were added, with the attributes that each was given."""
     columns = {name: added.last(values) for name, values in attributes.items()}
     structure = Structure(added.rows(nodes))
     network = Network(structure, attributes=columns, node_data=node_data)
@@ -84,15 +86,15 @@ def relabel_nodes(G: Network, mapping: Any, copy: bool = True) -> Any:
 
 def _relabelled(G: Network, names: list[Any]) -> Any:
     origin = G.origin
-    _check_plain(origin)
+    check_plain(origin)
     if len(set(names)) < len(names):
         raise NotImplementedError("nodes that become one")
-    attributes = None if G.is_multigraph() else _attributes(G)
-    node_data = _node_data(G, dict)
+    attributes = None if G.is_multigraph() else attributes_of(G)
+    node_data = node_data_of(G, dict)
     if attributes is None:
         return _copied(origin, dict(zip(G.nodes, names, strict=True)), node_data)
-    added = add_edges(*_listed(G), G.size, G.is_directed())
-    return _made(added, names, attributes, node_data, origin.graph)
+    added = add_edges(*listed(G), G.size, G.is_directed())
+    return made(added, names, attributes, node_data, origin.graph)
 
 
 def _copied(origin: Any, names: dict[Any, Any], node_data: Any) -> Any:
@@ -143,18 +145,18 @@ def reverse(G: Network, copy: bool = True) -> Any:
     if not G.is_directed():
         raise nx.NetworkXError("Cannot reverse an undirected graph.")
     origin = G.origin
-    _check_plain(origin)
-    attributes = _attributes(G)
+    check_plain(origin)
+    attributes = attributes_of(G)
     if not copy or G.is_multigraph() or attributes is None:
         raise NotImplementedError("views, keys of parallel edges, attributes that are no numbers")
-    us, vs = _listed(G)
+    us, vs = listed(G)
     added = add_edges(vs, us, G.size, True)
-    return _made(added, G.nodes, attributes, _node_data(G, deepcopy), deepcopy(origin.graph))
+    return made(added, G.nodes, attributes, node_data_of(G, deepcopy), deepcopy(origin.graph))
 
 
 def complement(G: Network) -> Any:
     """The graph of the edges that are missing."""
-    _check_plain(G.origin)
+    check_plain(G.origin)
     if G.is_multigraph():
         raise NotImplementedError("the complement of a multigraph")
     offsets, targets = G.structure.offsets, G.structure.targets
@@ -166,7 +168,7 @@ def complement(G: Network) -> Any:
         heads.append(np.flatnonzero(apart))
     tails = np.repeat(np.arange(G.size), np.array([part.size for part in heads], np.int64))
     ends = np.concatenate(heads) if heads else np.empty(0, np.int64)
-    return _made(add_edges(tails, ends, G.size, G.is_directed()), G.nodes, {}, None, None)
+    return made(add_edges(tails, ends, G.size, G.is_directed()), G.nodes, {}, None, None)
 
 
 def ego_graph(

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from weft.graph.interop.rows import EdgeValues, names_of, read_column
+from weft.graph.interop.tables import optional
 from weft.networkx.matrices import to_numpy_array
 from weft.networkx.network import Network
 
@@ -22,7 +23,7 @@ def to_pandas_adjacency(
     nonedge: Any = 0.0,
 ) -> Any:
     """The adjacency matrix with nodes as names."""
-    import pandas as pd
+    pd = optional("pandas", "pandas", "data frames")
 
     matrix = to_numpy_array(G, nodelist, dtype, order, multigraph_weight, weight, nonedge)
     names = G.nodes if nodelist is None else nodelist
@@ -38,7 +39,7 @@ def to_pandas_edgelist(
     edge_key: Any = None,
 ) -> Any:
     """One row for each edge, with its attributes."""
-    import pandas as pd
+    pd = optional("pandas", "pandas", "data frames")
 
     if nodelist is not None or (edge_key is not None and G.is_multigraph()):
         raise NotImplementedError("edges of some nodes, and keys, are looked up by NetworkX")
@@ -59,7 +60,7 @@ def _columns(G: Network) -> dict[Any, Any]:
     values = EdgeValues(G.origin, G.structure.rows)
     found: dict[Any, Any] = {}
     for name in names_of(values):
-        column, present = read_column(values, name, lambda _: None)
+        column, present = read_column(values, name, lambda _: None, exact=True)
         if column is None:
             found[name] = [data.get(name, np.nan) for data in values.dictionaries]
         else:

@@ -58,6 +58,8 @@ class Backend:
 
 def _converted(graph: Any) -> bool:
     """Whether a graph is converted already, or need not be."""
+    if isinstance(graph, list | tuple):
+        return bool(graph) and all(map(_converted, graph))
     if isinstance(graph, Network) or network_of(graph) is not None:
         return True
     cache = getattr(graph, "__networkx_cache__", None)
@@ -67,6 +69,8 @@ def _converted(graph: Any) -> bool:
 
 def _has_edges(graph: Any, least: int) -> bool:
     """Whether a graph has that many edges; counts no further."""
+    if isinstance(graph, list | tuple):
+        return any(_has_edges(part, least) for part in graph)
     try:
         entries, enough = 0, least if graph.is_directed() else 2 * least
         for row in graph._adj.values():

@@ -64,7 +64,7 @@ def forceatlas2_layout(
     place = _start(G, pos, dim, seed)
     mass = _of_nodes(G, node_mass, degrees(G) + 1)
     size = _of_nodes(G, node_size, np.ones(G.size))
-    state = (1.0, 1.0, 1.0, 1.0)
+    state: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     for _ in range(max_iter):
         force = np.zeros((G.size, place.shape[1]))
         kernels.attract(G.structure.offsets, G.structure.targets, pull, place, linlog, force)

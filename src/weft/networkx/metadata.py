@@ -46,6 +46,8 @@ _SERVED: Final = {
     ("ancestry", MORE): "all_pairs_lowest_common_ancestor",
     ("derived", LINEAR): "ego_graph relabel_nodes convert_node_labels_to_integers reverse",
     ("derived", MORE): "complement",
+    ("joined", LINEAR): """
+        compose compose_all union union_all disjoint_union disjoint_union_all""",
     ("building", NEVER): """
         from_scipy_sparse_array from_numpy_array from_biadjacency_matrix from_dict_of_lists
         from_pandas_edgelist""",

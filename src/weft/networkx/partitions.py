@@ -32,7 +32,7 @@ class Edges(NamedTuple):
     tails: Array
     heads: Array
     weights: Array
-    count: int
+    order: int
     directed: bool
 
 
@@ -42,7 +42,7 @@ def _added(edges: Edges) -> tuple[Edges, Array, Array, Array]:
     The weights of equal pairs are summed. The rows of a directed graph have the entries that leave
     a vertex, then those that enter it.
     """
-    added = add_edges(edges.tails, edges.heads, edges.count, edges.directed)
+    added = add_edges(edges.tails, edges.heads, edges.order, edges.directed)
     weights = np.bincount(added.number, edges.weights, minlength=added.tails.size)
     rows, targets, values = added.sources, added.targets, weights[added.edges]
     if edges.directed:
@@ -51,12 +51,12 @@ def _added(edges: Edges) -> tuple[Edges, Array, Array, Array]:
         by_row = np.argsort(rows, kind="stable")
         rows, targets, values = rows[by_row], targets[by_row], values[by_row]
     proper = rows != targets
-    offsets = np.append(0, np.cumsum(np.bincount(rows[proper], minlength=edges.count)))
+    offsets = np.append(0, np.cumsum(np.bincount(rows[proper], minlength=edges.order)))
     listed = added.listed
     tails, heads = (added.tails, added.heads)
     if not edges.directed:  # from the end that NetworkX comes to first
         tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
-    held = Edges(tails[listed], heads[listed], weights[listed], edges.count, edges.directed)
+    held = Edges(tails[listed], heads[listed], weights[listed], edges.order, edges.directed)
     return held, offsets, targets[proper], values[proper]
 
 
@@ -73,7 +73,7 @@ def _begun(G: Network, weight: Any) -> Edges:
 def _sides(edges: Edges) -> Array:
     """Return the weighted degrees, of a directed graph the outgoing and the incoming ones."""
     sums = [
-        np.bincount(ends, edges.weights, minlength=edges.count)
+        np.bincount(ends, edges.weights, minlength=edges.order)
         for ends in (edges.tails, edges.heads)
     ]
     return np.stack(sums if edges.directed else [sums[0] + sums[1]])
@@ -103,9 +103,9 @@ def _louvain(G: Network, weight: Any, resolution: float, threshold: float, seed:
     first = True
     while True:
         edges, *rows = _added(edges)
-        order = list(range(edges.count))
+        order = list(range(edges.order))
         seed.shuffle(order)
-        community = np.arange(edges.count)
+        community = np.arange(edges.order)
         improved = kernels.move_all(
             *rows, _sides(edges), size, float(resolution), np.array(order), community
         )  # fmt: skip
