@@ -82,7 +82,7 @@ def test_small_graphs_stay_with_networkx(monkeypatch, caplog):
     with caplog.at_level(logging.DEBUG, "networkx.utils.backends"):
         assert nx.number_connected_components(graph) == 1
     assert not graph.__networkx_cache__
-    assert "fewer than 20000 edges" in caplog.text
+    assert "fewer than 10000 edges" in caplog.text
     monkeypatch.setattr(nx.config.backends.weft, "linear_edges", 10)
     assert nx.number_connected_components(graph) == 1
     assert graph.__networkx_cache__

@@ -16,10 +16,10 @@ MORE: Final = "more"  # works more than that
 # Settings, each also an environment variable WEFT_NETWORKX_<NAME>.
 DEFAULTS: Final[dict[str, Any]] = {
     "device": "auto",  # "auto", "cpu", "cuda", ...
-    "linear_edges": 20_000,  # edges from which on a linear function is worth a conversion
+    "linear_edges": 10_000,  # edges from which on a linear function is worth a conversion
     "more_edges": 2_000,  # ... and one that does more
     "gpu_entries": 2_000_000,  # entries of rows from which on "auto" prefers a GPU
-    "engine_entries": 8_192,  # ... and the engine is faster than a search by one thread
+    "engine_entries": 1_000_000,  # ... and the engine is faster than a search by one thread
 }
 
 # The functions of each module, by cost.
