@@ -121,6 +121,33 @@ def test_a_look_makes_it_an_ordinary_graph(look):
     assert not nx.is_connected(graph, backend="weft")
 
 
+def test_attributes_that_are_no_columns_are_kept():
+    graph = nx.Graph([(0, 1, {"w": 1}), (1, 2, {"w": 2.5}), (2, 3, {"w": float("nan")})])
+    mixed = nx.Graph([(0, 1, {"w": 1}), (1, 2, {"w": True, "name": "x"})])
+    for held in (graph, mixed, nx.MultiGraph(graph)):
+        named = nx.relabel_nodes(held, str, backend="weft")
+        assert content(named) == content(nx.relabel_nodes(held, str))
+        kinds = [type(d["w"]) for *_, d in named.edges(data=True)]
+        assert kinds == [type(d["w"]) for *_, d in held.edges(data=True)]
+
+
+@given(st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph]), PAIRS, PAIRS)
+def test_joined_graphs(kind, first, second):
+    parts = [kind(first, a=1), kind(second, b=2)]
+    parts[0].add_node("x", colour=1)
+    for part in parts:
+        nx.set_edge_attributes(part, 2, "w")
+    ours, theirs = (nx.compose(*parts, backend=name) for name in ("weft", "networkx"))
+    assert content(ours) == content(theirs)
+    ours, theirs = (nx.disjoint_union_all(parts, backend=name) for name in ("weft", "networkx"))
+    assert content(ours) == content(theirs)
+    for name in ("weft", "networkx"):
+        with pytest.raises(nx.NetworkXError, match="not disjoint"):
+            nx.union(parts[0], parts[0], backend=name)
+    with pytest.raises(nx.NetworkXError, match="graphs or multigraphs"):
+        nx.compose(nx.Graph(), nx.MultiGraph(), backend="weft")
+
+
 def test_copies_forget_what_was_converted():
     graph = nx.path_graph(4)
     assert nx.is_connected(graph, backend="weft")

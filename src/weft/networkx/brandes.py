@@ -19,6 +19,7 @@ from weft.arrays.device import to_host
 from weft.engine.state import full
 from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
+from weft.networkx import kernels
 from weft.networkx.flows import by_edge, marked, path_flows, rows_of
 from weft.networkx.network import Network
 from weft.networkx.ranking import betweenness_centrality
@@ -141,7 +142,7 @@ def betweenness_centrality_subset(
     """The share of shortest paths between two sets that lead through each node."""
     rows, ends = rows_of(G, sources), marked(G, targets)
     if weight is not None:
-        total, _ = path_flows(G, rows, weight, ends)
+        total, _ = path_flows(G, rows, weight, ends, kernels.BUT_SOURCE)
     else:
         total = _swept(G, rows.tolist(), ends)
     if not np.isfinite(total).all():

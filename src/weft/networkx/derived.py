@@ -48,6 +48,8 @@ def attributes_of(G: Network) -> dict[Any, Array] | None:
         column, present = read_column(values, name, lambda _: None, exact=True)
         if column is None or present is not None:
             return None
+        if column.dtype.kind == "f" and np.isnan(column).any():
+            return None  # of two NaN, only the same object is equal to itself in a dictionary
         found[name] = column
     return found
 

@@ -24,11 +24,12 @@ def path_flows(
     sources: Array,
     weight: Any,
     targets: Array | None = None,
+    ends: int = kernels.EVERYWHERE,
     endpoints: bool = False,
 ) -> tuple[Array, Array]:
     """Return the flow of shortest paths through each row, and along each entry of a simple graph.
 
-    `targets` says where paths end; with None everywhere.
+    `targets` says where paths end, `ends` how they do (see the kernel).
     """
     if G.is_multigraph():
         raise NotImplementedError("flows along parallel edges are NetworkX's own")
@@ -37,7 +38,7 @@ def path_flows(
     mark = np.ones(G.size) if targets is None else targets
     sound = kernels.path_flows(
         rows.offsets, rows.targets, rows.sources, rows.weights, sources, mark,
-        targets is not None, endpoints, through, along,
+        ends, endpoints, through, along,
     )  # fmt: skip
     if not sound or not np.isfinite(through).all():
         raise NotImplementedError("negative weights, or more paths than float64 can count")
@@ -96,7 +97,7 @@ def edge_betweenness_centrality_subset(
     weight: Any = None,
 ) -> dict[tuple[Any, Any], float]:
     """The share of shortest paths between two sets that run along each edge."""
-    _, along = path_flows(G, rows_of(G, sources), weight, marked(G, targets))
+    _, along = path_flows(G, rows_of(G, sources), weight, marked(G, targets), kernels.EVEN)
     n = G.size
     if n >= 2:
         along *= 1 / (n * (n - 1)) if normalized else 1.0 if G.is_directed() else 0.5

@@ -53,5 +53,5 @@ def constraint(G: Network, nodes: Any = None, weight: Any = None) -> dict[Any, f
     bound = (parts + parts @ parts).tocsr()
     found = (parts > 0).multiply(bound.multiply(bound)).sum(axis=1)
     values = np.asarray(found, np.float64).ravel()
-    values[total - 2 * mutual.diagonal() == 0] = np.nan
+    values[total - 2 * parts.diagonal() == 0] = np.nan
     return G.named(values)

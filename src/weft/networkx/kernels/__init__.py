@@ -28,6 +28,9 @@ from weft.networkx.kernels.structure import generations as generations
 from weft.networkx.kernels.structure import longest_paths as longest_paths
 from weft.networkx.kernels.structure import peel as peel
 from weft.networkx.kernels.structure import strong_components as strong_components
+from weft.networkx.kernels.tight import BUT_SOURCE as BUT_SOURCE
+from weft.networkx.kernels.tight import EVEN as EVEN
+from weft.networkx.kernels.tight import EVERYWHERE as EVERYWHERE
 from weft.networkx.kernels.tight import all_distances as all_distances
 from weft.networkx.kernels.tight import has_negative_cycle as has_negative_cycle
 from weft.networkx.kernels.tight import path_flows as path_flows

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from weft.networkx.kernels.searches import _sift_down, _sift_up
 from weft.storage.compiled import njit
+
+EVERYWHERE: Final = 0
+BUT_SOURCE: Final = 1
+EVEN: Final = 2
 
 
 @njit(cache=True, nogil=True)
@@ -87,15 +91,17 @@ def path_flows(
     weights: Any,
     sources: Any,
     mark: Any,
-    without_source: bool,
+    ends: int,
     endpoints: bool,
     through: Any,
     along: Any,
 ) -> bool:
     """Add up the shares of shortest paths from sources to marked vertices.
 
-    `through` receives those that lead through each vertex, `along` those along each entry. Returns
-    whether all weights were consistent.
+    `ends` is `EVERYWHERE`, `BUT_SOURCE` if no path ends where it begins, or `EVEN` if a vertex that
+    is not marked hands on its flow evenly, as NetworkX does for edges. `through` receives the
+    shares that lead through each vertex, `along` those along each entry. Returns whether all
+    weights were consistent.
     """
     n = offsets.size - 1
     order, found = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -112,11 +118,16 @@ def path_flows(
             through[s] += count - 1
         for i in range(count - 1, -1, -1):
             w = order[i]
-            own = 0.0 if without_source and w == s else mark[w]
+            own = 0.0 if ends == BUT_SOURCE and w == s else mark[w]
             share = (own + owed[w]) / paths[w]
+            even = ends == EVEN and own == 0.0
+            slot, ways = head[w], 0
+            while slot >= 0 and even:
+                ways += 1
+                slot = link[slot]
             slot = head[w]
             while slot >= 0:
-                part = paths[rows[slot]] * share
+                part = owed[w] / ways if even else paths[rows[slot]] * share
                 along[slot] += part
                 owed[rows[slot]] += part
                 slot = link[slot]
