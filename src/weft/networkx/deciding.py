@@ -144,21 +144,17 @@ def _near(argument: str) -> Rule:
 def _few(argument: str) -> Rule:
     def rule(given: Given, graph: Any) -> str | None:
         nodes = given.get(argument)
-        if nodes is None:
+        if nodes is None or graph is None:
             return None
         try:
-            sized = isinstance(nodes, Sized)
-            few = len(nodes) * FEW <= graph.number_of_nodes() if sized else nodes in graph
-        except TypeError:
-            return None
-        return NEVER if few or _is_node(nodes, graph) else None
+            few = nodes in graph
+        except TypeError:  # no node, as it cannot be hashed
+            few = False
+        if isinstance(nodes, Sized):
+            few = few or len(nodes) * FEW <= graph.number_of_nodes()
+        return NEVER if few else None
 
     return rule
-
-
-def _is_node(nodes: Any, graph: Any) -> bool:
-    """Whether what could be a set is a node: text, or a tuple."""
-    return isinstance(nodes, str | tuple) and nodes in graph
 
 
 def _one_search(argument: str) -> Rule:

@@ -38,12 +38,13 @@ def _joined(graphs: Sequence[Network], names: Sequence[list[Any]]) -> Any:
     if columns is None:
         return _one_by_one(graphs, names, data, held)
     place = {node: row for row, node in enumerate(data)}
-    ends: list[list[Array]] = [[], []]
+    us, vs = [], []
     for graph, labels in zip(graphs, names, strict=True):
         row = np.fromiter((place[node] for node in labels), np.int64, len(labels))
-        for side, rows in zip(ends, listed(graph), strict=True):
-            side.append(row[rows])
-    added = add_edges(*map(np.concatenate, ends), len(data), graphs[0].is_directed())
+        tails, heads = listed(graph)
+        us.append(row[tails])
+        vs.append(row[heads])
+    added = add_edges(np.concatenate(us), np.concatenate(vs), len(data), graphs[0].is_directed())
     return made(added, list(data), columns, list(data.values()), held)
 
 
