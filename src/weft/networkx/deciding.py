@@ -163,7 +163,7 @@ def _one_search(argument: str) -> Rule:
 
 def _few_pairs(given: Given, graph: Any) -> str | None:
     pairs = given.get("ebunch")
-    return NEVER if hasattr(pairs, "__len__") and len(pairs) <= FEW_PAIRS else None
+    return NEVER if isinstance(pairs, Sized) and len(pairs) <= FEW_PAIRS else None
 
 
 def _tree(given: Given, graph: Any) -> str | None:
