@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 def test_extremes_are_those_of_all_searches(size, pairs, bounded):
     graph = nx.path_graph(size)
     graph.add_edges_from((u % size, v % size) for u, v in pairs)
+    nx.set_edge_attributes(graph, {edge: 1 + sum(edge) % 4 for edge in graph.edges}, "weight")
     for function in (nx.diameter, nx.radius, nx.periphery, nx.center):
         ours = function(graph, usebounds=bounded, backend="weft")
         assert ours == function(graph, usebounds=bounded)
+        ours = function(graph, usebounds=bounded, weight="weight", backend="weft")
+        assert ours == function(graph, usebounds=bounded, weight="weight")
 
 
 @given(st.integers(0, 30))

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from weft.networkx.network import Network
-from weft.networkx.searches import hops, levels
+from weft.networkx.searches import hops, levels, shortest
 
 Array = np.ndarray[Any, Any]
 
@@ -23,9 +23,19 @@ LARGEST: Final = "largest"
 SMALLEST: Final = "smallest"
 
 
-def extreme(G: Network, which: str, members: bool) -> tuple[int, list[Any]]:
-    """Return the largest or smallest eccentricity by hops, and which nodes have it if asked for."""
-    lower, upper = np.zeros(G.size, np.int64), np.full(G.size, 2 * G.size, np.int64)
+def _search(G: Network, row: int, weight: Any) -> tuple[Array, Array]:
+    if weight is None:
+        return levels(G, row)
+    tree = shortest(G, [row], weight)
+    return tree.order, tree.distance[tree.order]
+
+
+def extreme(G: Network, which: str, members: bool, weight: Any = None) -> tuple[int, list[Any]]:
+    """Return the largest or smallest eccentricity, and which nodes have it if asked for.
+
+    Distances are whole numbers.
+    """
+    lower, upper = np.zeros(G.size, np.int64), np.full(G.size, np.iinfo(np.int64).max)
     turn = True
     while True:
         found = int(lower.max() if which == LARGEST else upper.min())
@@ -37,7 +47,7 @@ def extreme(G: Network, which: str, members: bool) -> tuple[int, list[Any]]:
         rows = np.flatnonzero(beyond)
         row = rows[np.argmax(upper[rows])] if turn else rows[np.argmin(lower[rows])]
         turn = not turn
-        order, level = levels(G, int(row))
+        order, level = _search(G, int(row), weight)
         if order.size < G.size:
             raise nx.NetworkXError("Cannot compute metric because graph is not connected.")
         most = int(level.max())

@@ -92,21 +92,21 @@ def _eccentricities(G: Network, e: Any, weight: Any) -> Any:
 def diameter(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The largest eccentricity."""
     if _bounded(G, e, usebounds, weight):
-        return extreme(G, LARGEST, False)[0]
+        return extreme(G, LARGEST, False, weight)[0]
     return max(_eccentricities(G, e, weight).values())
 
 
 def radius(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The smallest eccentricity."""
     if _bounded(G, e, usebounds, weight):
-        return extreme(G, SMALLEST, False)[0]
+        return extreme(G, SMALLEST, False, weight)[0]
     return min(_eccentricities(G, e, weight).values())
 
 
 def periphery(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the largest eccentricity."""
     if _bounded(G, e, usebounds, weight):
-        return extreme(G, LARGEST, True)[1]
+        return extreme(G, LARGEST, True, weight)[1]
     found = _eccentricities(G, e, weight)
     most = max(found.values())
     return [node for node in found if found[node] == most]
@@ -115,7 +115,7 @@ def periphery(G: Network, e: Any = None, usebounds: bool = False, weight: Any = 
 def center(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the smallest eccentricity."""
     if _bounded(G, e, usebounds, weight):
-        return extreme(G, SMALLEST, True)[1]
+        return extreme(G, SMALLEST, True, weight)[1]
     if e is None and weight is None and not G.is_directed() and not usebounds and is_tree(G):
         return tree_center(G)
     found = _eccentricities(G, e, weight)
@@ -124,11 +124,12 @@ def center(G: Network, e: Any = None, usebounds: bool = False, weight: Any = Non
 
 
 def _bounded(G: Network, e: Any, usebounds: bool, weight: Any) -> bool:
-    """Whether bounds are to be used; by weight they are NetworkX's own."""
+    """Whether bounds are to be used; by weights that are no integers they are NetworkX's own."""
     if not usebounds or e is not None or G.is_directed() or not G.size:
         return False
-    if weight is not None:
-        raise NotImplementedError("bounds on distances by weight are NetworkX's own")
+    values = G.weights(weight)
+    if values is not None and values.dtype.kind == "f":
+        raise NotImplementedError("bounds on distances that are no integers are NetworkX's own")
     return True
 
 
