@@ -45,7 +45,7 @@ NEVER = np.int64(1) << 60
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def run(
+def run(  # noqa: C901, PLR0915 -- one loop: a call for each instruction costs more than it
     code: Any, consts: Any, cfg: Any, shape: Any, bufs: Any, data: Any, fdata: Any, regs: Any,
     fregs: Any, shared: Any, u: Any, caches: Any, layout: Any, counts: Any, phases: Any,
     stalls: Any, idle: Any, reads: Any, trace: Any, found: Any,
@@ -333,7 +333,7 @@ def run(
                 return -1
             came, fill = serve(u, core, w - first, now, lanes, cfg[P_TAB], cfg[P_AHEAD])
             if fill > 0:
-                port[core] = max(port[core], came) + 1
+                port[core] = max(port[core], now) + 1  # a cycle of it, when the ids are there
                 counts[N_SWRITE] += fill
             for k in range(lanes):
                 r[d, k] = u.out_vid[core, k] if k < fill else -1
