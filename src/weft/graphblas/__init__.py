@@ -8,7 +8,7 @@ from __future__ import annotations
 from weft.graphblas import dtypes, exceptions, io, viz
 from weft.graphblas.building import MAX_SIZE
 from weft.graphblas.matrix import Matrix
-from weft.graphblas.operators import calls, lookup
+from weft.graphblas.operators import calls, lookup, positional  # noqa: F401
 from weft.graphblas.operators.agg import agg
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.indexunary import indexunary

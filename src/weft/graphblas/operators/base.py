@@ -173,6 +173,8 @@ class Operator:
     _call: Callable[..., Any]
     register_anonymous: ClassVar[Any]
     _numba_func: Any = None
+    # What a positional operator looks at; see weft.graphblas.operators.positional.
+    position: Any = None
 
     def __init__(self, name: str, *, anonymous: bool = False) -> None:
         self.name = name
