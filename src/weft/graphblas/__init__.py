@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from weft.graphblas import dtypes, exceptions, io, viz
 from weft.graphblas.building import MAX_SIZE
+from weft.graphblas.explain import Explanation, explain
 from weft.graphblas.matrix import Matrix
 from weft.graphblas.operators import calls, lookup, positional  # noqa: F401
 from weft.graphblas.operators.agg import agg
@@ -30,6 +31,7 @@ calls.install()
 
 __all__ = [
     "MAX_SIZE",
+    "Explanation",
     "Matrix",
     "Recorder",
     "Scalar",
@@ -40,6 +42,7 @@ __all__ = [
     "config",
     "dtypes",
     "exceptions",
+    "explain",
     "indexunary",
     "init",
     "io",

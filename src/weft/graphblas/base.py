@@ -13,11 +13,11 @@ from weft.graphblas.expressions import (
     BaseExpression,
     InfixExpression,
     Operation,
-    check_options,
 )
 from weft.graphblas.kernels import assign as kernels
 from weft.graphblas.kernels.write import WritePlan, plain, write
 from weft.graphblas.mask import check_mask
+from weft.graphblas.options import current, options
 from weft.graphblas.recorder import record
 from weft.graphblas.settings import config, mode
 from weft.graphblas.updates import Assigner, IndexExpression, Updater, updater_of
@@ -82,14 +82,15 @@ class BaseType(Arithmetic, InPlace):
             Whether old values outside the mask are dropped.
         input_mask
             For extraction: which places of the source count.
+        **opts
+            Choices of execution; see `gb.options`.
         """
-        check_options(opts)
-        return updater_of(self, mask_accum_replace, mask, accum, replace, input_mask)
+        return updater_of(self, mask_accum_replace, mask, accum, replace, input_mask, opts)
 
     def update(self, expr: Any, **opts: Any) -> None:
-        """Assign an expression, as ``C << expr`` does."""
-        check_options(opts)
-        self._update(expr)
+        """Assign an expression, as ``C << expr`` does, with choices of `gb.options`."""
+        with options(**opts):
+            self._update(expr)
 
     def __lshift__(self, expr: Any) -> None:
         self._update(expr)
@@ -169,7 +170,7 @@ class BaseType(Arithmetic, InPlace):
         record(self, mask, accum, replace, text)
         np_type = self.dtype.np_type
         if mode.blocking:
-            if mask is None and accum is None:
+            if mask is None and accum is None and current["switch"] == "auto":
                 self._cell = Cell(operation.now(None).cast(np_type))
             else:
                 view = None if mask is None else mask.view()
@@ -184,7 +185,7 @@ class BaseType(Arithmetic, InPlace):
         np_type = self.dtype.np_type
         inputs = operation.cells()
         cells = [cell for cell, _ in inputs]
-        if mask is None and accum is None:
+        if mask is None and accum is None and current["switch"] == "auto":
             self._cell = recorded(lambda: operation.run(None, inputs).cast(np_type), *cells)
             self._pending = None
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from weft.graphblas.options import applied, captured
+
 # Recorded assignments that one object may wait for before they are computed.
 MOST_PENDING = 32
 
@@ -34,6 +36,14 @@ class Cell:
 
 def recorded(compute: Callable[[], Any], *inputs: Cell) -> Cell:
     """Return a cell that computes later, unless too many already wait for each other."""
+    choices = captured()
+    if choices is not None:
+        plain = compute
+
+        def compute() -> Any:
+            with applied(choices):
+                return plain()
+
     depth = 1 + max((cell.depth for cell in inputs), default=0)
     cell = Cell(None, compute, depth)
     if depth >= MOST_PENDING:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from weft.graphblas.compiled import rows
 from weft.graphblas.kernels import multiply
+from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
+from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
 
 
 def compiles(matrix: Any) -> bool:
@@ -17,16 +22,30 @@ def compiles(matrix: Any) -> bool:
     return matrix.nvals > config["small"] and max(matrix.nrows, matrix.ncols) < 1 << 31
 
 
-def multiply_vector(matrix: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
-    """Return matrix times vector over a semiring."""
-    rows, pushes = multiply.plan(matrix, vector, mask)
-    if not pushes and matrix.nvals and compiles(matrix) and rows is None:
+def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return matrix times vector over a semiring; `flip` exchanges the factors."""
+    if matrix.nvals == 0 or vector.nvals == 0:
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    plan = choose(matrix, vector, mask)
+    if not plan.pushes and compiles(matrix) and plan.rows is None:
         from weft.graphblas.compiled.multiply import attempt, matrix_vector
 
-        found = attempt(matrix_vector, matrix, vector, op, flip, mask)
+        found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
         if found is not None:
             return found
-    return multiply.matrix_vector(matrix, vector, op, flip, mask, (rows, pushes))
+    if plan.pushes:
+        return push(matrix.columns, vector, op, flip, mask)
+    return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
+
+
+def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return the product of a vector's values, spread along columns of a matrix."""
+    if not columns.is_hyper and columns.ncols < MOST_DENSE:
+        products = int(columns.row_bounds(vector.indices)[1].sum())
+        module = rows.kernels(op, columns.values, vector.values, flip, products)
+        if module is not None:
+            return rows.push(module, columns, vector, op, mask, products)
+    return multiply.pushed(columns, vector, op, flip, mask)
 
 
 def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
@@ -37,4 +56,26 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
         found = attempt(masked_by_itself, left, right, op, mask)
         if found is not None:
             return found
+    if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
+        found = _by_rows(left, right, op, mask)
+        if found is not None:
+            return found
     return multiply.matrix_matrix(left, right, op, mask)
+
+
+def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
+    """Return matrix times matrix in a compiled kernel; None where NumPy is better."""
+    if right.ncols >= MOST_DENSE:
+        return None
+    products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
+    module = rows.kernels(op, left.values, right.values, False, products)
+    if module is None:
+        return None
+    if mask is not None and not mask.complement:
+        entries = mask.entries()
+        turn = 0 if right._twin is not None else TURN_COST * right.nvals
+        steps = int(left.row_bounds(entries.rows)[1].sum()) + turn
+        steps += int(right.column_counts()[np.asarray(entries.cols)].sum())
+        if steps < products:
+            return rows.masked_dot(module, left, right, op, entries)
+    return rows.product(module, left, right, op, mask)

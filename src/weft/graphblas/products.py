@@ -10,7 +10,8 @@ from weft.graphblas.exceptions import DimensionMismatch
 from weft.graphblas.execution import multiply_matrices, multiply_vector
 from weft.graphblas.expressions import Operation
 from weft.graphblas.kernels import multiply as kernels
-from weft.graphblas.kernels.positions import factors
+from weft.graphblas.kernels.plan import Sides
+from weft.graphblas.kernels.positions import factors, vector_factors
 from weft.graphblas.operators.lookup import get_semiring, get_typed_op
 from weft.graphblas.operators.semiring import semiring
 
@@ -49,17 +50,13 @@ def product(method: str, left: Any, right: Any, op: Any = None, *, is_infix: boo
 def _multiplication(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any]:
     """Return the inputs and the kernel of a product."""
     inputs: tuple[Any, ...] = (left, right)
-    if method == "mxv":
+    if method in {"mxv", "vxm"}:
+        matrix, vector = (left, right) if method == "mxv" else (right, left)
+        base, by_columns = _base(method, matrix)
+        inputs = base, vector
 
         def kernel(mask: Any, x: Any, y: Any) -> Any:
-            return multiply_vector(x, y, op, False, mask)
-
-    elif method == "vxm":
-        # The twin of the matrix is what mxv wants; a transposed operand has it already.
-        inputs = (right.T, left)
-
-        def kernel(mask: Any, x: Any, y: Any) -> Any:
-            return multiply_vector(x, y, op, True, mask)
+            return multiply_vector(Sides(x, by_columns), y, op, method == "vxm", mask)
 
     elif method == "mxm":
 
@@ -74,6 +71,15 @@ def _multiplication(method: str, left: Any, right: Any, op: Any) -> tuple[Any, A
     return inputs, kernel
 
 
+def _base(method: str, matrix: Any) -> tuple[Any, bool]:
+    """Return the matrix behind a factor, and whether the product runs over its columns.
+
+    A transposed matrix is never made here: the kernel makes the side that it reads.
+    """
+    is_turned = matrix._output == "TransposedMatrix"
+    return (matrix._matrix if is_turned else matrix), is_turned != (method == "vxm")
+
+
 def _positional(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any]:
     """Return the inputs and the kernel of a product that multiplies with places.
 
@@ -82,7 +88,12 @@ def _positional(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any]:
     inputs, _ = _multiplication(method, left, right, op)
 
     def kernel(mask: Any, x: Any, y: Any) -> Any:
-        x, y, multiply = factors(method, x, y, op.binaryop)
+        if method in {"mxv", "vxm"}:
+            matrix = left if method == "mxv" else right
+            turned = matrix._output == "TransposedMatrix"
+            x, y, multiply = vector_factors(method, x, y, op.binaryop, turned)
+        else:
+            x, y, multiply = factors(method, x, y, op.binaryop)
         plain = get_semiring(op.monoid.parent, multiply.parent)[op.type]
         return _multiplication(method, left, right, plain)[1](mask, x, y)
 

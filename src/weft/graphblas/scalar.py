@@ -13,9 +13,10 @@ from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import output_kind
 from weft.graphblas.dtypes import FP64, lookup_dtype
 from weft.graphblas.elementwise import ewise
-from weft.graphblas.expressions import Operation, check_options
+from weft.graphblas.expressions import Operation
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.monoid import monoid
+from weft.graphblas.options import options
 from weft.graphblas.recorder import record
 from weft.graphblas.settings import mode
 from weft.graphblas.storage.cast import cast
@@ -362,7 +363,9 @@ def new_scalar(
     **opts: Any,
 ) -> Scalar:
     """Compute an expression into a new scalar."""
-    check_options(opts)
+    if opts:
+        with options(**opts):
+            return new_scalar(expression, dtype, is_cscalar, name)
     made = Scalar(
         expression.dtype if dtype is None else dtype, is_cscalar=bool(is_cscalar), name=name
     )

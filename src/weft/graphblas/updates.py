@@ -10,6 +10,7 @@ from weft.graphblas.indexing import Indexes
 from weft.graphblas.kernels.assign import extract
 from weft.graphblas.mask import Mask, check_mask
 from weft.graphblas.operators.lookup import find_opclass, get_typed_op
+from weft.graphblas.options import applied, checked
 from weft.graphblas.settings import config
 
 
@@ -33,9 +34,14 @@ def updater_of(
     accum: Any,
     replaces: bool,
     input_mask: Any,
+    opts: dict[str, Any] | None = None,
 ) -> Updater:
     """Return what ``C(mask, accum, replace)`` stands for; mask and accum come in any order."""
     scalar = target._is_scalar
+    if isinstance(mask, str):
+        opts, mask = {**(opts or {}), "mask": mask}, None
+    if opts:
+        checked(opts)
     for arg in given:
         if arg is replace:
             replaces = True
@@ -72,7 +78,7 @@ def updater_of(
                 f"Bad type for keyword argument `accum`. Expected type: BinaryOp; got "
                 f"{accum.opclass}."
             )
-    return Updater(target, mask, accum, replaces, input_mask)
+    return Updater(target, mask, accum, replaces, input_mask, opts)
 
 
 def _check_scalar_update(mask: Any, replaces: bool, input_mask: Any) -> None:
@@ -103,7 +109,7 @@ class _Target:
 class Updater(_Target):
     """``C(mask, accum, replace)``, to be assigned to."""
 
-    __slots__ = ("accum", "input_mask", "mask", "parent", "replace")
+    __slots__ = ("accum", "input_mask", "mask", "opts", "parent", "replace")
 
     def __init__(
         self,
@@ -112,12 +118,17 @@ class Updater(_Target):
         accum: Any = None,
         replace: bool = False,
         input_mask: Any = None,
+        opts: dict[str, Any] | None = None,
     ) -> None:
         self.parent, self.mask, self.accum = parent, mask, accum
-        self.replace, self.input_mask = replace, input_mask
+        self.replace, self.input_mask, self.opts = replace, input_mask, opts
 
     def update(self, expr: Any) -> None:
         """Assign, as ``C(...) << expr`` does."""
+        if self.opts:
+            with applied(self.opts):
+                self.parent._update(expr, self.mask, self.accum, self.replace, self.input_mask)
+            return
         self.parent._update(expr, self.mask, self.accum, self.replace, self.input_mask)
 
     __lshift__ = update

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.config import Config
 from weft.errors import WeftError
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
@@ -77,9 +78,12 @@ def matrix_vector(
         def multiply(v: Any) -> None:
             def message(u: Any, e: Any) -> Any:
                 made = product(u.x, e.value) if flip else product(e.value, u.x)
-                return (made, True) if full else send((made, True), when=u.x_there)
+                return made if full else send((made, True), when=u.x_there)
 
-            v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
+            if full:
+                v.t = v.gather(message, add, direction="out")
+            else:
+                v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
 
         return vertex(multiply, on=None if masked else "all")
 
@@ -90,17 +94,22 @@ def matrix_vector(
     fields = {
         "x": padded(vector.dense, size),
         "t": np.zeros(size, op.monoid.type.np_type),
-        "t_there": np.zeros(size, np.bool_),
     }
     if not full:
         fields["x_there"] = padded(vector.there(), size)
+        fields["t_there"] = np.zeros(size, np.bool_)
     state = graph.state(**fields)
+    chosen = current["schedule"]
+    config = None if chosen == "auto" else Config(schedule=chosen)
     if admitted is not None and masked:
-        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)))
+        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)), config=config)
     else:
-        graph.run(step, state)
-    found, there = host(state.t), host(state.t_there)
-    return VectorStore.from_map(found[: matrix.nrows], there[: matrix.nrows]).settled()
+        graph.run(step, state, config=config)
+    # With a full vector every row that has a value gets one.
+    there = matrix.filled() if full else host(state.t_there)[: matrix.nrows]
+    if full and masked:
+        there = admitted if there is None else there & admitted
+    return VectorStore.from_map(host(state.t)[: matrix.nrows], there).settled()
 
 
 def padded(array: Array, size: int) -> Array:

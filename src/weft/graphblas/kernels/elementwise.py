@@ -8,11 +8,14 @@ import numpy as np
 
 from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
+from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
 
 Array = Any
+# Values of both operands from which a merge is compiled.
+WORTH_MERGING = 4096
 
 
 def with_values(store: Any, values: Array) -> Any:
@@ -97,6 +100,10 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
         there = left.there() & right.there()
         x, y = cast(left.dense, x_type), cast(right.dense, y_type)
         return VectorStore.from_map(op.evaluate(x, y), there)
+    if _many(left, right):
+        found = merge_compiled(left, right, op, union=False)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     if same_keys(*keys):
@@ -106,6 +113,22 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     x, y = take(left.values, at1), take(right.values, at2)
     values = op.evaluate(cast(x, x_type), cast(y, y_type))
     return rebuilt(left, stores, keys, (common, values))
+
+
+def _many(left: Any, right: Any) -> bool:
+    """Return whether two stores with different places are worth a compiled kernel."""
+    if current["kernel"] == "compiled":
+        return True
+    if left.nvals + right.nvals < WORTH_MERGING or left is right:
+        return False
+    return isinstance(left, VectorStore) or left.cols is not right.cols
+
+
+def merge_compiled(left: Any, right: Any, op: Any, *, union: bool) -> Any:
+    """Return the union or intersection from a compiled kernel; None where there is none."""
+    from weft.graphblas.compiled.merge import merged
+
+    return merged(left, right, op, union=union)
 
 
 def _maps(left: VectorStore, right: VectorStore) -> bool:
@@ -130,6 +153,10 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
         dense: Array = np.where(mine, cast(left.dense, np_type), cast(right.dense, np_type))
         dense[both] = combine(take(left.dense, both), take(right.dense, both))
         return VectorStore.from_map(dense, mine | theirs)
+    if _many(left, right):
+        found = merge_compiled(left, right, op, union=True)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     out = unite((keys[0], left.values), (keys[1], right.values), combine, np_type)

@@ -80,26 +80,29 @@ def taking_first(op: Any) -> Any:
 def factors(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any, Any]:
     """Return the factors of a product with places as values, and the operator to multiply them.
 
-    `method` is the product's name. For ``vxm`` the left factor is the transposed matrix and the
-    right one the vector, as the kernels take them. The index that is summed over is always taken
-    from a vector, which is smaller than the matrix.
+    `method` is the product's name, other than those of a matrix and a vector.
     """
-    position = op.parent.position
-    is_left = position.operand == "first"
-    inner = position.axis == ("j" if is_left else "i")
-    if method == "vxm":
-        if is_left or inner:
-            right = positions(right, op, is_row=True, axis="j" if inner else "i")
-            return left, right, _first_or_second("first", op)
-        return positions(left, op, turned=True), right, _first_or_second("second", op)
-    if method == "mxv" and is_left and inner:
-        return left, positions(right, op, axis="i"), _first_or_second("second", op)
-    if is_left:
+    if op.parent.position.operand == "first":
         return positions(left, op, is_row=method == "inner"), right, taking(op)
     return left, positions(right, op, is_row=method == "outer"), taking(op)
 
 
-def _first_or_second(name: str, op: Any) -> Any:
+def vector_factors(
+    method: str, matrix: Any, vector: Any, op: Any, turned: bool
+) -> tuple[Any, Any, Any]:
+    """Return the factors of ``mxv`` or ``vxm`` with places as values, and the operator.
+
+    The index that is summed over is always taken from the vector, which is the smaller factor.
+    `turned` says that the matrix is the transpose of the factor.
+    """
     from weft.graphblas.operators.binary import binary
 
-    return getattr(binary, name)[op.type]
+    is_row = method == "vxm"
+    mine = "first" if is_row else "second"
+    position = op.parent.position
+    inner = position.axis == ("j" if position.operand == "first" else "i")
+    if inner or position.operand == mine:
+        axis = "j" if inner == is_row else "i"
+        vector = positions(vector, op, is_row=is_row, axis=axis)
+        return matrix, vector, getattr(binary, mine)[op.type]
+    return positions(matrix, op, turned=turned), vector, taking(op)
