@@ -73,7 +73,7 @@ def test_directions_show(operands):
 def test_a_store_refuses_the_other_direction(operands):
     A, u, _ = operands
     with pytest.raises(ValueError, match="csr"), gb.options(store="csr", direction="push"):
-        gb.semiring.plus_times(A @ u).new()
+        gb.semiring.plus_times(A @ u).new().wait()
 
 
 def test_choices_are_kept_until_assignments_are_computed(operands):

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from weft.graphblas.arithmetic import Arithmetic, InPlace
+from weft.graphblas.assignment import Assignment
 from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import is_scalar_like, output_kind
 from weft.graphblas.exceptions import DimensionMismatch
@@ -15,7 +16,7 @@ from weft.graphblas.expressions import (
     Operation,
 )
 from weft.graphblas.kernels import assign as kernels
-from weft.graphblas.kernels.write import WritePlan, plain, write
+from weft.graphblas.kernels.write import plain
 from weft.graphblas.mask import check_mask
 from weft.graphblas.options import current, options
 from weft.graphblas.recorder import record
@@ -169,38 +170,17 @@ class BaseType(Arithmetic, InPlace):
         operation.check()
         record(self, mask, accum, replace, text)
         np_type = self.dtype.np_type
+        is_plain = mask is None and accum is None and current["switch"] == "auto"
+        if mode.blocking and is_plain and not operation.node:
+            self._cell = Cell(operation.now(None).cast(np_type))
+            self._pending = None
+            return
+        old = None if is_plain else self._current
+        assignment = Assignment(operation, old, mask, accum, replace, np_type)
         if mode.blocking:
-            if mask is None and accum is None and current["switch"] == "auto":
-                self._cell = Cell(operation.now(None).cast(np_type))
-            else:
-                view = None if mask is None else mask.view()
-                plan = WritePlan(view, accum, replace, np_type)
-                self._cell = Cell(write(self._store, operation.now(view), plan))
-            self._pending = None
-            return
-        self._record(operation, mask, accum, replace)
-
-    def _record(self, operation: Operation, mask: Any, accum: Any, replace: bool) -> None:
-        """Keep an assignment to be computed later, with a snapshot of all that it reads."""
-        np_type = self.dtype.np_type
-        inputs = operation.cells()
-        cells = [cell for cell, _ in inputs]
-        if mask is None and accum is None and current["switch"] == "auto":
-            self._cell = recorded(lambda: operation.run(None, inputs).cast(np_type), *cells)
-            self._pending = None
-            return
-        old = self._current
-        mask_cell = None if mask is None else mask.parent._current
-
-        def compute() -> Any:
-            view = None if mask_cell is None else mask.view(mask_cell.get())
-            plan = WritePlan(view, accum, replace, np_type)
-            return write(old.get(), operation.run(view, inputs), plan)
-
-        cells.append(old)
-        if mask_cell is not None:
-            cells.append(mask_cell)
-        self._cell = recorded(compute, *cells)
+            self._cell = Cell(assignment.run())
+        else:
+            self._cell = recorded(assignment.run, *assignment.cells(), plan=assignment, owner=self)
         self._pending = None
 
     def _check_mask_shape(self, mask: Any) -> None:

@@ -38,6 +38,27 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
 
 
+def multiply_vector_into(
+    matrix: Sides, vector: Any, op: Any, flip: bool, write: tuple[Any, Any]
+) -> Any:
+    """Return a target after a product was written into it, from one compiled kernel.
+
+    `write` is the assignment to the target, and a unary operator to apply before or None. The
+    result is None where the product is not one that a compiled kernel pulls.
+    """
+    assignment, post = write
+    if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
+        return None
+    view = assignment.view()
+    plan = choose(matrix, vector, assignment.operation.hint(view))
+    if plan.pushes or plan.rows is not None:
+        return None
+    from weft.graphblas.compiled.fused import vector_into
+    from weft.graphblas.compiled.multiply import attempt
+
+    return attempt(vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
+
+
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
     if not columns.is_hyper and columns.ncols < MOST_DENSE:

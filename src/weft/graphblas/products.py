@@ -37,13 +37,16 @@ def product(method: str, left: Any, right: Any, op: Any = None, *, is_infix: boo
             f"Dimensions of the factors of {method} do not fit: {left.shape} and {right.shape}."
         )
     shape = left.shape[:-1] + right.shape[1:]
-    inputs, kernel = (
-        _multiplication(method, left, right, op)
-        if op.binaryop.parent.position is None
-        else _positional(method, left, right, op)
-    )
+    node: tuple[Any, ...] = ()
+    if op.binaryop.parent.position is not None:
+        inputs, kernel = _positional(method, left, right, op)
+    else:
+        inputs, kernel = _multiplication(method, left, right, op)
+        node = (method, op)
+        if method in {"mxv", "vxm"}:
+            node = (*node, _base(method, left if method == "mxv" else right)[1])
     return expression_class(len(shape))(
-        method, (left, right), op, op.return_type, shape, Operation(kernel, inputs, (method, op))
+        method, (left, right), op, op.return_type, shape, Operation(kernel, inputs, node)
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas import operations
+from weft.graphblas.assignment import Assignment, result
 from weft.graphblas.base import BaseType
 from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import output_kind
@@ -243,11 +244,11 @@ class Scalar(BaseType):
             self._set(self._accumulated(self._store if accum else None, operation.now(None), accum))
             return
         old = self._current if accum is not None else Cell(None)
-        inputs = operation.cells()
+        assignment = Assignment(operation, None, None, None, False, None)
         self._cell = recorded(
-            lambda: self._accumulated(old.get(), operation.run(None, inputs), accum),
+            lambda: self._accumulated(old.get(), result(assignment), accum),
             old,
-            *(cell for cell, _ in inputs),
+            *assignment.cells(),
         )
         self._pending = None
 

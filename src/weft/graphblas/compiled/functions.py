@@ -130,3 +130,34 @@ def combination(op: Any) -> Traced | None:
         function = parent.binaryop.orig_func
         return None if function is None else lambda x, y: cast_traced(function(x, y), np_type)
     return (COMBINATIONS_OF_BOOLS if np_type.kind == "b" else COMBINATIONS).get(parent.name)
+
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda x: x,
+    "ainv": lambda x: -x,
+    "abs": lambda x: fn.abs(x),
+    "lnot": lambda x: x == 0,
+}
+UNARY_OF_FLOATS = (
+    "acos", "asin", "atan", "cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor",
+    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan",
+    "tanh", "trunc",
+)  # fmt: skip
+
+
+def unary(op: Any) -> Callable[[Any], Any] | None:
+    """Return a typed unary operator as a traced function of values of its type, or None."""
+    parent, of_type, result = op.parent, op.type.np_type, op.return_type.np_type
+    if parent.position is not None:
+        return None
+    function = parent.orig_func or UNARY.get(parent.name)
+    if function is not None and of_type.kind == "b" and parent.name != "lnot":
+        return None
+    if of_type.kind == "f":
+        if parent.name == "minv":
+            return lambda x: cast_traced(1 / cast_traced(x, of_type), result)
+        if function is None and parent.name in UNARY_OF_FLOATS:
+            function = getattr(fn, parent.name)
+    if function is None:
+        return None
+    return lambda x: cast_traced(function(cast_traced(x, of_type)), result)

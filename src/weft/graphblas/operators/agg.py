@@ -170,8 +170,6 @@ class Picker(Aggregator):
     def _segments(
         self, typed: TypedAggregator, values: Array, starts: Array, places: Array
     ) -> Array:
-        if self.is_positional and places is None:
-            raise ValueError(f"Aggregator {self.name} may not be used with Matrix.reduce_scalar.")
         at = self._pick(values, starts, np.diff(np.append(starts, len(values))))
         found = places if self.is_positional else values
         return cast(found[at], typed.return_type.np_type)
