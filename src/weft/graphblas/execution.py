@@ -26,8 +26,9 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     """Return matrix times vector over a semiring; `flip` exchanges the factors."""
     if matrix.nvals == 0 or vector.nvals == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
-    plan = choose(matrix, vector, mask)
-    if not plan.pushes and compiles(matrix) and plan.rows is None:
+    compiled = compiles(matrix)
+    plan = choose(matrix, vector, mask, compiles=compiled)
+    if not plan.pushes and compiled and plan.rows is None:
         from weft.graphblas.compiled.multiply import attempt, matrix_vector
 
         found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
@@ -50,7 +51,7 @@ def multiply_vector_into(
     if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
         return None
     view = assignment.view()
-    plan = choose(matrix, vector, assignment.operation.hint(view))
+    plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
     if plan.pushes or plan.rows is not None:
         return None
     from weft.graphblas.compiled.fused import vector_into

@@ -43,7 +43,7 @@ class Explanation(NamedTuple):
     early_exit : bool
         Whether a row ends at a sum that no further product changes.
     fused : tuple of str
-        The operations that the same kernel does.
+        What the same kernel does besides: "mask", "accumulate".
     """
 
     operation: str
@@ -58,7 +58,7 @@ class Explanation(NamedTuple):
     fused: tuple[str, ...] = ()
 
 
-def explain(expression: Any, mask: Any = None) -> Explanation:
+def explain(expression: Any, mask: Any = None, accum: Any = None) -> Explanation:
     """Return how an expression is going to be computed, without computing it.
 
     Parameters
@@ -67,6 +67,8 @@ def explain(expression: Any, mask: Any = None) -> Explanation:
         An expression, such as ``semiring.min_plus(A @ v)``.
     mask
         The mask of the assignment that it is for.
+    accum
+        Its accumulator.
 
     Examples
     --------
@@ -88,26 +90,27 @@ def explain(expression: Any, mask: Any = None) -> Explanation:
     hint = expression._operation.hint(view)
     when = "none" if view is None else "after" if hint is None else "before"
     if method in {"mxv", "vxm"}:
-        return _of_vector(expression, hint, when)
+        return _of_vector(expression, hint, when, accum)
     if method == "mxm":
         return _of_matrices(expression, hint, when)
     return Explanation(method, mask=when)
 
 
-def _of_vector(expression: BaseExpression, hint: Any, when: str) -> Explanation:
+def _of_vector(expression: BaseExpression, hint: Any, when: str, accum: Any) -> Explanation:
     op, method = expression.op, expression.method_name
     base, vector = (each._store for each in expression._operation.inputs)
     factor = expression.args[0 if method == "mxv" else 1]
     matrix = Sides(base, (output_kind(factor) == "TransposedMatrix") != (method == "vxm"))
-    plan = choose(matrix, vector, hint)
+    compiled = compiles(matrix)
+    plan = choose(matrix, vector, hint, compiles=compiled)
     if plan.pushes:
         products = int(matrix.columns.row_bounds(vector.indices)[1].sum())
     elif plan.rows is not None:
         products = int(matrix.rows.row_bounds(plan.rows)[1].sum())
     else:
         products = matrix.nvals
-    compiled = not plan.pushes and plan.rows is None and compiles(matrix) and _traced(op)
-    fused = () if when != "before" else ("mask",)
+    compiled = compiled and not plan.pushes and plan.rows is None and _traced(op)
+    fused = [("mask", when == "before"), ("accumulate", compiled and accum is not None)]
     return Explanation(
         method,
         "push" if plan.pushes else "pull",
@@ -118,7 +121,7 @@ def _of_vector(expression: BaseExpression, hint: Any, when: str) -> Explanation:
         _schedule() if compiled else "",
         _ignores_matrix(op, matrix_is_first=method == "mxv"),
         compiled and _stops_early(op),
-        fused,
+        tuple(name for name, is_fused in fused if is_fused),
     )
 
 

@@ -15,8 +15,9 @@ Array = Any
 PUSH_COST = 4
 # Making the other side of a matrix costs this many pulled products for each value.
 TURN_COST = 2
-# A mask that admits fewer rows than one in this many is worth looking at row by row.
-NARROW = 8
+# A mask that admits fewer rows than one in this many is looked at row by row: in NumPy, and where a
+# compiled kernel would otherwise skip the other rows.
+NARROW, VERY_NARROW = 2, 8
 
 
 class Sides:
@@ -70,15 +71,19 @@ class Plan(NamedTuple):
     products: int
 
 
-def choose(matrix: Sides, vector: VectorStore, mask: MaskView | None) -> Plan:
+def choose(
+    matrix: Sides, vector: VectorStore, mask: MaskView | None, *, compiles: bool = False
+) -> Plan:
     """Return how to compute a product.
 
     The direction is the one that costs less: a push makes the products of the vector's values, a
     pull those of the rows that the mask leaves. Making a side that is missing is part of the cost.
+    `compiles` says that a pull would run in a compiled kernel.
     """
     rows = None
     pulled = matrix.nvals
-    if mask is not None and not mask.complement and mask.nvals * NARROW < matrix.nrows:
+    narrow = VERY_NARROW if compiles else NARROW
+    if mask is not None and not mask.complement and mask.nvals * narrow < matrix.nrows:
         rows = mask.keys
         pulled = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
     pushed = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
