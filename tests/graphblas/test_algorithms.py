@@ -1,7 +1,9 @@
 """The algorithms against NetworkX, and the same files under python-graphblas."""
 
+import ast
 import difflib
 import importlib
+import inspect
 import types
 import warnings
 from pathlib import Path
@@ -242,3 +244,34 @@ def test_files_run_under_both_libraries(name, function, args):
             np.testing.assert_allclose(mine, other, rtol=1e-9)
     else:
         assert got == expected
+
+
+def code_lines(function):
+    """Return how many lines of code a function has, without its documentation."""
+    source = inspect.getsource(function)
+    first = ast.parse(source).body[0].body[0]
+    text = (
+        range(first.lineno, first.end_lineno + 1)
+        if ast.get_docstring(ast.parse(source).body[0])
+        else ()
+    )
+    return sum(
+        bool(line.strip()) and not line.strip().startswith("#") and number not in text
+        for number, line in enumerate(source.splitlines(), 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "thesis"),
+    [
+        ("breadth-first search", "bfs_levels", 25),
+        ("shortest paths", "sssp", 25),
+        ("PageRank", "pagerank", 27),
+        ("triangles", "triangle_count", 6),
+    ],
+)
+def test_the_table_of_lines_is_right(title, name, thesis):
+    count = code_lines(getattr(algorithms, name))
+    page = Path(__file__).parents[2] / "docs" / "reference" / "graphblas.md"
+    assert f"| {title} | {count} | {thesis} |" in page.read_text()
+    assert count < thesis

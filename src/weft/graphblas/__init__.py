@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from weft.graphblas import dtypes, exceptions, io, viz
+from typing import Any
+
+from weft.graphblas import dtypes, exceptions, io, left_out, viz
 from weft.graphblas.building import MAX_SIZE
 from weft.graphblas.explain import Explanation, explain
 from weft.graphblas.matrix import Matrix
@@ -56,3 +58,7 @@ __all__ = [
     "unary",
     "viz",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    left_out.refuse("weft.graphblas", name)

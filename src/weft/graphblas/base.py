@@ -17,6 +17,7 @@ from weft.graphblas.expressions import (
 )
 from weft.graphblas.kernels import assign as kernels
 from weft.graphblas.kernels.write import plain
+from weft.graphblas.left_out import WithoutStorage
 from weft.graphblas.mask import check_mask
 from weft.graphblas.options import current, options
 from weft.graphblas.recorder import record
@@ -24,7 +25,7 @@ from weft.graphblas.settings import config, mode
 from weft.graphblas.updates import Assigner, IndexExpression, Updater, updater_of
 
 
-class BaseType(Arithmetic, InPlace):
+class BaseType(WithoutStorage, Arithmetic, InPlace):
     """A vector, matrix or scalar."""
 
     __slots__ = ("__weakref__", "_cell", "_pending", "dtype", "name")
