@@ -45,7 +45,9 @@ class Assignment:
 
     def view(self) -> Any:
         """Return what the mask admits; None without one."""
-        return None if self.mask is None else self.mask.view(self.mask_cell.get())
+        if self.mask is None or self.mask_cell is None:
+            return None
+        return self.mask.view(self.mask_cell.get())
 
     def run(self) -> Any:
         """Return the target's entries, from one kernel for several operations if there is one."""

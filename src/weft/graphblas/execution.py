@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.graphblas.compiled import rows
+from weft.graphblas.compiled import device, fused, rows
+from weft.graphblas.compiled.multiply import attempt, masked_by_itself, matrix_vector
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current
@@ -29,8 +30,6 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     compiled = compiles(matrix)
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
-        from weft.graphblas.compiled.multiply import attempt, matrix_vector
-
         found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
         if found is not None:
             return found
@@ -54,14 +53,15 @@ def multiply_vector_into(
     plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
     if plan.pushes or plan.rows is not None:
         return None
-    from weft.graphblas.compiled.fused import vector_into
-    from weft.graphblas.compiled.multiply import attempt
-
-    return attempt(vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
+    return attempt(fused.vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
 
 
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
+    if current["device"] != "cpu" and compiles(columns):
+        found = attempt(device.push, columns, vector, op, flip, mask)
+        if found is not None:
+            return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
         module = rows.kernels(op, columns.values, vector.values, flip, products)
@@ -73,16 +73,23 @@ def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
 def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
     """Return matrix times matrix over a semiring."""
     if mask is not None and left.nvals and compiles(left):
-        from weft.graphblas.compiled.multiply import attempt, masked_by_itself
-
         found = attempt(masked_by_itself, left, right, op, mask)
         if found is not None:
             return found
     if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
+        if current["device"] != "cpu" and compiles(left) and _fits(left, right):
+            found = attempt(device.product, left, right, op)
+            if found is not None:
+                return found
         found = _by_rows(left, right, op, mask)
         if found is not None:
             return found
     return multiply.matrix_matrix(left, right, op, mask)
+
+
+def _fits(left: Any, right: Any) -> bool:
+    """Return whether the rows and columns of two factors can be numbered with 32 bits."""
+    return bool(left.nrows + right.nrows + right.ncols < MOST_DENSE)
 
 
 def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:

@@ -78,7 +78,7 @@ def multiply_rows(
     for i in range(begin, end):
         stamp += 2
         first = used
-        low, high = len(found), 0
+        low, high = np.int64(len(found)), np.int64(0)
         if how != 0:
             for slot in range(mask_indptr[i], mask_indptr[i + 1]):
                 marks[mask_cols[slot]] = stamp
