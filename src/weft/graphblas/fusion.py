@@ -1,6 +1,6 @@
 """Several recorded operations in one kernel.
 
-A product of a matrix and a vector takes with it the mask, the accumulator and the write of its own
+A product of a matrix and a vector takes with it the accumulator, the mask and the write of its own
 assignment, and a unary operator that alone reads it. A reduction takes with it the masked product
 of a matrix and its transpose that it alone reads, which is then never stored.
 """
@@ -21,9 +21,8 @@ def fused(assignment: Any) -> Any:
         return None
     kind = node[0]
     if kind in VECTOR_PRODUCTS:
-        if assignment.old is None:
-            return None
-        return _into(assignment, assignment, None)
+        # Without an accumulator the write is a selection, which costs less than a second map.
+        return None if assignment.accum is None else _into(assignment, assignment, None)
     if kind == "apply" and len(node) > 1:
         inner = _inner(assignment, VECTOR_PRODUCTS)
         return None if inner is None else _into(assignment, inner, node[1])
