@@ -136,8 +136,8 @@ def test_operators_that_cannot_be_traced_have_no_kernels(operands):
 def test_compiling_waits_until_it_is_worth_it(operands, monkeypatch):
     op = gb.semiring.max_times["INT64"]
     values = operands["A"]._store.values
-    monkeypatch.setattr(rows, "is_cached", lambda *args: False)
+    monkeypatch.setattr(rows, "is_loaded", lambda *args: False)
     assert rows.kernels(op, values, values, False, 1_000_000) is None
-    monkeypatch.setattr(rows, "load_module", lambda *args: templates)
+    monkeypatch.setattr(rows, "load", lambda *args: templates)
     assert rows.kernels(op, values, values, False, rows.WORTH_COMPILING) is templates
     rows._modules.pop((op, values.dtype, values.dtype, False))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cpu.host.cache import is_cached, load_module
+from weft.backends.host_functions import is_loaded, load
 from weft.errors import WeftError
 from weft.graphblas.compiled import arena
 from weft.graphblas.compiled.source import module_source
@@ -60,9 +60,9 @@ def module_of(source: Any, key: tuple[Any, ...], work: int) -> ModuleType | None
     text = _text(source, key)
     if text is None:
         return None
-    if current["kernel"] != "compiled" and spent < WORTH_COMPILING and not is_cached(text, LABEL):
+    if current["kernel"] != "compiled" and spent < WORTH_COMPILING and not is_loaded(text, LABEL):
         return None
-    module = _modules[key] = load_module(text, LABEL)
+    module = _modules[key] = load(text, LABEL)
     return module
 
 
