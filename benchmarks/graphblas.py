@@ -27,7 +27,7 @@ from weft.graphblas import algorithms
 
 Task = tuple[str, Callable[[Any, Any], Any]]
 ROUNDS = 5
-WARM_S = 1.0
+WARM_S = 1.2
 
 
 def matrices(scale: int, lib: Any, seed: int = 1) -> Any:
@@ -118,7 +118,7 @@ class Operands:
         self.v4 = lib.Vector.from_coo([0, 2], [1.0, 5.0], size=4)
         multiply = lib.binary.register_anonymous(lambda x, y: x + 2.0 * y)
         self.own = lib.semiring.register_anonymous(lib.monoid.min, multiply)
-        self.A.T.new()
+        self.A.T.new().wait()
 
 
 def best_ms(task: Callable[[Any, Any], Any], lib: Any, operands: Any) -> float:

@@ -21,6 +21,7 @@ def operands():
     v = gb.Vector.from_coo(np.arange(0, 30, 3), rng.integers(-3, 5, 10), size=30)
     w = gb.Vector.from_coo([0, 1, 5, 7], [0, 1, 1, 0], size=20)
     return {
+        "full": gb.Matrix.from_dense(rng.integers(-3, 5, (25, 4))),
         "A": A, "B": B, "M": matrix(30, 25, 0.3), "N": matrix(30, 25, 0.03), "v": v, "w": w,
         "L": matrix(40, 40, 0.2), "ones": matrix(30, 20, 0.1, values=False),
     }  # fmt: skip
@@ -53,6 +54,14 @@ def test_matrices_in_plain_python(operands):
             if hint is not None and not hint.complement:
                 made = rows.masked_dot(templates, left, right, op, hint.entries())
                 same(made, whole, hint)
+
+
+def test_full_factors_in_plain_python(operands):
+    op, left = gb.semiring.plus_times["INT64"], operands["N"]._store
+    for factor in (np.arange(75).reshape(25, 3), np.full((25, 1), 2)):
+        right = gb.Matrix.from_dense(factor)._store
+        expected = multiply.matrix_matrix(left, right, op, None)
+        same(rows.product_with_full(templates, left, right, op), expected)
 
 
 def test_stretches_of_rows(operands, monkeypatch):
@@ -102,6 +111,7 @@ def test_compiled(operands, name):
             semiring(x["A"] @ x["B"]).new(mask=x["N"].S),
             *(semiring(x["v"] @ x["A"]).new(mask=mask) for mask in masks(x["w"])),
             semiring(x["A"].T @ x["v"]).new(),
+            semiring(x["B"] @ x["full"]).new(),
         ]
 
     with gb.options(kernel="numpy", direction="push"):

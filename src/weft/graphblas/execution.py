@@ -100,6 +100,8 @@ def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
     module = rows.kernels(op, left.values, right.values, False, products)
     if module is None:
         return None
+    if mask is None and right.nvals == right.nrows * right.ncols:
+        return rows.product_with_full(module, left, right, op)
     if mask is not None and not mask.complement:
         entries = mask.entries()
         turn = 0 if right._twin is not None else TURN_COST * right.nvals

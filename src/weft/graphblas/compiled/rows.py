@@ -30,6 +30,8 @@ DENSE = 8
 _modules: dict[Any, Any] = {}
 _texts: dict[Any, str | None] = {}
 _spent: dict[Any, int] = {}
+# Whether the disk cache had a module when its work first reached WORTH_LOADING.
+_on_disk: dict[Any, bool] = {}
 
 
 def loaded() -> int:
@@ -60,8 +62,11 @@ def module_of(source: Any, key: tuple[Any, ...], work: int) -> ModuleType | None
     text = _text(source, key)
     if text is None:
         return None
-    if current["kernel"] != "compiled" and spent < WORTH_COMPILING and not is_loaded(text, LABEL):
-        return None
+    if current["kernel"] != "compiled" and spent < WORTH_COMPILING:
+        if key not in _on_disk:
+            _on_disk[key] = is_loaded(text, LABEL)
+        if not _on_disk[key]:
+            return None
     module = _modules[key] = load(text, LABEL)
     return module
 
@@ -181,6 +186,22 @@ def product(
         parts.append((out_cols[:used], out_values[:used]))
         begin = end
     return _joined(shape, parts, counts, op.return_type.np_type)
+
+
+def product_with_full(
+    module: ModuleType, left: MatrixStore, right: MatrixStore, op: Any
+) -> MatrixStore:
+    """Return the product with a matrix that has all values: every row that has any is full."""
+    shape, np_type = (left.nrows, right.ncols), op.monoid.type.np_type
+    out = np.empty(shape, np_type)
+    module.multiply_full(*matrix_arrays(left), *value_array(right), right.ncols, out)
+    rows = np.flatnonzero(np.diff(left.indptr))
+    if len(rows) < left.nrows:
+        out = out[rows]
+    indptr = np.zeros(left.nrows + 1, np.int64)
+    np.cumsum(np.where(np.diff(left.indptr) > 0, right.ncols, 0), out=indptr[1:])
+    cols = np.tile(np.arange(right.ncols), len(rows))
+    return MatrixStore(shape, cols, cast(out.reshape(-1), op.return_type.np_type), indptr=indptr)
 
 
 def _joined(

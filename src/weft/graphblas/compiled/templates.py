@@ -140,3 +140,18 @@ def dot(
             b += m <= k
         found[place] = total
         there[place] = some
+
+
+@compiled
+def multiply_full(indptr, cols, values, step, right_values, right_step, width, out):
+    """Multiply with a matrix that has all values, `width` in a row, into rows of `out`."""
+    for i in range(len(indptr) - 1):
+        for slot in range(indptr[i], indptr[i + 1]):
+            x = values[slot * step]
+            begin = np.int64(cols[slot]) * width
+            if slot == indptr[i]:
+                for j in range(width):
+                    out[i, j] = multiply(x, right_values[(begin + j) * right_step])
+            else:
+                for j in range(width):
+                    out[i, j] = add(out[i, j], multiply(x, right_values[(begin + j) * right_step]))
