@@ -71,6 +71,12 @@ def tasks() -> Iterator[Task]:
         "L @ L.T masked by L, plus_times",
         lambda lib, x: lib.semiring.plus_times(x.L @ x.L.T).new(mask=x.L.S),
     )
+    yield (
+        "its sum, plus_pair",
+        lambda lib, x: (
+            lib.semiring.plus_pair(x.L @ x.L.T).new(mask=x.L.S).reduce_scalar(lib.monoid.plus).new()
+        ),
+    )
     for name in ("plus_times", "min_plus"):
         yield (
             f"P @ P, {name}",

@@ -25,6 +25,9 @@ def operands():
 
 COMPUTATIONS = {
     "push": lambda x: gb.semiring.min_plus(x["A"] @ x["u"]).new(mask=~x["m"].V, direction="push"),
+    "radix": lambda x: gb.semiring.plus_times(x["u"] @ x["B"]).new(
+        direction="push", combine="radix"
+    ),
     "pull": lambda x: gb.semiring.min_plus(x["u"] @ x["A"].T).new(direction="pull"),
     "product": lambda x: gb.semiring.plus_times(x["A"] @ x["B"]).new(),
     "masked by itself": lambda x: gb.semiring.plus_pair(x["L"] @ x["L"].T).new(mask=x["L"].S),

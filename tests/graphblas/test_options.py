@@ -127,3 +127,18 @@ def test_unknown_choices_are_refused(operands, choice):
         pass
     with pytest.raises(ValueError, match=next(iter(choice))):
         A(**choice) << A
+
+
+def test_swapping_exchanges_values(operands):
+    A, u, _ = operands
+    B = gb.Matrix(int, 12, 9)
+    before = A.dup()
+    A.swap(B)
+    assert A.nvals == 0 and B.isequal(before)
+    for other, error in (
+        (u, TypeError),
+        (gb.Matrix(int, 9, 12), gb.exceptions.DimensionMismatch),
+        (gb.Matrix(float, 12, 9), gb.exceptions.DomainMismatch),
+    ):
+        with pytest.raises(error, match="swap"):
+            A.swap(other)

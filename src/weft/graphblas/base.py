@@ -9,7 +9,7 @@ from weft.graphblas.arithmetic import Arithmetic, InPlace
 from weft.graphblas.assignment import Assignment
 from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import is_scalar_like, output_kind
-from weft.graphblas.exceptions import DimensionMismatch
+from weft.graphblas.exceptions import DimensionMismatch, DomainMismatch
 from weft.graphblas.expressions import (
     BaseExpression,
     InfixExpression,
@@ -230,6 +230,30 @@ class BaseType(WithoutStorage, Arithmetic, InPlace):
     @property
     def _nvals(self) -> int:
         return self.nvals
+
+    def swap(self, other: Any) -> None:
+        """Exchange the values with another object of the same kind, type and shape.
+
+        Examples
+        --------
+        >>> import weft.graphblas as gb
+        >>> v, w = gb.Vector.from_coo([0], [1], size=2), gb.Vector(int, 2)
+        >>> v.swap(w)
+        >>> v.nvals, w.to_dict()
+        (0, {0: 1})
+        """
+        if type(other) is not type(self):
+            raise TypeError(
+                f"Cannot swap a {type(self).__name__} with a {type(other).__name__}. "
+                "Expected an object of the same kind."
+            )
+        if other.dtype is not self.dtype:
+            raise DomainMismatch(f"Cannot swap values of {self.dtype} with those of {other.dtype}.")
+        if other.shape != self.shape:
+            raise DimensionMismatch(f"Cannot swap a shape of {self.shape} with {other.shape}.")
+        mine = self._current
+        self._cell = other._current
+        other._cell = mine
 
     def wait(self, how: str = "materialize") -> Any:
         """Compute all recorded assignments to this object; return it.

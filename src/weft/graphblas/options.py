@@ -12,6 +12,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "direction": ("auto", "push", "pull"),
     "mask": ("auto", "before", "after"),
     "schedule": ("auto",),
+    "combine": ("auto", "atomic", "radix"),
     "store": ("both", "csr", "csc"),
     "kernel": ("auto", "numpy", "compiled"),
     "device": ("cpu", "cuda", "emulated"),
@@ -70,6 +71,9 @@ def options(**choices: Any) -> Iterator[None]:
         ``w(M, mask="after") << ...``.
     schedule : str
         The schedule of compiled products, one of `weft.Config`'s.
+    combine : {"auto", "atomic", "radix"}
+        How values that a push brings to the same place meet on a GPU: by atomic operations, or
+        sorted by place first.
     store : {"both", "csr", "csc"}
         Whether matrices keep rows and columns, or products with vectors use one of them alone:
         rows only pull in ``A @ v`` and push in ``v @ A``, columns the other way round.

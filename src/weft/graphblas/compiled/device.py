@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.config import Config
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.multiply import graph_of, host, padded, program
 from weft.graphblas.kernels.masks import MaskView
@@ -18,6 +19,8 @@ from weft.ir.trace.emits import emit
 from weft.program import edge, vertex
 from weft.topology.adjacency import Adjacency
 from weft.topology.topology import Topology
+
+COMBINES = {"auto": None, "atomic": "atomic", "radix": "by_target"}
 
 
 def push(
@@ -46,7 +49,9 @@ def push(
     if mask is not None:
         fields["admitted"] = padded(mask.map(), size)
     state = graph.state(**fields)
-    graph.run(step, state, graph.frontier(vector.indices))
+    combine = COMBINES[current["combine"]]
+    config = None if combine is None else Config(combine=combine)
+    graph.run(step, state, graph.frontier(vector.indices), config=config)
     found, there = (host(each)[: columns.ncols] for each in (state.t, state.there))
     made = VectorStore.from_map(cast(found, op.return_type.np_type), there)
     return made.settled()
