@@ -40,11 +40,19 @@ class Cell:
         self.readers = 0
 
     def get(self) -> Any:
-        """Return the entries; compute them first if that has not happened."""
+        """Return the entries; compute them first if that has not happened.
+
+        After an error they are still to be computed: whoever asks again gets the error again, and
+        an assignment to the object takes their place.
+        """
         if self.compute is not None:
-            compute = self.compute
+            compute, plan = self.compute, self.plan
             self.compute = self.plan = None
-            self.store = compute()
+            try:
+                self.store = compute()
+            except BaseException:
+                self.compute, self.plan = compute, plan
+                raise
             self.depth = 0
         return self.store
 
