@@ -38,10 +38,7 @@ def updater_of(
 ) -> Updater:
     """Return what ``C(mask, accum, replace)`` stands for; mask and accum come in any order."""
     scalar = target._is_scalar
-    if isinstance(mask, str):
-        opts, mask = {**(opts or {}), "mask": mask}, None
-    if opts:
-        checked(opts)
+    mask, opts = _chosen(mask, opts)
     for arg in given:
         if arg is replace:
             replaces = True
@@ -70,15 +67,27 @@ def updater_of(
     elif replaces:
         raise TypeError("'replace' argument may only be True if a mask is provided.")
     if accum is not None:
-        accum = get_typed_op(accum, target.dtype, kind="binary")
-        if accum.opclass == "Monoid":
-            accum = accum.binaryop
-        elif accum.opclass != "BinaryOp":
-            raise TypeError(
-                f"Bad type for keyword argument `accum`. Expected type: BinaryOp; got "
-                f"{accum.opclass}."
-            )
+        accum = _accumulator(accum, target.dtype)
     return Updater(target, mask, accum, replaces, input_mask, opts)
+
+
+def _chosen(mask: Any, opts: dict[str, Any] | None) -> tuple[Any, dict[str, Any] | None]:
+    """Return the mask and the choices of execution; a word for the mask is one of those."""
+    if isinstance(mask, str):
+        opts, mask = {**(opts or {}), "mask": mask}, None
+    return mask, (checked(opts) if opts else None)
+
+
+def _accumulator(accum: Any, dtype: Any) -> Any:
+    """Return the binary operator that old and new values meet in."""
+    typed = get_typed_op(accum, dtype, kind="binary")
+    if typed.opclass == "Monoid":
+        return typed.binaryop
+    if typed.opclass != "BinaryOp":
+        raise TypeError(
+            f"Bad type for keyword argument `accum`. Expected type: BinaryOp; got {typed.opclass}."
+        )
+    return typed
 
 
 def _check_scalar_update(mask: Any, replaces: bool, input_mask: Any) -> None:

@@ -65,6 +65,13 @@ def bounds(indptr, cols, right_indptr, right_cols_count, limits):
 
 
 @compiled
+def mark(cols, begin, end, marks, stamp):
+    """Mark the columns of a row."""
+    for slot in range(begin, end):
+        marks[cols[slot]] = stamp
+
+
+@compiled
 def multiply_rows(
     begin, end, indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
     mask_indptr, mask_cols, how, marks, stamp, found, out_cols, out_values, counts,
@@ -80,17 +87,16 @@ def multiply_rows(
         first = used
         low, high = np.int64(len(found)), np.int64(0)
         if how != 0:
-            for slot in range(mask_indptr[i], mask_indptr[i + 1]):
-                marks[mask_cols[slot]] = stamp
+            mark(mask_cols, mask_indptr[i], mask_indptr[i + 1], marks, stamp)
         for slot in range(indptr[i], indptr[i + 1]):
             k = cols[slot]
             x = values[slot * step]
             for other in range(right_indptr[k], right_indptr[k + 1]):
                 j = right_cols[other]
-                mark = marks[j]
-                if mark == stamp + 1:
+                seen = marks[j]
+                if seen == stamp + 1:
                     found[j] = add(found[j], multiply(x, right_values[other * right_step]))
-                elif (mark == stamp) == (how == 1):
+                elif (seen == stamp) == (how == 1):
                     marks[j] = stamp + 1
                     found[j] = multiply(x, right_values[other * right_step])
                     if how != 1:
