@@ -21,7 +21,7 @@ def borrow(name: str, size: int, np_type: Any) -> Array:
     arrays = getattr(_local, "arrays", None)
     if arrays is None:
         arrays = _local.arrays = {}
-    key = name, np.dtype(np_type).str
+    key = name, np_type
     found = arrays.get(key)
     if found is None or len(found) < size:
         old = 0 if found is None else found.nbytes

@@ -97,6 +97,12 @@ def value_array(store: Any) -> tuple[Array, int]:
 
 def matrix_arrays(store: MatrixStore) -> tuple[Any, ...]:
     """Return row pointer, columns, values and their step."""
+    if store._arrays is None:
+        store._arrays = _arrays_of(store)
+    return store._arrays
+
+
+def _arrays_of(store: MatrixStore) -> tuple[Any, ...]:
     return (np.asarray(store.indptr, np.int64), unsigned(store.cols), *value_array(store))
 
 

@@ -30,6 +30,7 @@ class MatrixStore:
     """
 
     __slots__ = (
+        "_arrays",
         "_filled",
         "_graph",
         "_indptr",
@@ -58,6 +59,8 @@ class MatrixStore:
         self._twin: MatrixStore | None = None
         self._graph: Any = None
         self._filled: Any = False
+        # The forms of the arrays that compiled kernels take, once they were asked for.
+        self._arrays: Any = None
 
     @classmethod
     def from_keys(cls, shape: tuple[int, int], keys: Array, values: Array) -> MatrixStore:
