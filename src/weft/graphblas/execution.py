@@ -1,4 +1,7 @@
-"""Where a product runs: in NumPy, or compiled by the engine."""
+"""Where a product runs: in NumPy, or compiled by the engine.
+
+What compiles is imported when it is first needed: importing it takes longer than all the rest.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.graphblas.compiled import device, fused, rows
-from weft.graphblas.compiled.multiply import attempt, masked_by_itself, matrix_vector
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
 from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
+
+# So few products are made in NumPy without a look at kernels.
+FEW = 256
 
 
 def compiles(matrix: Any) -> bool:
@@ -30,6 +34,8 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     compiled = compiles(matrix)
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
+        from weft.graphblas.compiled.multiply import attempt, matrix_vector
+
         found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
         if found is not None:
             return found
@@ -53,31 +59,45 @@ def multiply_vector_into(
     plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
     if plan.pushes or plan.rows is not None:
         return None
-    return attempt(fused.vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
+    from weft.graphblas.compiled.fused import vector_into
+    from weft.graphblas.compiled.multiply import attempt
+
+    return attempt(vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
 
 
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
     if current["device"] != "cpu" and compiles(columns):
+        from weft.graphblas.compiled import device
+        from weft.graphblas.compiled.multiply import attempt
+
         found = attempt(device.push, columns, vector, op, flip, mask)
         if found is not None:
             return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
-        module = rows.kernels(op, columns.values, vector.values, flip, products)
-        if module is not None:
-            return rows.push(module, columns, vector, op, mask, products)
+        if products >= FEW or current["kernel"] == "compiled":
+            from weft.graphblas.compiled import rows
+
+            module = rows.kernels(op, columns.values, vector.values, flip, products)
+            if module is not None:
+                return rows.push(module, columns, vector, op, mask, products)
     return multiply.pushed(columns, vector, op, flip, mask)
 
 
 def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
     """Return matrix times matrix over a semiring."""
     if mask is not None and left.nvals and compiles(left):
+        from weft.graphblas.compiled.multiply import attempt, masked_by_itself
+
         found = attempt(masked_by_itself, left, right, op, mask)
         if found is not None:
             return found
     if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
         if current["device"] != "cpu" and compiles(left) and _fits(left, right):
+            from weft.graphblas.compiled import device
+            from weft.graphblas.compiled.multiply import attempt
+
             found = attempt(device.product, left, right, op)
             if found is not None:
                 return found
@@ -97,6 +117,10 @@ def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
     if right.ncols >= MOST_DENSE:
         return None
     products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
+    if products < FEW and current["kernel"] != "compiled":
+        return None
+    from weft.graphblas.compiled import rows
+
     module = rows.kernels(op, left.values, right.values, False, products)
     if module is None:
         return None

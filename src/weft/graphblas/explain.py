@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.graphblas.checks import output_kind
-from weft.graphblas.compiled.functions import addition, multiplication
 from weft.graphblas.execution import compiles
 from weft.graphblas.expressions import BaseExpression, InfixExpression
 from weft.graphblas.kernels.plan import Sides, choose
 from weft.graphblas.mask import check_mask
 from weft.graphblas.options import current
-from weft.ir.ops import terminal_of
 
 # Multiplications that never look at the values of the first or of the second factor.
 UNREAD = {"pair": (True, True), "first": (False, True), "second": (True, False)}
@@ -148,6 +146,8 @@ def _schedule() -> str:
 
 
 def _traced(op: Any) -> bool:
+    from weft.graphblas.compiled.functions import addition, multiplication
+
     return multiplication(op.binaryop) is not None and addition(op.monoid) is not None
 
 
@@ -157,6 +157,9 @@ def _ignores_matrix(op: Any, matrix_is_first: bool) -> bool:
 
 
 def _stops_early(op: Any) -> bool:
+    from weft.graphblas.compiled.functions import addition
+    from weft.ir.ops import terminal_of
+
     add = addition(op.monoid)
     if add is None:
         return False
