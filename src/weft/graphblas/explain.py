@@ -73,7 +73,7 @@ def explain(expression: Any, mask: Any = None, accum: Any = None) -> Explanation
     >>> import weft.graphblas as gb
     >>> A = gb.Matrix.from_coo([0, 1, 2], [1, 2, 0], [1, 2, 3])
     >>> v = gb.Vector.from_coo([1], [5], size=3)
-    >>> found = gb.explain(gb.semiring.min_plus(A @ v))
+    >>> found = gb.explain(gb.semiring.min_plus(v @ A))
     >>> found.direction, found.products
     ('push', 1)
     """
