@@ -16,6 +16,7 @@ from weft.arrays.device import (
     read_only,
     to_host,
 )
+from weft.backends.relational.connections import connect
 from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
@@ -1358,9 +1359,10 @@ class Graph:
         >>> g.to("cpu") is g
         True
         """
-        if parse_device(device) == self._topology.device:
+        place = parse_device(device) if isinstance(device, str | Device) else connect(device)
+        if place == self._topology.device:
             return self
-        return Graph._of(moved_parts(self, open_device(device)), self._history.copied())
+        return Graph._of(moved_parts(self, open_device(place)), self._history.copied())
 
     # -- labels and properties --------------------------------------------------------------------
 
