@@ -10,7 +10,6 @@ from weft.arrays.device import Device
 from weft.arrays.fill import fill
 from weft.backends.base import Start
 from weft.backends.relational.compile import compiled, with_columns
-from weft.backends.relational.connections import engine_of
 from weft.backends.relational.run import Loop
 from weft.backends.relational.store import store_of
 from weft.config import Config, each_choice
@@ -97,8 +96,8 @@ class RelationalBackend:
             source.take(places, axis=0, out=target, mode="clip")
 
     def describe(self, request: Request, form: Form) -> dict[str, Any]:
-        """Return the name of the engine: its queries are the source."""
-        return {"engine": engine_of(request.topology.device).dialect.name}
+        """Return nothing: the queries are the source."""
+        return {}
 
 
 BACKEND = RelationalBackend()

@@ -28,7 +28,7 @@ from weft.ir.ops import FEATURE, INT64, UINT64, Block, Reduction, Value
 
 Parts = np.ndarray[Any, Any]  # the cells of a value, in its shape
 _LONGEST = 300  # characters of an expression that is not made a column of its own
-_MOST_ROUNDS = 32
+_MOST_ROUNDS = 64
 
 
 @dataclass

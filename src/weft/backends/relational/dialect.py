@@ -237,6 +237,18 @@ class Dialect:
         """Return the sum of a group: of floats as a double, of integers before they wrap."""
         return f"SUM(CAST({text} AS DOUBLE))" if dtype.kind == "f" else f"SUM({text})"
 
+    # -- tables
+
+    as_given = ""  # orders a window as the rows were given
+
+    def arc_order(self, block: int) -> str:
+        """Return the order of arcs in their table: blocks of sources, then targets."""
+        return f"src // {block}, dst, arc"
+
+    def digest(self, columns: list[str]) -> str:
+        """Return an aggregate that differs for different rows, in any order."""
+        return f"SUM(CAST(hash({', '.join(columns)}) AS HUGEINT))"
+
     def wrapped_sum(self, text: str, dtype: Kind) -> str:
         """Return a sum of integers as it wraps in their dtype."""
         return self.wrap(f"CAST({text} AS HUGEINT)", dtype, "HUGEINT")

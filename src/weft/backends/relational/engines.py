@@ -81,6 +81,12 @@ class Engine:
         found: dict[str, Array] = self.con.fetchnumpy()
         return {name: np.asarray(values) for name, values in found.items()}
 
+    def ibis(self) -> Any:
+        """Return an Ibis connection to the same database."""
+        import ibis
+
+        return ibis.duckdb.from_connection(self.con)
+
     # -- tables
 
     def name(self, what: str) -> str:

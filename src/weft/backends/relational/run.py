@@ -93,7 +93,9 @@ class Loop:
     def start(self) -> None:
         """Write the state into tables."""
         topology, data = self.request.topology, self.request.data
-        columns: dict[str, Array] = {"id": np.arange(topology.num_vertices, dtype=np.int64)}
+        columns: dict[str, Array] = {
+            "id": np.arange(topology.num_vertices, dtype=topology.index_dtype)
+        }
         for degree in self.schema.degrees:
             columns[degree] = np.asarray(getattr(topology, degree)).astype(np.int64)
         columns |= _flat(self.schema.fields, data.fields)
@@ -113,7 +115,7 @@ class Loop:
         """Return the first frontier, or one of a trail."""
         if items is None:
             return Members(count=self.schema.num_vertices)
-        ids = np.asarray(items).astype(np.int64)
+        ids = np.asarray(items).astype(np.int64 if arcs else self.request.topology.index_dtype)
         return Members(self.upload("frontier", {"id": ids}), len(ids), arcs)
 
     def array(self, members: Members) -> Array:

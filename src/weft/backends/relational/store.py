@@ -86,7 +86,7 @@ class Uploaded(Store):
         self._tables = [self.arcs]
         loose = self.engine.name("loose")
         self.engine.upload(loose, columns)
-        order = f"src // {self.engine.block}, dst, arc"
+        order = self.engine.dialect.arc_order(self.engine.block)
         self.engine.create(self.arcs, f"SELECT * FROM {loose}", True, order)
         self.engine.drop(loose)
 
@@ -115,6 +115,8 @@ def _arc_parts(topology: Topology) -> dict[str, Array]:
         firsts = np.maximum.accumulate(np.where(new, numbers, 0))
         par[order] = numbers - firsts
     edge = numbers if edges is None else np.asarray(edges).astype(np.int64)
+    kind = topology.index_dtype
+    src, dst = src.astype(kind), dst.astype(kind)
     return {"src": src, "dst": dst, "arc": numbers, "edge": edge, "rank": rank, "par": par}
 
 

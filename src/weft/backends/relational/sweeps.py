@@ -17,7 +17,7 @@ from weft.backends.relational.rows import Cell, Cte, Rows, numbers, query
 from weft.backends.relational.tables import ARC_STATE, FRONTIER, NOW, ROWS, Plan, Schema
 from weft.ir.check.facts import block_facts, uses
 from weft.ir.ops import Block, Reduction, Step, total_dtype
-from weft.ir.reference.memory import live_written_fields, stored_fields
+from weft.ir.reference.memory import live_fields, live_written_fields, stored_fields
 from weft.ir.reference.sweeps import message_groups
 
 MEMBERS = f"(SELECT id FROM {FRONTIER})"
@@ -443,6 +443,7 @@ class _Vertices(_Run):
                 scope.own[name] = self.chosen(scope, scope.guard, scope.own[name], held[name])
         if scope.effects.scattered:
             self._add_scatters(scope)
+        self.keep_old(scope, sorted(self._live), held)
         result = self.result(scope, put_out, extra)
         sweep = Sweep(self.steps, self.writer.plan, result, self.stats(code is not None))
         sweep.written = self.written(scope.own, held)
@@ -484,6 +485,8 @@ class _Vertices(_Run):
 
     def _run(self, scope: Scope) -> Cell:
         """Run the functions; return which vertices are put out."""
+        blocks = [b for step in self.steps for b in (step.body, step.active) if b is not None]
+        self._live = frozenset().union(*(live_fields(block) for block in blocks))
         reached: Cell | None = None  # where the functions before it returned true
         put_out: Cell | None = None
         for number, step in enumerate(self.steps):
@@ -493,9 +496,8 @@ class _Vertices(_Run):
             results = scope.run(step.body)
             self.add_totals(scope.effects, number, earlier)
             live = live_written_fields(step.body)
-            self._check_old(step)
             names = sorted(stored_fields(step.body))
-            self.keep_old(scope, names, before)
+            self.keep_old(scope, [name for name in names if name not in self._live], before)
             holds = scope.rows.bind(results[0][()]) if step.conditional else None
             if step is self.steps[-1]:
                 put_out = self._active(scope, step, before, holds, [n for n in names if n not in live])
@@ -518,12 +520,3 @@ class _Vertices(_Run):
         if holds is not None:
             return holds
         return self.differs(scope, names, before, scope.own)
-
-    def _check_old(self, step: Step) -> None:
-        """Refuse old values of fields that other vertices change meanwhile."""
-        for name in live_written_fields(step.body):
-            if f"old.{name}" in self.schema.fields:
-                raise Refused(
-                    f"the old value of the live field {name!r}", "it has several within a superstep"
-                )
-
