@@ -165,7 +165,7 @@ class Writer:
         )
         numbered = (
             f"SELECT s.id AS a, d.id AS b, e.pos{own} FROM "
-            f"(SELECT *, ROW_NUMBER() OVER ({engine.dialect.as_given}) AS pos FROM {self.edges}) e "
+            f"(SELECT *, {engine.dialect.position} AS pos FROM {self.edges}) e "
             f"JOIN {vertices} s ON s.label = e.{src} JOIN {vertices} d ON d.label = e.{dst}"
         )
         names = "".join(f", e{number}" for number in range(len(kinds)))

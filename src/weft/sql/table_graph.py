@@ -30,6 +30,7 @@ def graph(
     columns: Iterable[str] = (),
     plan: str = "auto",
     resume: bool = False,
+    directory: str | None = None,
 ) -> Graph:
     """Open a table of edges as a graph that runs where the table is.
 
@@ -61,6 +62,9 @@ def graph(
     resume : bool
         Whether a run that was killed goes on after its last superstep when the same call is made
         again. State then lies in ordinary tables, not in temporary ones.
+    directory : str, optional
+        For Spark: where its tables are written, on storage that all workers see. By default a
+        temporary directory, from which no run can be resumed.
 
     Returns
     -------
@@ -89,6 +93,7 @@ def graph(
     device = connect(con)
     engine = engine_of(device)
     engine.choose(plan)
+    engine.stay_in(directory)
     engine.resumes = bool(resume)
     named = {"weight": weight} if weight is not None else {}
     named |= {name: name for name in columns}

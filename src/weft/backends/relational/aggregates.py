@@ -92,7 +92,7 @@ class Group:
                 return f"BOOL_{name.upper()}({text})" + self._where()
             return d.bits_of_group(name, text) + self._where()
         if name == "prod" and kind.kind == "f":
-            return d.product(text) + self._where()
+            return d.product(text, self._where())
         if name in ("prod", "user"):
             start = self.writer.literal(identity_of(self.reduction, kind), kind)
             step = self._combined(Cell("acc"), Cell("x"))

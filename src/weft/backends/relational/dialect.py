@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.backends.relational.refusals import Refused
+
 Kind = np.dtype[Any]
 
 
@@ -41,7 +43,6 @@ class Dialect:
 
     name = "DuckDB"
     mark = '"'
-    wraps = False  # whether the integers of the engine wrap by themselves
     types = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
         "int64": "BIGINT", "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER",
@@ -60,6 +61,8 @@ class Dialect:
 
     def type_of(self, dtype: Kind) -> str:
         """Return the SQL type of a dtype."""
+        if dtype.name not in self.types:
+            raise Refused(f"values of {dtype}", f"{self.name} has no type for them")
         return self.types[dtype.name]
 
     def cast(self, text: str, dtype: Kind) -> str:
@@ -159,11 +162,6 @@ class Dialect:
         """Return a float rounded to a whole number."""
         return f"round_even({text}, 0)" if op == "round" else f"{op}({text})"
 
-    def remainder(self, a: str, b: str) -> str:
-        """Return the remainder of floats with the sign of the dividend."""
-        a, b = f"CAST({a} AS DOUBLE)", f"CAST({b} AS DOUBLE)"
-        return f"({a} - {b} * trunc({a} / {b}))"
-
     def narrowed(self, text: str) -> str:
         """Return a double as a float, infinite where it is too large."""
         low = "CAST('3.4028235677973366e38' AS DOUBLE)"
@@ -182,8 +180,20 @@ class Dialect:
             f"CASE WHEN isnan({text}) THEN {self.literal(0, dtype)} "
             f"WHEN {text} >= {top} THEN {self.literal(high, dtype)} "
             f"WHEN {text} <= {bottom} THEN {self.literal(low, dtype)} "
-            f"ELSE {self.cast(f'trunc({text})', dtype)} END"
+            f"ELSE {self.cast(self.whole(text), dtype)} END"
         )
+
+    def whole(self, text: str) -> str:
+        """Return a float that a conversion to an integer rounds towards zero."""
+        return f"trunc({text})"
+
+    def quotient(self, a: str, b: str) -> str:
+        """Return a quotient of floats."""
+        return f"({a} / {b})"
+
+    def call(self, name: str, args: list[str]) -> str:
+        """Return a function of doubles."""
+        return f"{name}({', '.join(args)})"
 
     # -- aggregates
 
@@ -207,9 +217,9 @@ class Dialect:
         """Return a field of such a struct."""
         return f"{struct}.p{number}"
 
-    def product(self, text: str) -> str:
+    def product(self, text: str, where: str) -> str:
         """Return the aggregate that multiplies floats."""
-        return f"PRODUCT({text})"
+        return f"PRODUCT({text}){where}"
 
     def bits_of_group(self, op: str, text: str) -> str:
         """Return the aggregate of a bitwise operation on integers."""
@@ -239,7 +249,7 @@ class Dialect:
 
     # -- tables
 
-    as_given = ""  # orders a window as the rows were given
+    position = "ROW_NUMBER() OVER ()"  # of a row, as the rows were given
 
     def arc_order(self, block: int) -> str:
         """Return the order of arcs in their table: blocks of sources, then targets."""

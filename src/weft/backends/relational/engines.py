@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ Array = np.ndarray[Any, Any]
 PLANS = ("auto", "dense", "delta", "lists", "blocks")
 BLOCK = 1 << 19  # sources joined at a time: the perfect hash join of DuckDB ends at a million keys
 _numbers = itertools.count(1)
+_TOKEN = secrets.token_hex(4)  # so that tables of a process that was killed are not met again
 
 
 class Engine:
@@ -55,6 +57,14 @@ class Engine:
         """Whether the tables of a run may vanish with the connection."""
         return not self.resumes
 
+    def stay_in(self, directory: str | None) -> None:
+        """Keep tables in a directory, for an engine whose tables are files."""
+        if directory is not None:
+            raise ConfigError(
+                f"directory={directory!r} is for Spark; {self.dialect.name} keeps tables in its "
+                "database. Leave it out."
+            )
+
     def choose(self, plan: str) -> None:
         """Set the form of supersteps."""
         if plan not in PLANS:
@@ -91,7 +101,7 @@ class Engine:
 
     def name(self, what: str) -> str:
         """Return a new name of a table."""
-        return f"weft_{what}_{self.number}_{next(_numbers)}"
+        return f"weft_{what}_{_TOKEN}_{next(_numbers)}"
 
     def create(self, name: str, text: str, temporary: bool = True, order: str = "") -> None:
         """Make a table of a query."""

@@ -16,7 +16,7 @@ COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "<>"}
 REPEATING = frozenset({
     "minimum", "maximum", "floordiv", "mod", "sign", "cast", "lt", "le", "gt", "ge", "eq", "ne",
     "clz", "log1p", "expm1", "isfinite", "hypot", "abs", "pow", "trunc", "round", "ceil", "floor",
-    "isinf",
+    "isinf", "div",
 })  # fmt: skip
 
 
@@ -91,7 +91,7 @@ class Expressions:
     _add = _sub = _mul = _plain
 
     def _div(self, value: Value, args: list[str], kind: Kind) -> str:
-        return self.dialect.cast(f"({args[0]} / {args[1]})", value.dtype)
+        return self.dialect.cast(self.dialect.quotient(args[0], args[1]), value.dtype)
 
     def _floordiv(self, value: Value, args: list[str], kind: Kind) -> str:
         if kind.kind == "f":
@@ -228,8 +228,8 @@ class Expressions:
         name = self.dialect.functions.get(value.op)
         if name is None:
             raise Refused(f"weft.{value.op}", f"{self.dialect.name} has no such function")
-        given = ", ".join(f"CAST({x} AS DOUBLE)" for x in args)
-        return self._as(f"{name}({given})", value.dtype)
+        given = [f"CAST({x} AS DOUBLE)" for x in args]
+        return self._as(self.dialect.call(name, given), value.dtype)
 
     def _as(self, text: str, dtype: Kind) -> str:
         """Return a double in the dtype of a result."""

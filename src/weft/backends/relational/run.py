@@ -245,9 +245,12 @@ class Loop:
     def remember(self, frontier: Members) -> None:
         """Drop what the superstep leaves behind, and note how far the run has come."""
         self.begin = self.now
+        if self.run:
+            self._note(frontier)
         self.keep_only(self.now, self.arc_state, frontier.table)
-        if not self.run:
-            return
+
+    def _note(self, frontier: Members) -> None:
+        """Note how far the run has come, and all its tables: none is dropped before that."""
         scalars = {name: [str(array.dtype), array.tobytes().hex()]
                    for name, array in self.request.data.scalars.items()}  # fmt: skip
         self.engine.note(self.run, {
