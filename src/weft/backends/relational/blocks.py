@@ -28,7 +28,6 @@ from weft.ir.ops import FEATURE, INT64, UINT64, Block, Reduction, Value
 
 Parts = np.ndarray[Any, Any]  # the cells of a value, in its shape
 _LONGEST = 300  # characters of an expression that is not made a column of its own
-_MOST_ROUNDS = 64
 
 
 @dataclass
@@ -482,10 +481,11 @@ class Scope:
 
     def _for(self, value: Value, start: Parts, stop: Parts, *state: Parts) -> list[Parts]:
         first, last = (_known(arg) for arg in value.args[:2])
-        if first is None or last is None or last - first > _MOST_ROUNDS:
+        most = self.writer.dialect.most_rounds
+        if first is None or last is None or last - first > most:
             raise Refused(
                 "weft.for_range",
-                f"its bounds are computed or more than {_MOST_ROUNDS} apart",
+                f"its bounds are computed or more than {most} apart",
                 "give it constant bounds, or run it in memory with g.to('cpu')",
             )
         now: list[Any] = list(state)
@@ -496,10 +496,11 @@ class Scope:
 
     def _while(self, value: Value, *state: Parts) -> list[Parts]:
         condition, body = value.blocks
-        if value.attr > _MOST_ROUNDS:
+        most = self.writer.dialect.most_rounds
+        if value.attr > most:
             raise Refused(
                 "weft.while_loop",
-                f"its bound of {value.attr} rounds exceeds {_MOST_ROUNDS}, and a query repeats "
+                f"its bound of {value.attr} rounds exceeds {most}, and a query repeats "
                 "each of them", "give it a lower bound, or run it in memory with g.to('cpu')",
             )  # fmt: skip
         held, now, running = self.branch, list(state), None

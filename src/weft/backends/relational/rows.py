@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 Cte = tuple[str, str]
+# Engines push conditions down through stages, and write out all that they are made of on the way.
+# In a long chain that doubles with every stage, so now and then one is computed by itself.
+_BARRIER = 8
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ class Rows:
     def at(self, number: int) -> str:
         """Return the name of the relation as it is after a stage."""
         self.stage(number)
-        return f"{self.name}_{number}"
+        barrier = "_barrier" if number and not number % _BARRIER else ""
+        return f"{self.name}_{number}{barrier}"
 
     @property
     def last(self) -> str:
@@ -140,9 +144,12 @@ def numbers() -> Iterator[int]:
     return count()
 
 
-def query(ctes: list[Cte], last: str) -> str:
-    """Return a query of named parts."""
+def query(ctes: list[Cte], last: str, barrier: str) -> str:
+    """Return a query of named parts; `barrier` makes the engine compute one by itself."""
     if not ctes:
         return last
-    parts = ",\n     ".join(f"{name} AS ({text})" for name, text in ctes)
+    parts = ",\n     ".join(
+        f"{name} AS {barrier if name.endswith('_barrier') else ''}({text})"
+        for name, text in ctes
+    )
     return f"WITH {parts}\n{last}"

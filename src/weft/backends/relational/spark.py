@@ -26,6 +26,8 @@ class SparkDialect(Dialect):
 
     name = "Spark SQL"
     mark = "`"
+    barrier = ""
+    most_rounds = 8
     types = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT",
         "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",

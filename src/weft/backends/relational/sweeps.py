@@ -205,7 +205,8 @@ class _Run:
                 columns.append((column, self.writer.dialect.cast(cell.text, held.dtype)))
         columns += [("put_out", put_out.text), *extra]
         listed = ", ".join(f"{text} AS {name}" for name, text in columns)
-        return query(rows.ctes(), f"SELECT {listed} FROM {rows.last}")
+        barrier = self.writer.dialect.barrier
+        return query(rows.ctes(), f"SELECT {listed} FROM {rows.last}", barrier)
 
     def stats(self, faults: bool) -> str:
         """Return the query of what a superstep came to."""
@@ -274,7 +275,8 @@ class _Edges(_Run):
         sweep = Sweep(self.steps, self.writer.plan, result, self.stats(seen))
         if writes:
             sweep.arcs = self._arc_state(arcs)
-            sweep.rows = query(arcs.rows.ctes(), f"SELECT * FROM {arcs.rows.last}")
+            last = f"SELECT * FROM {arcs.rows.last}"
+            sweep.rows = query(arcs.rows.ctes(), last, self.writer.dialect.barrier)
         sweep.written = self.written(scope.own, held)
         sweep.totals, sweep.faults = self.totals, self.writer.faults
         return sweep
