@@ -444,7 +444,7 @@ class Scope:
         if self.uses.get(id(value), 0):
             raise Refused(
                 "the old value of a live update", "all updates of a superstep are one query",
-                "use .at(i).load() for the value before the step, or run it in memory",
+                "use .at(i).load() for the value before the step, or run it with g.to('cpu')",
             )  # fmt: skip
         if monoid not in ("sum", "min", "max", "or", "and"):
             raise Refused(f"a live update by {monoid}", "SQL has no such aggregate")

@@ -44,7 +44,7 @@ class Dialect:
     name = "DuckDB"
     mark = '"'
     barrier = "MATERIALIZED "  # before a part of a query that is to be computed by itself
-    most_rounds = 64  # of a loop, which a query repeats one by one
+    most_rounds = 32  # of a loop, which a query repeats one by one
     types = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
         "int64": "BIGINT", "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER",

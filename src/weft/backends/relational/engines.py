@@ -50,6 +50,7 @@ class Engine:
         self.block = BLOCK
         self.resumes = False
         self.log: list[str] | None = None
+        self.garbage: list[str] = []  # tables of graphs that are gone
         self.number = next(_numbers)
 
     @property
@@ -124,6 +125,11 @@ class Engine:
     def drop(self, name: str) -> None:
         """Drop a table, if it exists."""
         self.execute(f"DROP TABLE IF EXISTS {self.dialect.quote(name)}")
+
+    def drop_garbage(self) -> None:
+        """Drop the tables of graphs that are gone."""
+        while self.garbage:
+            self.drop(self.garbage.pop())
 
     def exists(self, name: str) -> bool:
         """Whether there is a table of a name."""

@@ -297,6 +297,7 @@ class Loop:
 
     def carry_out(self) -> Outcome:
         """Run the request to its end; drop its tables, also after an error."""
+        self.engine.drop_garbage()
         try:
             first = self.resume()
             if first is None:

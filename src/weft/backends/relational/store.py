@@ -91,9 +91,8 @@ class Uploaded(Store):
         self.engine.drop(loose)
 
     def close(self) -> None:
-        """Drop the tables."""
-        for name in [*self._tables, *self._temporary]:
-            self.engine.drop(name)
+        """Have the tables dropped, when the next run begins: a query may be under way now."""
+        self.engine.garbage += [*self._tables, *self._temporary]
 
 
 def _arc_parts(topology: Topology) -> dict[str, Array]:
@@ -131,4 +130,5 @@ def store_of(topology: Topology) -> Store:
     if topology not in _stores:
         made = Uploaded(engine_of(topology.device), topology)
         _stores[topology] = made
+        weakref.finalize(topology, made.close).atexit = False
     return _stores[topology]

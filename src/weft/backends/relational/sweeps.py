@@ -72,13 +72,14 @@ def lower(
     steps: Sequence[Step], schema: Schema, dialect: Dialect, plan: Plan, deterministic: bool
 ) -> Sweep:
     """Return the queries of a run of edge functions or of vertex functions."""
-    _check_live(steps)
     effects = {name for step in steps for name in live_written_fields(step.body)}
     if effects and plan.delta:
         plan = Plan(plan.everywhere, False, plan.lists, plan.block, plan.arcs)
     writer = Writer(dialect, schema, plan, numbers(), deterministic)
     made = _Edges(writer, steps) if steps[0].kind == "edge" else _Vertices(writer, steps)
-    return made.sweep()
+    sweep = made.sweep()
+    _check_live(steps)
+    return sweep
 
 
 def _check_live(steps: Sequence[Step]) -> None:
