@@ -24,7 +24,7 @@ from weft.backends.relational.tables import (
 )
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import FEATURE, INT64, UINT64, Block, Reduction, Value
+from weft.ir.ops import FEATURE, UINT64, Block, Reduction, Value
 
 Parts = np.ndarray[Any, Any]  # the cells of a value, in its shape
 _LONGEST = 300  # characters of an expression that is not made a column of its own
@@ -406,13 +406,14 @@ class Scope:
         return both(self.guard, self.branch)
 
     def _store(self, value: Value, x: Parts) -> None:
-        self.own[value.attr] = self._chosen(x, self.own[value.attr])
+        self.own[value.attr] = self.chosen(x, self.own[value.attr])
 
     def _store_edge(self, value: Value, x: Parts) -> None:
         held = self._load_edge_state(value, "e", value.attr)
-        self.effects.arcs[value.attr] = self._chosen(x, held, self._guarded())
+        self.effects.arcs[value.attr] = self.chosen(x, held, self._guarded())
 
-    def _chosen(self, new: Parts, old: Parts, test: Cell | None = None) -> Parts:
+    def chosen(self, new: Parts, old: Parts, test: Cell | None = None) -> Parts:
+        """Return a value where a condition (by default the branch that runs) holds, else another."""
         test = test or self.branch
         if test is None:
             return new
@@ -479,44 +480,15 @@ class Scope:
             results.append(chosen)
         return results
 
-    def _for(self, value: Value, start: Parts, stop: Parts, *state: Parts) -> list[Parts]:
-        first, last = (_known(arg) for arg in value.args[:2])
-        most = self.writer.dialect.most_rounds
-        if first is None or last is None or last - first > most:
-            raise Refused(
-                "weft.for_range",
-                f"its bounds are computed or more than {most} apart",
-                "give it constant bounds, or run it in memory with g.to('cpu')",
-            )
-        now: list[Any] = list(state)
-        for i in range(first, last):
-            number = one(self.writer.literal(i, INT64))
-            now = [each(self.rows.bind, part) for part in self.run(value.blocks[0], [number, *now])]
-        return now
+    def _for(self, value: Value, *args: Parts) -> list[Parts]:
+        from weft.backends.relational.loops import for_range
+
+        return for_range(self, value, args)
 
     def _while(self, value: Value, *state: Parts) -> list[Parts]:
-        condition, body = value.blocks
-        most = self.writer.dialect.most_rounds
-        if value.attr > most:
-            raise Refused(
-                "weft.while_loop",
-                f"its bound of {value.attr} rounds exceeds {most}, and a query repeats "
-                "each of them", "give it a lower bound, or run it in memory with g.to('cpu')",
-            )  # fmt: skip
-        held, now, running = self.branch, list(state), None
-        for _ in range(value.attr):
-            test = self.rows.bind(self.run(condition, now)[0][()])
-            running = both(running, test)
-            assert running is not None
-            running = self.rows.bind(running)
-            self.branch = both(held, running)
-            made = self.run(body, now)
-            now = [self._chosen(new, old, running) for new, old in zip(made, now, strict=True)]
-        self.branch = both(held, running)
-        last = self.rows.bind(self.run(condition, now)[0][()])
-        self.fail(last.text, last, f"loop bound: more than {value.attr} rounds")
-        self.branch = held
-        return now
+        from weft.backends.relational.loops import while_loop
+
+        return while_loop(self, value, state)
 
     def _gather(self, value: Value) -> list[Parts]:
         from weft.backends.relational.gathers import gathered
@@ -550,13 +522,6 @@ _WHY = {
     "emit_begin": ("weft.emit", "records have no place in the state"),
     "constant": ("lifted constants", "they are written as they are"),
 }
-
-
-def _known(value: Value) -> int | None:
-    """Return the number that a value always is, if it is a constant."""
-    while value.op == "cast":
-        value = value.args[0]
-    return int(value.attr) if value.op == "const" else None
 
 
 def one(cell: Cell) -> Parts:

@@ -232,6 +232,14 @@ class Dialect:
         listed = f"LIST({text}) FILTER (WHERE {sent})"
         return f"list_reduce({listed}, lambda acc, x: {step}, {start})"
 
+    def rounds(self, start: str, stop: str) -> str:
+        """Return the list of the numbers from a start to before a stop."""
+        return f"range(CAST({start} AS BIGINT), CAST({stop} AS BIGINT))"
+
+    def loop(self, rounds: str, step: str, start: str, names: tuple[str, str]) -> str:
+        """Return a fold over a list by a function of the state and the round."""
+        return f"list_reduce({rounds}, lambda {names[0]}, {names[1]}: {step}, {start})"
+
     def over_bits(self, number: str, dtype: Kind, step: str, start: str) -> str:
         """Return a function of acc and x applied to the bits of a number, the highest first."""
         top, width = 8 * dtype.itemsize - 1, 8 * dtype.itemsize

@@ -140,6 +140,16 @@ class SparkDialect(Dialect):
         listed = f"collect_list({text}) FILTER (WHERE {sent})"
         return f"aggregate({listed}, {start}, (acc, x) -> {step})"
 
+    def rounds(self, start: str, stop: str) -> str:
+        """Return the list of the numbers from a start to before a stop."""
+        start, stop = f"CAST({start} AS BIGINT)", f"CAST({stop} AS BIGINT)"
+        none = "CAST(array() AS ARRAY<BIGINT>)"
+        return f"IF({start} < {stop}, sequence({start}, {stop} - 1), {none})"
+
+    def loop(self, rounds: str, step: str, start: str, names: tuple[str, str]) -> str:
+        """Return a fold over a list by a function of the state and the round."""
+        return f"aggregate({rounds}, {start}, ({names[0]}, {names[1]}) -> {step})"
+
     def over_bits(self, number: str, dtype: Kind, step: str, start: str) -> str:
         """Return a function of acc and x applied to the bits of a number, the highest first."""
         top = 8 * dtype.itemsize - 1
