@@ -67,21 +67,9 @@ def test_label_propagation(con, engine):
     assert weft.label_propagation(g.to(con)).tolist() == want.tolist()
 
 
-@weft.vertex(wake="all")
-def hook(v):
-    v.label = weft.minimum(v.label, v.gather(lambda u, e: u.label, weft.min))
-
-
-@weft.vertex(wake="all")
-def jump(v):
-    v.label = weft.minimum(v.label, v.label.at(v.label).load())
-
-
-def test_components_without_loops(con, engine):
-    g = GRAPHS[1]
-    there = g.to(con)
-    state = there.state(label=lambda v: v.id)
-    there.iterate([hook, jump], state)
-    parts = nx.connected_components(nx.Graph(g.to_networkx(multigraph=False)))
-    for part in parts:
-        assert {int(state.label[v]) for v in part} == {min(part)}
+@pytest.mark.parametrize("g", [*GRAPHS, weft.generators.path(20)], ids=str)
+def test_components(con, engine, g):
+    want = np.arange(g.num_vertices)
+    for part in nx.connected_components(nx.Graph(g.to_networkx(multigraph=False))):
+        want[list(part)] = min(part)
+    assert weft.connected_components(g.to(con)).tolist() == want.tolist()
