@@ -164,7 +164,7 @@ def test_an_index_out_of_range_is_a_fault(con):
 
     g = G.to(con)
     state = g.state(x=np.arange(5))
-    with pytest.raises(FaultError, match="index out of range: field 'x'.*in reach at vertex 4"):
+    with pytest.raises(FaultError, match=r"index out of range: field 'x'.*in reach at vertex 4"):
         g.run(reach, state)
     assert state.x.tolist() == [0, 1, 2, 3, 4]
 

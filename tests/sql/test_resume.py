@@ -9,6 +9,7 @@ import time
 
 import duckdb
 import numpy as np
+import pytest
 
 import weft
 
@@ -76,10 +77,8 @@ def test_a_failed_run_leaves_nothing_to_resume():
         v.x = v.x.at(v.x + 9).load()
 
     state = g.state(x=np.zeros(4, np.int64))
-    try:
+    with pytest.raises(weft.errors.FaultError):
         g.iterate(fail, state)
-    except weft.errors.FaultError:
-        pass
     facts = con.execute("SELECT run FROM weft_runs WHERE run NOT LIKE 'weft_%'").fetchall()
     assert facts == []
     weft.sql.close(con)

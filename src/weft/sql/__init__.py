@@ -4,7 +4,7 @@
 query. `columns` gives results back as tables.
 """
 
-from weft.sql.table_graph import close, graph
 from weft.sql.results import Columns, columns
+from weft.sql.table_graph import close, graph
 
 __all__ = ["Columns", "close", "columns", "graph"]

@@ -193,7 +193,11 @@ def most_frequent(
     )
     rank = [order, "x"]
     if weights and group.kinds[1].kind == "f":
-        rank = ["CASE WHEN isnan(w) THEN 1 ELSE 0 END", "CASE WHEN isnan(w) THEN 0 ELSE -w END", "x"]
+        rank = [
+            "CASE WHEN isnan(w) THEN 1 ELSE 0 END",
+            "CASE WHEN isnan(w) THEN 0 ELSE -w END",
+            "x",
+        ]
     best = d.at_least(d.row(["x", "w"]), d.row(rank))
     chosen = f"SELECT k, {best} AS b FROM {name}_n GROUP BY k"
     parts = ", ".join(f"{d.part('b', i)} AS m{i}" for i in range(len(group.cells)))

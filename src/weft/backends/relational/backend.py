@@ -53,7 +53,7 @@ class RelationalBackend:
         return None
 
     def compile(self, request: Request) -> Form:
-        """Return the queries of a program; raise ConfigError before the first one if it has none."""
+        """Return the queries of a program; raise ConfigError if it has none."""
         store = store_of(request.topology)
         store.read(request.program.signature, request.data.column)
         return compiled(request, store.engine.dialect, store.columns), []

@@ -364,9 +364,7 @@ class Scope:
         )  # fmt: skip
         held = schema.columns[value.attr]
         once = "" if schema.directed else " AND t.src <= t.dst"
-        found = self.rows.join(
-            ARCS, f"t.edge = {cell.text}{once}", held.columns, cell.stage
-        )
+        found = self.rows.join(ARCS, f"t.edge = {cell.text}{once}", held.columns, cell.stage)
         zero = self.writer.dialect.literal(0, held.dtype)
         return shaped(
             [Cell(f"COALESCE({c.text}, {zero})", c.stage, False) for c in found], held.shape
@@ -378,7 +376,9 @@ class Scope:
     def _random_unit(self, value: Value, key: Parts, counter: Parts) -> Parts:
         bits = self._mixed(key[()], counter[()])
         high = self.apply("shr", UINT64, bits, self.writer.literal(11, UINT64))
-        text = f"(CAST({high.text} AS DOUBLE) * {self.writer.dialect.literal(2.0**-53, value.dtype)})"
+        text = (
+            f"(CAST({high.text} AS DOUBLE) * {self.writer.dialect.literal(2.0**-53, value.dtype)})"
+        )
         return one(Cell(text, high.stage, False))
 
     def _mixed(self, key: Cell, counter: Cell) -> Cell:
@@ -413,7 +413,7 @@ class Scope:
         self.effects.arcs[value.attr] = self.chosen(x, held, self._guarded())
 
     def chosen(self, new: Parts, old: Parts, test: Cell | None = None) -> Parts:
-        """Return a value where a condition (by default the branch that runs) holds, else another."""
+        """Return a value where a condition (by default the running branch) holds, else another."""
         test = test or self.branch
         if test is None:
             return new
@@ -553,4 +553,3 @@ def held_cells(parts: Sequence[Parts]) -> list[Cell]:
 def latest(cells: Sequence[Cell | None]) -> int:
     """Return the stage from which on all cells are known."""
     return reduce(max, (cell.stage for cell in cells if cell is not None), 0)
-

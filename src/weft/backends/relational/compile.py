@@ -135,7 +135,9 @@ def _looks_at_least(program: Program) -> bool:
 def _schema(request: Request) -> Schema:
     program, topology, data = request.program, request.topology, request.data
     facts = program_facts(program)
-    used = set().union(*(f.far | f.near | f.old | f.live | f.written | f.live_written for f in facts))
+    used = set().union(
+        *(f.far | f.near | f.old | f.live | f.written | f.live_written for f in facts)
+    )
     used |= program.until_fields
     for step in program.all_steps():
         used |= set(step.into) | stored_fields(step.body)

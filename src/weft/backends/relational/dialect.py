@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,12 +45,12 @@ class Dialect:
     mark = '"'
     barrier = "MATERIALIZED "  # before a part of a query that is to be computed by itself
     most_rounds = 32  # of a loop, which a query repeats one by one
-    types = {
+    types: ClassVar = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER",
         "int64": "BIGINT", "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER",
         "uint64": "UBIGINT", "float32": "FLOAT", "float64": "DOUBLE",
     }  # fmt: skip
-    functions = {
+    functions: ClassVar = {
         "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "log": "ln", "log2": "log2", "log10": "log10",
         "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
         "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "atan2": "atan2", "pow": "pow",
@@ -272,4 +272,3 @@ class Dialect:
     def wrapped_sum(self, text: str, dtype: Kind) -> str:
         """Return a sum of integers as it wraps in their dtype."""
         return self.wrap(f"CAST({text} AS HUGEINT)", dtype, "HUGEINT")
-

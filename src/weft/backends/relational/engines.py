@@ -144,7 +144,9 @@ class Engine:
         """Write the rows of one table into another, by id."""
         if columns:
             listed_columns = ", ".join(f"{column} = d.{column}" for column in columns)
-            self.execute(f"UPDATE {table} SET {listed_columns} FROM {changes} d WHERE {table}.id = d.id")
+            self.execute(
+                f"UPDATE {table} SET {listed_columns} FROM {changes} d WHERE {table}.id = d.id"
+            )
 
     def lists(self, name: str, near: str, far: str, arcs: str, columns: list[str]) -> None:
         """Make adjacency lists of a table of arcs."""

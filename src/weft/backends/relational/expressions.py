@@ -62,9 +62,7 @@ class Expressions:
             return d.truncated(text, dtype)
         return d.convert(text, source, dtype)
 
-    def compare(
-        self, op: str, a: str, b: str, kind: Kind, operands: tuple[Value, ...] = ()
-    ) -> str:
+    def compare(self, op: str, a: str, b: str, kind: Kind, operands: tuple[Value, ...] = ()) -> str:
         """Return a comparison; any with NaN is false, but `ne` true. Engines order NaN last."""
         plain = f"({a} {COMPARED[op]} {b})"
         if kind.kind != "f":
@@ -177,9 +175,7 @@ class Expressions:
     def _neg(self, value: Value, args: list[str], kind: Kind) -> str:
         if kind.kind == "f":
             return f"(-{args[0]})"
-        return self.dialect.integer(
-            "sub", "-", self.dialect.literal(0, kind), args[0], value.dtype
-        )
+        return self.dialect.integer("sub", "-", self.dialect.literal(0, kind), args[0], value.dtype)
 
     def _abs(self, value: Value, args: list[str], kind: Kind) -> str:
         if kind.kind == "f":

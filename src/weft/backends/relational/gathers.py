@@ -92,8 +92,10 @@ def gathered(scope: Scope, value: Value) -> list[Parts]:
                 text += f" JOIN {rows.at(inner.reached)} o ON o.{key.text} = a.near"
             return text if test == "TRUE" else f"{text} WHERE {test}"
 
-        return by_blocks(writer, BEGIN, "a.far", joined) if "u" in inner_rows.used else joined(
-            BEGIN, "TRUE"
+        return (
+            by_blocks(writer, BEGIN, "a.far", joined)
+            if "u" in inner_rows.used
+            else joined(BEGIN, "TRUE")
         )
 
     inner = Scope(writer, Rows(writer.names, base), {"u": "a.far", "e": "a.arc"}, scope)
@@ -277,9 +279,7 @@ def _entries(
     reached["stage"] = entries.reached
     entries.rows.stages[0].before.append(combined)
     order = entries.rows.leaf("h.x").text if writer.deterministic else ""
-    return reduced(
-        scope, entries, value, groups, results, (entries.rows.leaf("h.k"), key), order
-    )
+    return reduced(scope, entries, value, groups, results, (entries.rows.leaf("h.k"), key), order)
 
 
 def _identity(reduction: Reduction, kind: Any) -> Any:
@@ -315,4 +315,3 @@ def common(scope: Scope, value: Value, a: Cell, b: Cell) -> list[Parts]:
     target = inner.rows.leaf(f"o.{key.text}", "o")
     order = inner.rows.leaf("ea.dst").text if writer.deterministic else ""
     return reduced(scope, inner, value, value.attr, results, (target, key), order)
-

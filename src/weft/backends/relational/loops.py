@@ -1,4 +1,4 @@
-"""Loops of the IR: a fold over a list of rounds, or, where rounds look things up, each by itself."""
+"""Loops of the IR: a fold over their rounds, or each by itself where rounds look things up."""
 
 from __future__ import annotations
 
@@ -152,4 +152,3 @@ def known(value: Value) -> int | None:
     while value.op == "cast":
         value = value.args[0]
     return int(value.attr) if value.op == "const" else None
-

@@ -149,7 +149,6 @@ def query(ctes: list[Cte], last: str, barrier: str) -> str:
     if not ctes:
         return last
     parts = ",\n     ".join(
-        f"{name} AS {barrier if name.endswith('_barrier') else ''}({text})"
-        for name, text in ctes
+        f"{name} AS {barrier if name.endswith('_barrier') else ''}({text})" for name, text in ctes
     )
     return f"WITH {parts}\n{last}"

@@ -102,7 +102,9 @@ class Loop:
         self.now = self.begin = self.upload("state", columns)
         if self.schema.arc_fields:
             arcs: dict[str, Array] = {"arc": np.arange(topology.num_arcs, dtype=np.int64)}
-            self.arc_state = self.upload("arc_state", arcs | _flat(self.schema.arc_fields, data.edge_fields))
+            self.arc_state = self.upload(
+                "arc_state", arcs | _flat(self.schema.arc_fields, data.edge_fields)
+            )
 
     def finish(self) -> None:
         """Read the state back, and drop the tables."""
@@ -290,8 +292,14 @@ class Loop:
             parts.append(f"SELECT dst AS id FROM {self.store.arcs} WHERE src IN {output.text}")
         if ways & {"out", "both"}:
             parts.append(f"SELECT src AS id FROM {self.store.arcs} WHERE dst IN {output.text}")
-        return self._counted(self.make("frontier", " UNION ".join(f"({part})" for part in parts)
-                                       if len(parts) > 1 else f"SELECT DISTINCT id FROM ({parts[0]})"))
+        return self._counted(
+            self.make(
+                "frontier",
+                " UNION ".join(f"({part})" for part in parts)
+                if len(parts) > 1
+                else f"SELECT DISTINCT id FROM ({parts[0]})",
+            )
+        )
 
     # -- runs
 
@@ -331,7 +339,9 @@ class Loop:
         output: Members | None = None
         for part in reversed(trail):
             output = self.step(self.members(part))
-        ids = np.zeros(0, self.request.topology.index_dtype) if output is None else self.array(output)
+        ids = (
+            np.zeros(0, self.request.topology.index_dtype) if output is None else self.array(output)
+        )
         return Outcome(len(trail), True, ids)
 
     def iterate(self, frontier: Members) -> Outcome:
@@ -401,7 +411,9 @@ def _flat(fields: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Array]:
     columns = {}
     for name, held in fields.items():
         flat = np.asarray(arrays[name]).reshape(len(arrays[name]), len(held.columns))
-        columns |= {column: np.ascontiguousarray(flat[:, k]) for k, column in enumerate(held.columns)}
+        columns |= {
+            column: np.ascontiguousarray(flat[:, k]) for k, column in enumerate(held.columns)
+        }
     return columns
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from weft.backends.relational.engines import Array, Engine
 
 _INFINITY = "CAST('Infinity' AS DOUBLE)"
 _NAN = "CAST('NaN' AS DOUBLE)"
+_BITWISE = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 _EXACT = 4503599627370496  # doubles from here on are whole
 
 
@@ -28,11 +29,11 @@ class SparkDialect(Dialect):
     mark = "`"
     barrier = ""
     most_rounds = 8
-    types = {
+    types: ClassVar = {
         "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INT",
         "int64": "BIGINT", "float32": "FLOAT", "float64": "DOUBLE",
     }  # fmt: skip
-    functions = {**Dialect.functions, "round": "rint"}
+    functions: ClassVar = {**Dialect.functions, "round": "rint"}
     wide = "BIGINT"
     position = "monotonically_increasing_id()"
 
@@ -69,7 +70,7 @@ class SparkDialect(Dialect):
 
     def bitwise(self, op: str, a: str, b: str) -> str:
         """Return a bitwise operation on integers of one dtype."""
-        return f"({a} {dict(bit_and='&', bit_or='|', bit_xor='^')[op]} {b})"
+        return f"({a} {_BITWISE[op]} {b})"
 
     # -- floats
 

@@ -110,7 +110,9 @@ def _arc_parts(topology: Topology) -> dict[str, Array]:
     rank[order] = numbers - start[near[order]]
     par = np.empty(count, np.int64)
     if count:
-        new = np.r_[True, (near[order][1:] != near[order][:-1]) | (far[order][1:] != far[order][:-1])]
+        new = np.r_[
+            True, (near[order][1:] != near[order][:-1]) | (far[order][1:] != far[order][:-1])
+        ]
         firsts = np.maximum.accumulate(np.where(new, numbers, 0))
         par[order] = numbers - firsts
     edge = numbers if edges is None else np.asarray(edges).astype(np.int64)

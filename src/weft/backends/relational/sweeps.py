@@ -173,9 +173,7 @@ class _Run:
             where = f" WHERE {guard.text}" if guard else ""
             totals = group.totals()
             listed = "".join(f", {text} AS x{i}" for i, text in enumerate(totals))
-            text = (
-                f"SELECT {index.text} AS k{listed} FROM {source}{where} GROUP BY {index.text}"
-            )
+            text = f"SELECT {index.text} AS k{listed} FROM {source}{where} GROUP BY {index.text}"
             table = f"x{next(self.writer.names)}"
             made.append((table, text, name, [f"x{i}" for i in range(len(totals))]))
             self._groups[table] = group
@@ -289,7 +287,9 @@ class _Edges(_Run):
             parts.append(f"COALESCE({scope.rows.leaf('m.fault').text}, 0)")
         if own is not None:
             me = scope.rows.leaf("s.id", "s")
-            parts.append(f"CASE WHEN {own.text} > 0 THEN {own.text} * {SHIFT} + {me.text} ELSE 0 END")
+            parts.append(
+                f"CASE WHEN {own.text} > 0 THEN {own.text} * {SHIFT} + {me.text} ELSE 0 END"
+            )
         return f"GREATEST({', '.join(parts)})" if len(parts) > 1 else "0"
 
     def _arcs(self) -> Scope:
@@ -379,7 +379,7 @@ class _Edges(_Run):
         scope.rows.stages[0].before.append(before)
         held = self.begin(scope)
         got: Cell | None = None
-        for number, (step, groups) in enumerate(zip(self.steps, self.groups, strict=True)):
+        for number, groups in enumerate(self.groups):
             count = scope.rows.leaf(f"m.n{number}")
             got = scope.rows.bind(Cell(f"(COALESCE({count.text}, 0) > 0)", count.stage, False))
             for group, names, first in groups:
@@ -420,7 +420,9 @@ class _Edges(_Run):
                     cell = scope.rows.column(cells.reshape(-1)[k])
                     new = f"COALESCE(r.{cell.text}, e.{column})"
                     columns.append(f"{self.writer.dialect.cast(new, held.dtype)} AS {column}")
-        return f"SELECT {', '.join(columns)} FROM {ARC_STATE} e LEFT JOIN {ROWS} r ON r.{arc} = e.arc"
+        return (
+            f"SELECT {', '.join(columns)} FROM {ARC_STATE} e LEFT JOIN {ROWS} r ON r.{arc} = e.arc"
+        )
 
 
 class _Vertices(_Run):
@@ -503,7 +505,9 @@ class _Vertices(_Run):
             self.keep_old(scope, [name for name in names if name not in self._live], before)
             holds = scope.rows.bind(results[0][()]) if step.conditional else None
             if step is self.steps[-1]:
-                put_out = self._active(scope, step, before, holds, [n for n in names if n not in live])
+                put_out = self._active(
+                    scope, step, before, holds, [n for n in names if n not in live]
+                )
             reached = both(reached, holds)
             scope.branch = None
         assert put_out is not None
