@@ -1,6 +1,6 @@
 """Random programs do in DuckDB what they do on the interpreter, under each form of a superstep."""
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from oracle import assert_same, run_interpreted, run_on
 from programs import cases, fixpoints
@@ -8,6 +8,7 @@ from weft.backends.relational.backend import BACKEND
 from weft.backends.relational.engines import PLANS
 from weft.errors import ConfigError
 
+PHASES = (Phase.generate,)  # shrinking takes minutes
 REFUSED, RUN = [], []
 
 
@@ -31,7 +32,7 @@ def check(con, engine, case, same_steps=True):
 
 def test_bounded_programs_agree(con, engine):
     @given(case=cases())
-    @settings(max_examples=14, derandomize=True, deadline=None)
+    @settings(max_examples=14, derandomize=True, deadline=None, phases=PHASES)
     def run(case):
         check(con, engine, case)
 
@@ -40,7 +41,7 @@ def test_bounded_programs_agree(con, engine):
 
 def test_programs_that_run_to_a_fixpoint_agree(con, engine):
     @given(case=fixpoints())
-    @settings(max_examples=8, derandomize=True, deadline=None)
+    @settings(max_examples=8, derandomize=True, deadline=None, phases=PHASES)
     def run(case):
         check(con, engine, case, same_steps=False)
 

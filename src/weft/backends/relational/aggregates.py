@@ -19,6 +19,10 @@ class Inline(Rows):
     def __init__(self) -> None:
         super().__init__(count(), lambda rows: "")
 
+    def leaf(self, text: str, *tables: str) -> Cell:
+        """Return the text of a column."""
+        return Cell(text)
+
     def bind(self, cell: Cell) -> Cell:
         """Return the cell as it is."""
         return cell

@@ -40,10 +40,16 @@ class Writer:
     names: Iterator[int]
     deterministic: bool = False
     faults: list[str] = field(default_factory=list)  # by code, from 1
+    hoisted: dict[str, Field] = field(default_factory=dict)  # functions of u, by hidden name
+    hoists: str = ""  # their columns in the table of far ends
     expressions: Expressions = field(init=False)
 
     def __post_init__(self) -> None:
         self.expressions = Expressions(self.dialect)
+
+    def far(self, table: str) -> str:
+        """Return the state of far ends, with the hoisted functions of it beside."""
+        return f"(SELECT u.*{self.hoists} FROM {table} u)" if self.hoists else table
 
     def literal(self, value: Any, dtype: Kind) -> Cell:
         """Return a constant."""
@@ -204,7 +210,7 @@ class Scope:
         if who not in self.ends:
             assert self.outer is not None
             return each(self.imported, self.outer.field(who, name))
-        held = self.writer.schema.fields[name]
+        held = self.writer.hoisted.get(name) or self.writer.schema.fields[name]
         return self.columns(who, held)
 
     def columns(self, alias: str, held: Field) -> Parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +13,12 @@ from weft.backends.relational.tables import Field, Plan, Schema, make_field
 from weft.errors import ConfigError
 from weft.ir.check.facts import facts_of, program_facts
 from weft.ir.ops import ROLES, Program, Step, program_blocks
+from weft.ir.passes import PASSES
 from weft.ir.reference.memory import stored_fields
 from weft.ir.reference.sweeps import cut_into_sweeps
 from weft.ir.request import Request
+
+_USEFUL = {"constant_folding", "equal_expressions", "gather_folding", "source_hoisting"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,6 @@ class Compiled:
 
 def compiled(request: Request, dialect: Dialect, columns: dict[str, Field]) -> Compiled:
     """Return the queries of a request; raise ConfigError if its program has none."""
-    program = request.program
     _check_program(request, dialect)
     schema = _schema(request)
     with_columns(schema, columns)
@@ -108,7 +111,16 @@ def compiled(request: Request, dialect: Dialect, columns: dict[str, Field]) -> C
                 f"{held.name!r} is {held.dtype}, which {dialect.name} has no type for. Expected "
                 f"one of {', '.join(dialect.types)}; declare it with another dtype."
             )
-    return Compiled(program, schema, dialect, request.options.config.deterministic)
+    own, fired = _rewritten(request)
+    config = request.options.config
+    return Compiled(own, schema, dialect, config.deterministic, fired=fired)
+
+
+def _rewritten(request: Request) -> tuple[Program, tuple[str, ...]]:
+    """Return a copy of the program, with the rewrites that make queries shorter."""
+    program, off = copy.deepcopy(request.program), request.options.config.passes_off
+    fired = [name for name, rewrite in PASSES if name in _USEFUL - set(off) and rewrite(program)]
+    return program, tuple(fired)
 
 
 def _check_program(request: Request, dialect: Dialect) -> None:

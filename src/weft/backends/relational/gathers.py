@@ -93,7 +93,7 @@ def gathered(scope: Scope, value: Value) -> list[Parts]:
             return text if test == "TRUE" else f"{text} WHERE {test}"
 
         return (
-            by_blocks(writer, BEGIN, "a.far", joined)
+            by_blocks(writer, writer.far(BEGIN), "a.far", joined)
             if "u" in inner_rows.used
             else joined(BEGIN, "TRUE")
         )
@@ -214,7 +214,7 @@ def gathered_by(scope: Scope, value: Value) -> list[Parts]:
         tables = [f"SELECT {listed} FROM {arcs_by(writer, near)} x" for near in nears]
         text = f"({' UNION ALL '.join(tables)}) a"
         if "u" in inner_rows.used:
-            text += f" JOIN {BEGIN} u ON u.id = a.far"
+            text += f" JOIN {writer.far(BEGIN)} u ON u.id = a.far"
         if hops == 2:
             text += f" JOIN {arcs_by(writer, nears[0])} eb ON eb.near = a.far"
         if "w" in inner_rows.used:

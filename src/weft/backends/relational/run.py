@@ -59,7 +59,7 @@ class Loop:
 
     def __init__(self, request: Request, program: Compiled, store: Store) -> None:
         self.request, self.compiled, self.store = request, program, store
-        self.program, self.schema = request.program, program.schema
+        self.program, self.schema = program.program, program.schema
         self.engine: Engine = store.engine
         self.superstep, self.refreshing = 0, 0
         self.tables: set[str] = set()

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.relational.aggregates import Group
+from weft.backends.relational.aggregates import Group, Inline
 from weft.backends.relational.blocks import Effects, Parts, Scope, Writer, both, one
 from weft.backends.relational.dialect import Dialect, Kind
 from weft.backends.relational.gathers import arc_joins, arcs_by, by_blocks
 from weft.backends.relational.refusals import Refused
 from weft.backends.relational.rows import Cell, Cte, Rows, numbers, query
-from weft.backends.relational.tables import ARC_STATE, FRONTIER, NOW, ROWS, Plan, Schema
+from weft.backends.relational.tables import ARC_STATE, FRONTIER, NOW, ROWS, Plan, Schema, make_field
 from weft.ir.check.facts import block_facts, uses
 from weft.ir.ops import Block, Reduction, Step, total_dtype
 from weft.ir.reference.memory import live_fields, live_written_fields, stored_fields
@@ -431,6 +431,8 @@ class _Vertices(_Run):
     def sweep(self) -> Sweep:
         """Return its queries."""
         self._groups = {}
+        for step in self.steps:
+            self._hoist(step)
         scope = self._scope()
         held = self.begin(scope)
         put_out = self._run(scope)
@@ -454,6 +456,18 @@ class _Vertices(_Run):
         sweep.written = self.written(scope.own, held)
         sweep.totals, sweep.faults = self.totals, self.writer.faults
         return sweep
+
+    def _hoist(self, step: Step) -> None:
+        """Compute the functions of u alone once per vertex, beside its state."""
+        writer = self.writer
+        for name, block in step.hoisted:
+            scope = Scope(writer, Inline(), {"u": "u.id"})
+            (parts,) = scope.run(block)
+            held = make_field(name, len(writer.hoisted), "h", block.results[0].dtype, parts.shape)
+            for column, cell in zip(held.columns, parts.reshape(-1), strict=True):
+                text = writer.dialect.cast(cell.text, held.dtype)
+                writer.hoists += f", {text} AS {column}"
+            writer.hoisted[name] = held
 
     def _add_scatters(self, scope: Scope) -> None:
         """Combine live updates, which may reach any vertex, with its fields."""
