@@ -63,7 +63,7 @@ def test_drawn_programs_agree(spark):
     refused = []
 
     @given(case=cases())
-    @settings(max_examples=5, derandomize=True, deadline=None, phases=PHASES)
+    @settings(max_examples=3, derandomize=True, deadline=None, phases=PHASES)
     def check(case):
         arguments = {"mode": case.mode, **case.options()}
         given_ = (case.functions(), case.state(), case.frontier)
