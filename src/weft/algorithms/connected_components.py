@@ -180,7 +180,7 @@ def connected_components(
     if g.topology.keep == "in":
         g = g.reverse()
         came = came and came._replace(src=came.dst, dst=came.src)
-    if g.topology.device.kind == "relational":
+    if g.topology.device.in_tables:
         return hook_and_jump(g, config)
     common = scalar(0, vertex_id)
     if came is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import to_host
-from weft.backends.relational.connections import KIND, engine_of
+from weft.backends.relational.connections import engine_of
 from weft.errors import ConfigError, FieldError
 from weft.graph.graph import Graph
 
@@ -101,7 +101,7 @@ def columns(g: Graph, **fields: Any) -> Columns:
     >>> weft.sql.columns(g, rank=weft.pagerank(g))
     Columns(rank: float64)
     """
-    if not isinstance(g, Graph) or g.topology.device.kind != KIND:
+    if not isinstance(g, Graph) or not g.topology.device.in_tables:
         raise ConfigError(
             f"{g!r} does not lie in a database. Expected a graph of weft.sql.graph(con, ...) or "
             "g.to(con)."

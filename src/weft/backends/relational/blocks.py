@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import FEATURE, UINT64, Block, Reduction, Value
 
-Parts = np.ndarray[Any, Any]  # the cells of a value, in its shape
+Parts: TypeAlias = Any  # the cells of a value: an array of objects, in its shape
 _LONGEST = 300  # characters of an expression that is not made a column of its own
 
 

@@ -94,7 +94,7 @@ class Expressions:
     def _floordiv(self, value: Value, args: list[str], kind: Kind) -> str:
         if kind.kind == "f":
             raise Refused("// of floats", "engines round quotients of floats in their own ways")
-        quotient, rest, wide = self.dialect.divide(*args, kind)
+        quotient, rest, wide = self.dialect.divide(args[0], args[1], kind)
         down = f"({rest} <> 0 AND ({args[0]} < 0) <> ({args[1]} < 0))"
         text = f"COALESCE({quotient} - CASE WHEN {down} THEN 1 ELSE 0 END, 0)"
         return self.dialect.wrap(text, value.dtype, wide)
@@ -102,7 +102,7 @@ class Expressions:
     def _mod(self, value: Value, args: list[str], kind: Kind) -> str:
         if kind.kind == "f":
             raise Refused("% of floats", "engines round quotients of floats in their own ways")
-        _, rest, wide = self.dialect.divide(*args, kind)
+        _, rest, wide = self.dialect.divide(args[0], args[1], kind)
         up = f"({rest} <> 0 AND ({args[0]} < 0) <> ({args[1]} < 0))"
         text = f"CASE WHEN {up} THEN {rest} + CAST({args[1]} AS {wide}) ELSE {rest} END"
         return self.dialect.cast(f"COALESCE({text}, 0)", value.dtype)

@@ -408,7 +408,7 @@ def _number(total: Total, found: Any) -> Any:
 
 def _flat(fields: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Array]:
     """Return the columns of fields."""
-    columns = {}
+    columns: dict[str, Array] = {}
     for name, held in fields.items():
         flat = np.asarray(arrays[name]).reshape(len(arrays[name]), len(held.columns))
         columns |= {

@@ -89,7 +89,9 @@ class SparkDialect(Dialect):
         whole = f"{op}({text})"
         if op == "trunc":
             whole = f"CASE WHEN {text} < 0 THEN ceil({text}) ELSE floor({text}) END"
-        return f"CASE WHEN abs({text}) < {_EXACT} THEN CAST({whole} AS DOUBLE) ELSE {text} END"
+        zero = f"CASE WHEN {text} < 0 THEN -CAST(0 AS DOUBLE) ELSE {text} * 0 END"
+        small = f"CASE WHEN {whole} = 0 THEN {zero} ELSE CAST({whole} AS DOUBLE) END"
+        return f"CASE WHEN abs({text}) < {_EXACT} THEN {small} ELSE {text} END"
 
     def narrowed(self, text: str) -> str:
         """Return a double as a float, infinite where it is too large."""

@@ -349,7 +349,8 @@ class _Edges(_Run):
                 sent = scope.rows.bind(sent)
             where = f" FILTER (WHERE {sent.text})" if sent else ""
             self._counts.append(f"COUNT(*){where}")
-            position, groups = 0, []
+            position = 0
+            groups: list[tuple[Group, Sequence[str], int]] = []
             for reduction, size in message_groups(step):
                 names = step.into[position : position + size]
                 kinds = [self.schema.fields[name].dtype for name in names]
