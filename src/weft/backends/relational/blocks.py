@@ -176,7 +176,7 @@ class Scope:
 
     def _each_component(self, value: Value, args: list[Parts]) -> Parts:
         rank, result = len(value.shape), np.empty(value.shape, object)
-        spread = [
+        spread: list[Parts] = [
             np.broadcast_to(a.reshape((1,) * (rank - a.ndim) + a.shape), value.shape) for a in args
         ]
         if value.op == "broadcast":
