@@ -86,7 +86,8 @@ class Writer:
         kinds = self._kinds()
         print_now = self._fingerprint()
         known = self.engine.noted(self.name)
-        if known is not None and known["fingerprint"] == print_now:
+        kept = [self.engine.exists(f"{self.name}_{part}") for part in ("arcs", "vertices")]
+        if known is not None and known["fingerprint"] == print_now and all(kept):
             return self._layout(tuple(known["counts"]), kinds)
         with self.engine.transaction():
             for part in ("arcs", "vertices", "arcs_src_lists", "arcs_dst_lists"):
