@@ -1324,7 +1324,7 @@ class Graph:
         """
         return Graph._of(subgraph_parts(self, vertices))
 
-    def to(self, device: str | Device) -> Graph:
+    def to(self, device: Any) -> Graph:
         """Return the graph on a device, with independent columns; itself if already there.
 
         The arrays of the result (degrees, columns, states, results of algorithms) are NumPy arrays
@@ -1333,9 +1333,10 @@ class Graph:
 
         Parameters
         ----------
-        device : str
+        device : str or connection
             `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, ..., or `"emulated"`, which executes GPU
-            code slowly on the host, for debugging.
+            code slowly on the host, for debugging. A connection to DuckDB or Spark writes the arcs
+            into its tables, where programs then run as queries; see `weft.sql`.
 
         Returns
         -------
