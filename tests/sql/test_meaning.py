@@ -212,3 +212,15 @@ def test_a_profile_counts_supersteps(con):
     with weft.profile() as seen:
         weft.bfs(g, 0)
     assert len(seen.records) >= 2
+
+
+def test_gathers_by_key(con):
+    @weft.vertex(wake="neighbors")
+    def move(v):
+        votes = v.gather_by(lambda u, e: u.label, lambda u, e: e.w, weft.sum)
+        v.label = votes.argmax()[0]
+
+    g = weft.generators.rmat(5, 4, seed=8, directed=True)
+    g.edge["w"] = np.ones(g.num_edges)
+    fields = {"label": np.arange(g.num_vertices)}
+    agreed(con, g, move, fields, mode="iterate", max_iter=4)

@@ -76,7 +76,8 @@ class Group:
                 return [chosen + self._where()]
             number = f"NOT isnan({key})" if self.kinds[0].kind == "f" else ""
             if self.order:
-                signed = key if name == "argmin" else f"-CAST({key} AS DOUBLE)"
+                wide = "DOUBLE" if self.kinds[0].kind == "f" else d.wide
+                signed = key if name == "argmin" else f"-CAST({key} AS {wide})"
                 key = d.row([signed, self.order])
                 return [d.at_least(struct, key) + self._where(number)]
             pick = d.at_least if name == "argmin" else d.at_greatest

@@ -278,7 +278,7 @@ def _entries(
     entries.reached = max(entries.reached, inner.reached)
     reached["stage"] = entries.reached
     entries.rows.stages[0].before.append(combined)
-    order = entries.rows.leaf("h.x").text if writer.deterministic else ""
+    order = entries.rows.leaf("h.x").text  # of equal entries, the one of the smallest key
     return reduced(scope, entries, value, groups, results, (entries.rows.leaf("h.k"), key), order)
 
 
