@@ -26,7 +26,7 @@ LAYERS = (
     ("graph", "io", "generators", "datasets"),
     ("maps",),
     ("algorithms", "learning", "acc", "graphblas", "operators"),
-    ("inspect",),
+    ("inspect", "sql"),
     ("networkx",),
     ("tuning", "cli", "__init__", "__main__"),
 )

@@ -69,6 +69,11 @@ class Device:
         return self.kind if self.index == 0 else f"{self.kind}:{self.index}"
 
     @property
+    def in_tables(self) -> bool:
+        """Whether it is a connection to a database, whose tables hold the arcs."""
+        return self.kind == "relational"
+
+    @property
     def xp(self) -> Any:
         """The array module of this device: NumPy or CuPy."""
         return _cupy() if self.kind == "cuda" else np

@@ -20,6 +20,7 @@ HOMES = {
     "cuda": "weft.backends.cuda.backend",
     "emulated": "weft.backends.cuda.backend",
     "reference": "weft.backends.reference.backend",
+    "relational": "weft.backends.relational.backend",
 }
 
 

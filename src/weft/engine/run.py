@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ class Run:
         return table_html("Run", rows)
 
 
-def _kinds(arrays: dict[str, Array]) -> tuple[Any, ...]:
+def _kinds(arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the name, dtype and item shape of each array."""
     return tuple([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]) if arrays else ()
 
@@ -76,7 +77,7 @@ def signature_of(
     state: State,
     edge_state: State | None,
     vertex_columns: dict[str, Array],
-    edge_columns: dict[str, Array],
+    edge_columns: Mapping[str, Any],
 ) -> Signature:
     """Return the names and types available to a program; equal signatures are one object."""
     fields = {**vertex_columns, **state.fields} if vertex_columns else state.fields

@@ -101,6 +101,10 @@ class Columns(MutableMapping[str, Array]):
         """
         return self._columns
 
+    def described(self) -> Mapping[str, Any]:
+        """Return something with the dtype and shape of each column, without reading any."""
+        return self._columns
+
     def moved(self, device: Device) -> dict[str, Array]:
         """Return the stored arrays on another device; reuses existing copies."""
         result = {}

@@ -413,7 +413,7 @@ def signature_for(g: Graph, state: State, edges: State | None, frontier: Any = N
     kept = state._signature
     if edges is None and kept is not None and kept[0] == source:
         return kept[1]
-    made = signature_of(g._topology, state, edges, g._vertex.stored(), g._edge.stored())
+    made = signature_of(g._topology, state, edges, g._vertex.stored(), g._edge.described())
     if edges is None:
         vars(state)["_signature"] = source, made
     return made

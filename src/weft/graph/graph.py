@@ -16,6 +16,7 @@ from weft.arrays.device import (
     read_only,
     to_host,
 )
+from weft.backends.relational.connections import connect
 from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
@@ -1326,7 +1327,7 @@ class Graph:
         """
         return Graph._of(subgraph_parts(self, vertices))
 
-    def to(self, device: str | Device) -> Graph:
+    def to(self, device: Any) -> Graph:
         """Return the graph on a device, with independent columns; itself if already there.
 
         The arrays of the result (degrees, columns, states, results of algorithms) are NumPy arrays
@@ -1335,9 +1336,10 @@ class Graph:
 
         Parameters
         ----------
-        device : str
+        device : str or connection
             `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, ..., or `"emulated"`, which executes GPU
-            code slowly on the host, for debugging.
+            code slowly on the host, for debugging. A connection to DuckDB or Spark writes the arcs
+            into its tables, where programs then run as queries; see `weft.sql`.
 
         Returns
         -------
@@ -1361,9 +1363,10 @@ class Graph:
         >>> g.to("cpu") is g
         True
         """
-        if parse_device(device) == self._topology.device:
+        place = parse_device(device) if isinstance(device, str | Device) else connect(device)
+        if place == self._topology.device:
             return self
-        return Graph._of(moved_parts(self, open_device(device)), self._history.copied())
+        return Graph._of(moved_parts(self, open_device(place)), self._history.copied())
 
     # -- labels and properties --------------------------------------------------------------------
 

@@ -160,6 +160,7 @@ class Step:
     kind: str  # "edge" or "vertex"
     name: str
     body: Block
+    place: str = ""  # the file and line of the function
     # Edge: messages, then the condition if there is one. Vertex: the returned condition, if any.
     into: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()

@@ -187,12 +187,18 @@ def _condition(function: Function, signature: Signature, who: tuple[Any, ...], w
         return block
 
 
+def place_of(function: Any) -> str:
+    """Return the file and line of a function; empty if it has no code of its own."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
 def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
     with Builder(signature, f.__name__) as builder:
         builder.kind = "edge"
         edge_ends = (Vertex("u"), Vertex("v"), Edge(own=True))
         returned = call_function(f.function, edge_ends, builder)
-        step = Step("edge", f.__name__, builder.blocks[0])
+        step = Step("edge", f.__name__, builder.blocks[0], place_of(f.function))
         if f.into:
             messages, when = messages_of(returned, f.__name__)
             step.into, step.reductions = f.into, ()
@@ -267,7 +273,7 @@ def _fit_messages(
 def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
     with Builder(signature, f.__name__) as builder:
         returned = call_function(f.function, (Vertex("v", own=True),), builder)
-        step = Step("vertex", f.__name__, builder.blocks[0])
+        step = Step("vertex", f.__name__, builder.blocks[0], place_of(f.function))
         if returned is not None:
             condition = builder.test(node(returned), f"what {f.__name__} returns")
             step.body.results = (condition,)
