@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
+    from weft.algorithms.path import path
     from weft.algorithms.random_walks import node2vec_walks, random_walks
     from weft.algorithms.shortest_path import astar, shortest_path
     from weft.algorithms.similarity import (

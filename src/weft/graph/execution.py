@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,17 @@ from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
 from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
-from weft.engine.state import State, make_state
+from weft.engine.state import Full, State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
+from weft.graph.labels import vertex_numbers
 from weft.graph.pairs import for_pairs
 from weft.graph.prepared_cache import Kept, Recurring
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.looks import Settled, settled
 from weft.topology.orders import arranged, kept
 
 if TYPE_CHECKING:
@@ -58,7 +61,17 @@ ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 
 def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
     """Return a new state of the vertices of a graph."""
-    return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
+    labels = g._labels
+    if labels is None:
+        return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
+
+    place = partial(vertex_numbers, labels, g._topology.num_vertices)
+    named = {
+        name: what.placed(place) if isinstance(what, Full) else what
+        for name, what in fields.items()
+    }
+    state = make_state(g._topology, named, g._prepared.columns.vertex, g._history.version)
+    return state.named_by(place)
 
 
 def edge_state(g: Graph, fields: dict[str, Any]) -> State:
@@ -67,11 +80,27 @@ def edge_state(g: Graph, fields: dict[str, Any]) -> State:
 
 
 def vertex_frontier(g: Graph, vertices: Any) -> Frontier:
-    """Return a frontier of vertices."""
+    """Return a frontier of vertices, given by numbers, a mask, or labels that are no integers."""
     topology = g._topology
+    if g._labels is not None and _are_labels(vertices):
+        wanted = list(vertices) if isinstance(vertices, set | frozenset) else vertices
+        vertices = vertex_numbers(g._labels, topology.num_vertices, wanted)
     return make_frontier(
         vertices, topology.num_vertices, topology.index_dtype, arcs=False, device=topology.device
     )
+
+
+def _are_labels(vertices: Any) -> bool:
+    """Whether the members of a frontier are labels rather than numbers or a mask."""
+    if vertices is None or isinstance(vertices, Frontier) or is_device_array(vertices):
+        return False
+    if isinstance(vertices, str | bytes):
+        return True
+    if isinstance(vertices, np.ndarray):
+        return vertices.dtype.kind not in "iub" and vertices.size > 0
+    if isinstance(vertices, list | set | frozenset | tuple):
+        return any(not isinstance(x, int | np.integer | np.bool_) for x in vertices)
+    return np.asarray(vertices).dtype.kind not in "iub"
 
 
 def arc_frontier(g: Graph, arcs: Any) -> Frontier:
@@ -178,7 +207,10 @@ def iterate(
             outcome = found.kept.prepared.run(g._prepared.columns, inputs)
             return _ended(g, outcome, state, frontier, priority)
     most = None if loop.max_iter is None else check_steps("max_iter", loop.max_iter)
-    roles = {"until": loop.until, "refill": loop.refill, "next_threshold": loop.next_threshold,
+    until = loop.until
+    if isinstance(until, Settled) and until.is_label:
+        until = settled(g.vertex_of(until.target))
+    roles = {"until": until, "refill": loop.refill, "next_threshold": loop.next_threshold,
              "bounded": most is not None, "trail": loop.trail}  # fmt: skip
     program = kept_trace(functions, signature_for(g, state, loop.edge_state), "iterate", **roles)
     held = state

@@ -21,7 +21,7 @@ from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import ConfigError, GraphError, shortened, unknown
-from weft.graph import emitting, execution
+from weft.graph import emitting, execution, neighborhood
 from weft.graph.build import (
     BuildOptions,
     Duplicates,
@@ -417,10 +417,10 @@ class Graph:
         >>> edges = pd.DataFrame({"source": ["Ada", "Bob"], "target": ["Bob", "Eve"]})
         >>> g = weft.Graph.from_pandas(edges)
         >>> g.frame(weft.bfs(g, "Ada"))
-          label  level  parent
-        0   Ada      0       0
-        1   Bob      1       0
-        2   Eve      2       1
+          label  level parent
+        0   Ada      0    Ada
+        1   Bob      1    Ada
+        2   Eve      2    Bob
         """
         table = PandasTable(edges, "edges")
         known = None if vertices is None else PandasTable(vertices, "vertices")
@@ -671,7 +671,8 @@ class Graph:
     def frame(self, result: Any = None, /, *, name: str | None = None, **fields: Any) -> Any:
         """Return a data frame with one row per vertex: its label (or number), and values.
 
-        Row i is vertex i.
+        Row i is vertex i. In a graph with labels, parents (a field `parent` of vertex numbers) are
+        shown by theirs; a vertex without one has a missing value.
 
         Parameters
         ----------
@@ -745,8 +746,15 @@ class Graph:
     def frontier(self, vertices: Any = None) -> Frontier:
         """Create a frontier of vertices from ids or a mask; without an argument, of all vertices.
 
-        Ids are vertex numbers even if the vertices have labels: use
-        ``g.frontier(g.vertex_of(labels))`` for labels.
+        Integers are vertex numbers even if the labels are integers: use
+        ``g.frontier(g.vertex_of(labels))`` for these. Other ids are labels; a tuple is one label.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"])
+        >>> g.frontier(["Eve", "Ada"]).tolist(), g.frontier("Bob").tolist()
+        ([0, 2], [1])
         """
         return execution.vertex_frontier(self, vertices)
 
@@ -758,7 +766,8 @@ class Graph:
         """Create a list of vertex pairs, which need not be arcs, for an edge function to run over.
 
         The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
-        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`.
+        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`. Vertices are
+        given by numbers, or by labels that are no integers.
 
         Examples
         --------
@@ -1362,6 +1371,105 @@ class Graph:
             return self
         return Graph._of(moved_parts(self, open_device(device)), self._history.copied())
 
+    # -- lookups ----------------------------------------------------------------------------------
+
+    def neighbors(self, vertex: Any, direction: str = "out") -> Array:
+        """Return the neighbours of a vertex, in ascending order; one for every parallel edge.
+
+        Parameters
+        ----------
+        vertex
+            A vertex number or a label.
+        direction : {"out", "in", "both"}
+            Which edges to follow: those that leave the vertex, those that enter it, or all. An edge
+            that runs both ways counts twice. Undirected graphs have one kind only.
+
+        Returns
+        -------
+        ndarray of int
+            Vertex numbers, on the graph's device; `label_of` gives their labels.
+
+        Raises
+        ------
+        GraphError
+            If the vertex does not exist.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Ada", "Bob"], ["Bob", "Eve", "Ada"])
+        >>> g.neighbors("Ada"), g.label_of(g.neighbors("Eve", "in"))
+        (array([1, 2], dtype=int32), array(['Ada'], dtype=object))
+        """
+        return neighborhood.neighbors(self, vertex, direction)
+
+    def has_edge(self, source: Any, target: Any) -> Any:
+        """Return whether the edge source -> target exists, or of many pairs which edges exist.
+
+        Rows are searched by bisection. In a program, use `weft.has_edge`.
+
+        Parameters
+        ----------
+        source, target
+            Vertex numbers or labels: one vertex, or a list or array of them.
+
+        Returns
+        -------
+        bool or ndarray of bool
+
+        Raises
+        ------
+        GraphError
+            If a vertex does not exist, or the two lists differ in length.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.cycle(4, directed=True)
+        >>> g.has_edge(0, 1), g.has_edge([1, 3], 0)
+        (True, array([False,  True]))
+        """
+        return neighborhood.has_edge(self, source, target)
+
+    def sample_neighbors(
+        self,
+        vertices: Any,
+        k: int,
+        *,
+        replace: bool = False,
+        seed: int = 0,
+        direction: str = "out",
+    ) -> Array:
+        """Return k random neighbours of every given vertex, each edge being equally likely.
+
+        Parameters
+        ----------
+        vertices
+            Vertex numbers or labels.
+        k : int
+            Neighbours for each vertex.
+        replace : bool
+            Whether an edge may be drawn more than once. Without, a vertex with fewer than k edges
+            gets all of them.
+        seed : int
+            The same seed gives the same sample, on every device.
+        direction : {"out", "in"}
+            Which edges to follow.
+
+        Returns
+        -------
+        ndarray of int, shape (number of vertices, k)
+            Vertex numbers; -1 where there are no more.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.star(100)
+        >>> g.sample_neighbors([0, 7], 3).shape, g.sample_neighbors([7], 3)
+        ((2, 3), array([[ 0, -1, -1]], dtype=int32))
+        """
+        return neighborhood.sample(self, vertices, k, replace, seed, direction)
+
     # -- labels and properties --------------------------------------------------------------------
 
     def vertex_of(self, labels: Any) -> Any:
@@ -1461,6 +1569,14 @@ class Graph:
         return read_only(self._topology.in_degree)
 
     @property
+    def degree(self) -> Array:
+        """The number of edges at each vertex: both ways in a directed graph.
+
+        A self-loop counts once, in a directed graph once for each way.
+        """
+        return read_only(neighborhood.degrees(self._topology))
+
+    @property
     def order(self) -> Array | None:
         """The order of the vertices in memory, see `reorder`; None if it was not changed."""
         return None if self._order is None else read_only(self._order)
@@ -1475,6 +1591,12 @@ class Graph:
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
         held += 0 if self._labels is None else self._labels.nbytes
         return held + execution.arranged_bytes(self) + execution.scratch_bytes(self._topology)
+
+    def __len__(self) -> int:
+        return self.num_vertices
+
+    def __bool__(self) -> bool:
+        return True  # also without vertices, so that ``if g`` tells a graph from None
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]

@@ -28,6 +28,9 @@ from weft.topology.adjacency import Array
 if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
+PARENT = "parent"
+"""The field of results that holds vertices rather than numbers."""
+
 
 class TableLayout(NamedTuple):
     """Which columns of the edge and vertex tables to use; see `Graph.from_pandas`."""
@@ -89,7 +92,15 @@ def vertex_frame(g: Graph, result: Any, fields: dict[str, Any], name: str | None
     first = name or ("vertex" if labels is None else "label")
     check_free(first, arrays, "name=")
     ids = np.arange(n) if labels is None else labels
+    if labels is not None and _are_vertices(arrays.get(PARENT), n):
+        arrays[PARENT] = g.label_of(arrays[PARENT])
     return pandas.DataFrame({first: ids, **arrays})
+
+
+def _are_vertices(values: Any, n: int) -> bool:
+    """Whether an array holds vertex numbers, or -1."""
+    whole = isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size > 0
+    return whole and int(values.min()) >= -1 and int(values.max()) < n
 
 
 def _weights(edges: TableLike, name: Any) -> Array:
