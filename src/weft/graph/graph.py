@@ -32,8 +32,9 @@ from weft.graph.build import (
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
+from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
-from weft.graph.interop.frames import TableLayout, edge_frame, table_parts, vertex_frame
+from weft.graph.interop.igraph import igraph_parts
 from weft.graph.interop.networkx import network_parts, write_network
 from weft.graph.interop.scipy import adjacency_matrix, matrix_edges
 from weft.graph.interop.tables import ArrowTable, PandasTable
@@ -334,7 +335,7 @@ class Graph:
             None ignores weights.
         vertex_columns, edge_columns : list of str, optional
             The attributes that become columns. By default all numeric ones, with NaN for missing
-            values; others, such as text, are skipped.
+            values; a warning names the others, such as text.
         **options
             `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
 
@@ -358,6 +359,50 @@ class Graph:
         (['Ada', 'Bob', 'Eve'], array([2.5]), array([nan, nan, 31.]))
         """
         return cls._of(network_parts(network, weight, vertex_columns, edge_columns, options))
+
+    @classmethod
+    def from_igraph(
+        cls,
+        network: Any,
+        *,
+        weight: str | None = "weight",
+        vertex_columns: Iterable[str] | None = None,
+        edge_columns: Iterable[str] | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from an igraph graph, with isolated vertices, self-loops, parallel edges.
+
+        Vertices keep their numbers; the vertex attribute ``name``, if there is one, gives labels.
+
+        Parameters
+        ----------
+        network : igraph.Graph
+        weight, vertex_columns, edge_columns, **options
+            As in `from_networkx`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not an igraph graph, or a selected attribute is not numeric.
+
+        Warns
+        -----
+        UserWarning
+            If attributes are not numeric and so are left out.
+
+        Examples
+        --------
+        >>> import igraph
+        >>> import weft
+        >>> network = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"weight": [2.5, 1.0]})
+        >>> weft.Graph.from_igraph(network).edge["weight"]
+        array([2.5, 1. ])
+        """
+        return cls._of(igraph_parts(network, weight, vertex_columns, edge_columns, options))
 
     @classmethod
     def from_pandas(
@@ -393,7 +438,7 @@ class Graph:
         vertex : str, optional
             The column of `vertices` with the ids; by default the first.
         vertex_columns, edge_columns : list of str, optional
-            The columns to keep; by default all other numeric ones.
+            The columns to keep; by default all other numeric ones. A warning names the others.
         directed : bool
             If False, each row is an undirected edge.
         labels : bool, optional
@@ -424,8 +469,8 @@ class Graph:
         """
         table = PandasTable(edges, "edges")
         known = None if vertices is None else PandasTable(vertices, "vertices")
-        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
-        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+        layout = frames.TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(frames.table_parts(table, known, layout, bool(directed), labels, options))
 
     @classmethod
     def from_arrow(
@@ -475,8 +520,8 @@ class Graph:
         """
         table = ArrowTable(edges, "edges")
         known = None if vertices is None else ArrowTable(vertices, "vertices")
-        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
-        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+        layout = frames.TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(frames.table_parts(table, known, layout, bool(directed), labels, options))
 
     @classmethod
     def from_dlpack(
@@ -666,7 +711,33 @@ class Graph:
         0    Ada    Bob     0.5
         1    Bob    Eve     2.0
         """
-        return edge_frame(self, source, target)
+        return frames.edge_frame(self, source, target)
+
+    def to_arrow(self, source: str = "source", target: str = "target") -> Any:
+        """Return an Arrow table with one row per edge, with the columns of `to_pandas`.
+
+        Parameters
+        ----------
+        source, target : str
+            Names of the columns with the ends: labels, if the graph has any.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Raises
+        ------
+        GraphError
+            If an edge column has one of these names, or PyArrow has no type for the labels.
+
+        Examples
+        --------
+        >>> import weft
+        >>> table = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"], [0.5, 2.0]).to_arrow()
+        >>> table.column_names, table["target"].to_pylist()
+        (['source', 'target', 'weight'], ['Bob', 'Eve'])
+        """
+        return frames.edge_table(self, source, target)
 
     def frame(self, result: Any = None, /, *, name: str | None = None, **fields: Any) -> Any:
         """Return a data frame with one row per vertex: its label (or number), and values.
@@ -703,7 +774,7 @@ class Graph:
         1   Bob      1       1
         2   Eve      2       0
         """
-        return vertex_frame(self, result, fields, name)
+        return frames.vertex_frame(self, result, fields, name)
 
     # -- programs ---------------------------------------------------------------------------------
 

@@ -83,6 +83,26 @@ def edge_frame(g: Graph, source: str, target: str) -> Any:
     return pandas.DataFrame({source: to_host(src), target: to_host(dst), **columns})
 
 
+def edge_table(g: Graph, source: str, target: str) -> Any:
+    """Return an Arrow table with one row per edge."""
+    arrow = optional("pyarrow", "arrow", "Arrow tables")
+    src, dst, _ = g.to_edges()
+    columns = spread(g._edge)
+    for name in (source, target):
+        check_free(name, columns, "source= or target=")
+    ends = {source: to_host(src), target: to_host(dst)}
+    if g.labels is not None:
+        try:
+            names = arrow.array(g.labels.tolist())
+        except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise GraphError(
+                f"The labels cannot stand in an Arrow table ({error}). Expected values of one "
+                "type, such as strings or integers of 64 bits."
+            ) from None
+        ends = {name: names.take(arrow.array(numbers)) for name, numbers in ends.items()}
+    return arrow.table({**ends, **columns})
+
+
 def vertex_frame(g: Graph, result: Any, fields: dict[str, Any], name: str | None) -> Any:
     """Return a data frame with one row per vertex."""
     pandas = optional("pandas", "pandas", "Data frames")
