@@ -20,7 +20,7 @@ from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import ConfigError, GraphError, shortened, unknown
+from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import emitting, execution, neighborhood
 from weft.graph.build import (
     BuildOptions,
@@ -28,6 +28,7 @@ from weft.graph.build import (
     SelfLoops,
     checked_options,
     ends_of_pairs,
+    no_topology,
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
@@ -122,10 +123,7 @@ class Graph:
         order: Array | None = None,
     ) -> None:
         if not isinstance(topology, Topology):
-            raise GraphError(
-                f"Graph({shortened(topology)}) is not possible: it takes a Topology. Build a graph "
-                "with Graph.from_edges(src, dst), or Graph.from_edges(pairs) of a list of pairs."
-            )
+            raise no_topology(topology)
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
@@ -909,6 +907,7 @@ class Graph:
         run = execution.run if output == "vertices" else execution.run_to_arcs
         return run(self, functions, state, frontier, edge_state, config, direction)
 
+    @hides_frames
     def emit(
         self,
         function: Any,
