@@ -235,6 +235,54 @@ def test_rules_turn_as_published(rule):
     assert "pull" in used and used[0] == "push"
 
 
+def directions(rule):
+    g = weft.generators.rmat(10, 16, seed=2, directed=True)
+    source = int(np.argmax(g.out_degree))
+    with weft.profile() as p:
+        g.iterate(discover, levels(g, source), [source], direction=rule)
+    return [record.direction for record in p.records]
+
+
+@pytest.mark.parametrize(
+    ("rule", "published"),
+    [
+        (("beamer", 14, 24), "beamer"),
+        (["ligra", 1 / 20], "ligra"),
+        (("gunrock", 1 / 1000, 1 / 5), "gunrock"),
+        (("graphblast", np.float32(0.1)), "graphblast"),
+        (("simdx", 0.3), "simdx"),
+    ],
+)
+def test_thresholds_of_rules(rule, published):
+    assert directions(tuple(rule)) == directions(published)
+    assert weft.Config(direction=rule).direction[0] == published
+    assert hash(weft.Config(direction=rule)) == hash(weft.Config(direction=tuple(rule)))
+
+
+def test_thresholds_move_the_turns():
+    assert set(directions(("simdx", 1e-9))) == {"pull"}
+    assert set(directions(("simdx", 1.0))) == {"push"}
+    assert directions(("beamer", 1e-9, 24)) == ["push"] * len(directions("beamer"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (("bamer", 14, 24), "Did you mean 'beamer'"),
+        ((), "the rule of direction"),
+        (("beamer",), r"2 number\(s\) above 0: alpha, beta"),
+        (("beamer", 14, 0), "above 0"),
+        (("beamer", "x", 2), "above 0"),
+        (("beamer", True, 2), "above 0"),
+        (("ligra", float("nan")), "share of the edges"),
+        (("simdx", 10**400), "above 0"),
+    ],
+)
+def test_thresholds_that_cannot_be(rule, words):
+    with pytest.raises(ConfigError, match=words):
+        weft.Config(direction=rule)
+
+
 @pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets"])
 def test_orderings_give_the_same_distances(ordering):
     g = weft.generators.road(12, weights="float", seed=1)

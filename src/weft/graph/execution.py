@@ -145,7 +145,7 @@ def run_to_arcs(
     frontier: Any,
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Frontier:
     """Run one superstep; return the arcs at which the last function's condition held."""
     if isinstance(frontier, Pairs):
@@ -167,7 +167,7 @@ def run(
     frontier: Any,
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
     found = None
@@ -195,7 +195,7 @@ def iterate(
     frontier: Any,
     loop: Loop,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Run:
     """Run supersteps until a loop ends; see `Graph.iterate`."""
     if loop is PLAIN:
@@ -235,7 +235,7 @@ def replay(
     trail: list[Array],
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> None:
     """Run functions over the frontiers of a trail, last to first."""
     program = kept_trace(functions, signature_for(g, state, edges), "replay")
@@ -275,7 +275,7 @@ def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: An
 
 
 def _recurring(
-    g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: str | None
+    g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: Any
 ) -> Recurring | None:
     """Return what a plain call with the same functions ran by before, if it may run so again.
 
@@ -304,7 +304,7 @@ def _expect(
     program: Program,
     state: State,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> None:
     """Keep what a plain call ran by, for the next one with the same functions."""
     reads = program.findings.get("reads")
@@ -323,7 +323,7 @@ def run_program(
     program: Program,
     config: Config | None,
     inputs: Inputs,
-    direction: str | None = None,
+    direction: Any = None,
 ) -> Outcome:
     """Run a program; if the backend rejects a stored tuning, drop it and try again."""
     try:
@@ -335,7 +335,7 @@ def run_program(
 
 
 def prepared_for(
-    g: Graph, program: Program, config: Config | None, direction: str | None = None
+    g: Graph, program: Program, config: Config | None, direction: Any = None
 ) -> Prepared:
     """Return a program prepared for a graph, from the cache if nothing has changed.
 
