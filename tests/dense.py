@@ -213,10 +213,10 @@ def _counted(g):
 def fastrp(g, projection, weights):
     """Average scaled random vectors over the neighbours."""
     a = _counted(g)
-    mean = a / np.maximum(a.sum(axis=1), 1)[:, None]
+    count = np.maximum(a.sum(axis=1), 1)[:, None]
     x, embedding = np.asarray(projection, float), 0.0
     for weight in weights:
-        x = mean @ x
+        x = (a @ x) / count  # vectors that cancel leave exactly 0, which is not scaled up
         length = np.linalg.norm(x, axis=1, keepdims=True)
         x = x / np.where(length == 0, 1, length)
         embedding = embedding + weight * x
