@@ -33,7 +33,7 @@ def graphs_for(algorithm: Any, weights: str | None) -> Iterator[Any]:
     if algorithm.weights == "ignored":
         kinds = WEIGHTS[:1]
     for kind in kinds:
-        given = None if kind == "none" else kind
+        given: Any = None if kind == "none" else kind
         for directed in (True, False):
             yield weft.generators.rmat(SCALE, 4, seed=1, weights=given, directed=directed)
 

@@ -146,6 +146,19 @@ def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
         A number, or an array without dimensions. For vectors and matrices, use `weft.parameter`.
     dtype
         The dtype of the scalar; by default that of the value.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.vertex(on="all")
+    ... def halve(v, factor):
+    ...     v.x = v.x * factor
+    ...     weft.reduce("largest", v.x, weft.max)
+    >>> g = weft.generators.path(3)
+    >>> state = g.state(x=[1.0, 2.0, 8.0], factor=weft.scalar(0.5), largest=weft.scalar(0.0))
+    >>> run = g.iterate(halve, state, until=lambda largest: largest < 1)
+    >>> run.steps, state.largest.item()
+    (4, 0.5)
     """
     return Scalar(value, dtype)
 

@@ -43,7 +43,7 @@ class Loop(NamedTuple):
     """The options of `Graph.iterate` other than the configuration."""
 
     edge_state: State | None = None
-    until: Callable[..., Any] | None = None
+    until: Any = None  # a condition, or `weft.settled`
     max_iter: int | None = None
     refill: Any = ()
     trail: bool = False

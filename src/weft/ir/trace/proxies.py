@@ -40,7 +40,20 @@ class Sent:
 
 
 def send(message: Any, when: Any = None) -> Sent:
-    """Send a message (or a tuple of them) only along the edges where the condition holds."""
+    """Send a message (or a tuple of them) only along the edges where the condition holds.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.edge(into="most", reduce=weft.max)
+    ... def odd(u, v, e):
+    ...     return weft.send(u.id, when=u.id % 2 == 1)
+    >>> g = weft.generators.complete(4)
+    >>> state = g.state(most=weft.full(-1))
+    >>> changed = g.run(odd, state)
+    >>> state.most.tolist()
+    [3, 3, 3, 1]
+    """
     return Sent(message if isinstance(message, tuple) else (message,), when)
 
 
