@@ -182,7 +182,11 @@ class Config:
         superstep. Or a published rule that decides in each superstep: ``"beamer"``, ``"ligra"``,
         ``"gunrock"``, ``"graphblast"``, ``"simdx"``. A tuple gives thresholds too, as the papers
         state them: ``("beamer", 14, 24)``, ``("ligra", 1 / 20)``, ``("gunrock", 1 / 1000, 1 / 5)``,
-        ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``.
+        ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``. Or a function ``fn(stats)``, which is traced
+        and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
+        vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
+        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges, and
+        ``stats.pulling`` says what the superstep before did.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
@@ -235,6 +239,12 @@ class Config:
     >>> import weft
     >>> weft.Config(direction="push").direction
     'push'
+    >>> def wide(stats):
+    ...     return (stats.edges * 14 > stats.unexplored) & (stats.frontier > 100)
+    >>> g = weft.generators.rmat(8, seed=1)
+    >>> found = weft.bfs(g, 0, config=weft.Config(direction=wide))
+    >>> bool((found.level == weft.bfs(g, 0).level).all())
+    True
     >>> weft.Config(direction="sideways")
     Traceback (most recent call last):
     ...
@@ -248,7 +258,7 @@ class Config:
     items_per_thread: int | None = None
     block_size: int | None = None
     width: str = "auto"
-    direction: str | tuple[Any, ...] = "auto"
+    direction: str | tuple[Any, ...] | Callable[[Any], Any] = "auto"
     frontier_in: str | Mapping[str, str] | None = None
     frontier_out: str | Mapping[str, str] | None = None
     compaction: str | None = None
@@ -283,7 +293,7 @@ class Config:
                 object.__setattr__(self, name, int(value))  # accepts NumPy integers
         object.__setattr__(self, "direction", _checked_direction(self.direction))
         for name, choices in CHOICES.items():
-            if name == "direction" and isinstance(self.direction, tuple):
+            if name == "direction" and not isinstance(self.direction, str):
                 continue
             for value in each_choice(getattr(self, name)):
                 _check_choice(name, value, choices)
@@ -324,8 +334,13 @@ def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
 
 def _checked_direction(value: Any) -> Any:
     """Return a direction; a rule with thresholds becomes a tuple of its name and floats."""
-    if not isinstance(value, tuple | list):
+    if isinstance(value, str) or callable(value):
         return value
+    if not isinstance(value, tuple | list):
+        raise ConfigError(
+            f"direction={shortened(value)} is not possible. Expected a name, a tuple of a rule and "
+            "its thresholds, or a function of stats."
+        )
     name = value[0] if len(value) else None
     if name not in DIRECTION_RULES:
         raise ConfigError(unknown("the rule of direction", name, DIRECTION_RULES))

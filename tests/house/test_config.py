@@ -259,6 +259,55 @@ def test_thresholds_of_rules(rule, published):
     assert hash(weft.Config(direction=rule)) == hash(weft.Config(direction=tuple(rule)))
 
 
+@pytest.mark.parametrize(
+    ("own", "published"),
+    [
+        (lambda s: s.edges > 0.3 * s.m, "simdx"),
+        (lambda s: s.frontier / 0.1 > s.n, "graphblast"),
+        (lambda s: (s.frontier + s.edges) * 20 > s.m, "ligra"),
+        (lambda s: s.frontier * 24 >= s.n if s.pulling else s.edges * 14 > s.unexplored, "beamer"),
+        (lambda s: ~(s.edges <= s.m - 0.7 * s.m) & True, "simdx"),
+    ],
+)
+def test_rules_of_ones_own(own, published):
+    assert directions(own) == directions(published)
+
+
+def test_a_rule_of_ones_own_may_be_constant():
+    assert set(directions(lambda s: True)) == {"pull"}
+    assert set(directions(lambda s: (s.n < 0) | False)) == {"push"}
+
+
+def test_rules_of_ones_own_decide_on_a_gpu():
+    g = weft.generators.rmat(7, 8, seed=2)
+    config = weft.Config(direction=lambda s: (s.edges * 5 > s.unexplored) & (s.frontier > 3))
+    want = weft.bfs(g, 0).level
+    assert (weft.bfs(g.to("emulated"), 0, config=config).level == want).all()
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (lambda s: s.frontier, "returned .*Expected a condition"),
+        (lambda s: None, "returned None"),
+        (lambda s: s.frontier > 3 and s.edges > 4, r"Use & \| ~"),
+        (lambda s: s.frontier / s.n > 0.1, "divides by a number that may be 0"),
+        (lambda s: s.frontier == 3, "known only when the program runs"),
+        (lambda s: s.frontier > "x", "'x' stands in a rule"),
+        (lambda s: s.frontier > float("nan"), "a finite number"),
+    ],
+)
+def test_rules_that_cannot_be(own, words):
+    with pytest.raises(ConfigError, match=words):
+        directions(own)
+
+
+@pytest.mark.parametrize("wrong", [3, None, 1.5, {"push": 1}])
+def test_directions_that_cannot_be(wrong):
+    with pytest.raises(ConfigError, match="direction="):
+        weft.Config(direction=wrong)
+
+
 def test_thresholds_move_the_turns():
     assert set(directions(("simdx", 1e-9))) == {"pull"}
     assert set(directions(("simdx", 1.0))) == {"push"}

@@ -865,7 +865,7 @@ class Graph:
         *,
         edge_state: State | None = None,
         output: str = "vertices",
-        direction: str | tuple[Any, ...] | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> Frontier:
         """Run one superstep of a function, a fold or a list; return the vertices that changed.
@@ -971,7 +971,7 @@ class Graph:
         next_threshold: Callable[..., Any] | None = None,
         change_driven: bool | str | None = None,
         tolerance: float = 0.0,
-        direction: str | tuple[Any, ...] | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> Run:
         """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
@@ -1018,7 +1018,7 @@ class Graph:
             Accuracy of a change-driven run: smaller changes are not sent on, and at the end another
             full step would move no feature by more than twice this value.
         direction
-            "push", "pull", "auto" or a rule; short for ``Config(direction=...)``.
+            "push", "pull", "auto", a rule or ``fn(stats)``; short for ``Config(direction=...)``.
         config
             How to run it.
 
@@ -1066,7 +1066,7 @@ class Graph:
         trail: list[Array],
         *,
         edge_state: State | None = None,
-        direction: str | tuple[Any, ...] | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> None:
         """Run functions over the frontiers of a trail, last to first."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from weft.config import Config
 from weft.ir.ops import WIDE_SHARE
+from weft.plan.own_rules import tests_of
 
 COST = "cost"
+OWN = "own:"  # before the two tests of a user's rule
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def rule_named(text: str) -> Rule | None:
     >>> rule_named("beamer(7.5,24)").to_pull
     'edges * 7.5 > left'
     """
+    if text.startswith(OWN):
+        return Rule(*text.removeprefix(OWN).split(";"))
     name, _, given = text.partition("(")
     if not given:
         return RULES.get(name)
@@ -89,6 +93,8 @@ def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
 def rule_of(config: Config) -> str:
     """Return the rule by which a configuration chooses directions, `COST` being weft's own."""
     chosen = config.direction
+    if callable(chosen):
+        return OWN + ";".join(tests_of(chosen))
     if isinstance(chosen, tuple):
         return f"{chosen[0]}({','.join(map(repr, chosen[1:]))})"
     return chosen if chosen in RULES else COST
@@ -97,4 +103,4 @@ def rule_of(config: Config) -> str:
 def wanted_direction(config: Config) -> str:
     """Return "push", "pull" or, also for every rule, "auto"."""
     chosen = config.direction
-    return "auto" if isinstance(chosen, tuple) or chosen in RULES else chosen
+    return chosen if isinstance(chosen, str) and chosen not in RULES else "auto"
