@@ -71,7 +71,7 @@ class Number:
             "+, -, *, comparisons with <, <=, >, >=, and & and | between conditions."
         )
 
-    __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = _refuse
     __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __bool__ = __float__ = __int__ = _refuse
 
 
@@ -115,9 +115,10 @@ class Stats:
 
 def tests_of(rule: Callable[[Any], Any]) -> tuple[str, str]:
     """Return the conditions under which a push turns into a pull, and a pull into a push."""
-    names = ("size", "edges", "left", "n", "m")
-    numbers = [Number(f"(1.0 * {name})") for name in names]
-    pushing, pulling = (condition_text(rule(Stats(*numbers, way))) for way in (False, True))
+    size, edges, left, n, m = (Number(f"(1.0 * {x})") for x in ("size", "edges", "left", "n", "m"))
+    pushing, pulling = (
+        condition_text(rule(Stats(size, edges, left, n, m, way))) for way in (False, True)
+    )
     return pushing, f"(not {pulling})"
 
 
