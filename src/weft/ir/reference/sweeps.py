@@ -118,7 +118,7 @@ class Sweeper:
         except Fault as fault:
             line = f", at {fault.line}" if fault.line else ""
             raise FaultError(
-                f"{fault}, in {step.name!r} at vertex {frame.v}{line}. Expected every index, "
+                f"{fault}, in {step.name} at vertex {frame.v}{line}. Expected every index, "
                 "loop and matrix of a program to be valid wherever it runs; guard what is not."
             ) from None
 
