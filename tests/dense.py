@@ -129,8 +129,13 @@ def brute_force_marginals(g, priors, potentials, mode="sum"):
     return normalized(totals)
 
 
-def loopy_messages(g, priors, potentials, mode="sum", damping=0.0, tol=1e-6, max_iter=200):
-    """Propagate beliefs message by message, each from the product of the others (no division)."""
+def loopy_messages(
+    g, priors, potentials, mode="sum", damping=0.0, tol=1e-6, max_iter=200, logarithms=False
+):
+    """Propagate beliefs message by message, each from the product of the others (no division).
+
+    With `logarithms`, damping averages the logarithms of messages.
+    """
     src, dst, _ = (None if x is None else np.asarray(x) for x in g.to_edges())
     edges = [(a, b, potentials[i]) for i, (a, b) in enumerate(zip(src, dst, strict=True))]
     edges += [(b, a, psi.T) for a, b, psi in edges]
@@ -149,7 +154,10 @@ def loopy_messages(g, priors, potentials, mode="sum", damping=0.0, tol=1e-6, max
             products = cavity[:, None] * psi
             new[i] = products.sum(axis=0) if mode == "sum" else products.max(axis=0)
             new[i] /= new[i].max()
-        new = (1 - damping) * new + damping * messages
+        if logarithms:
+            new = new ** (1 - damping) * messages**damping
+        else:
+            new = (1 - damping) * new + damping * messages
         moved = np.abs(new - messages).max(initial=0)
         messages = new
         if moved <= tol:
@@ -213,10 +221,10 @@ def _counted(g):
 def fastrp(g, projection, weights):
     """Average scaled random vectors over the neighbours."""
     a = _counted(g)
-    mean = a / np.maximum(a.sum(axis=1), 1)[:, None]
+    count = np.maximum(a.sum(axis=1), 1)[:, None]
     x, embedding = np.asarray(projection, float), 0.0
     for weight in weights:
-        x = mean @ x
+        x = (a @ x) / count  # vectors that cancel leave exactly 0, which is not scaled up
         length = np.linalg.norm(x, axis=1, keepdims=True)
         x = x / np.where(length == 0, 1, length)
         embedding = embedding + weight * x

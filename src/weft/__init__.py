@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from weft.algorithms.modularity import conductance, modularity
     from weft.algorithms.multi_source_bfs import multi_source_bfs
     from weft.algorithms.pagerank import pagerank
+    from weft.algorithms.path import path
     from weft.algorithms.random_walks import node2vec_walks, random_walks
     from weft.algorithms.shortest_path import astar, shortest_path
     from weft.algorithms.similarity import (
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from weft.io import read, write
     from weft.ir.trace.by_key import Keyed
     from weft.ir.trace.control import cond, for_range, while_loop
+    from weft.ir.trace.edge_at import edge_at
     from weft.ir.trace.emits import emit
     from weft.ir.trace.functions import (
         acos,
@@ -156,7 +158,7 @@ if TYPE_CHECKING:
         sum,
     )  # fmt: skip
     from weft.ir.trace.neighbors import common
-    from weft.ir.trace.proxies import edge_at, send
+    from weft.ir.trace.proxies import send
     from weft.ir.types import vertex_id
     from weft.operators.capture import capture
     from weft.program import edge, fold, vertex

@@ -12,6 +12,11 @@ from weft.arrays.checks import real_of
 from weft.errors import ConfigError, listed, shortened, unknown
 
 DIRECTION_RULES = ("beamer", "ligra", "gunrock", "graphblast", "simdx")
+THRESHOLDS = {
+    "beamer": ("alpha", "beta"), "ligra": ("share of the edges",), "gunrock": ("do_a", "do_b"),
+    "graphblast": ("share of the vertices",), "simdx": ("share of the edges",),
+}  # fmt: skip
+"""What the thresholds of a rule are, in their order."""
 PASSES = (
     "constant_folding",
     "equal_expressions",
@@ -176,7 +181,13 @@ class Config:
     direction
         ``"push"``, ``"pull"`` or ``"auto"``, which picks the one that visits fewer edges in each
         superstep. Or a published rule that decides in each superstep: ``"beamer"``, ``"ligra"``,
-        ``"gunrock"``, ``"graphblast"``, ``"simdx"``.
+        ``"gunrock"``, ``"graphblast"``, ``"simdx"``. A tuple gives thresholds too, as the papers
+        state them: ``("beamer", 14, 24)``, ``("ligra", 1 / 20)``, ``("gunrock", 1 / 1000, 1 / 5)``,
+        ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``. Or a function ``fn(stats)``, which is traced
+        and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
+        vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
+        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges, and
+        ``stats.pulling`` says what the superstep before did.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
@@ -229,6 +240,12 @@ class Config:
     >>> import weft
     >>> weft.Config(direction="push").direction
     'push'
+    >>> def wide(stats):
+    ...     return (stats.edges * 14 > stats.unexplored) & (stats.frontier > 100)
+    >>> g = weft.generators.rmat(8, seed=1)
+    >>> found = weft.bfs(g, 0, config=weft.Config(direction=wide))
+    >>> bool((found.level == weft.bfs(g, 0).level).all())
+    True
     >>> weft.Config(direction="sideways")
     Traceback (most recent call last):
     ...
@@ -242,7 +259,7 @@ class Config:
     items_per_thread: int | None = None
     block_size: int | None = None
     width: str = "auto"
-    direction: str = "auto"
+    direction: str | tuple[Any, ...] | Callable[[Any], Any] = "auto"
     frontier_in: str | Mapping[str, str] | None = None
     frontier_out: str | Mapping[str, str] | None = None
     compaction: str | None = None
@@ -275,7 +292,10 @@ class Config:
             value = getattr(self, name)
             if type(value) is not bool and isinstance(value, Integral):
                 object.__setattr__(self, name, int(value))  # accepts NumPy integers
+        object.__setattr__(self, "direction", _checked_direction(self.direction))
         for name, choices in CHOICES.items():
+            if name == "direction" and not isinstance(self.direction, str):
+                continue
             for value in each_choice(getattr(self, name)):
                 _check_choice(name, value, choices)
         _check_inputs(self.frontier_in)
@@ -311,6 +331,28 @@ def _check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     # True == 1 and 2.0 == 2 in Python, but here they are mistakes.
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ConfigError(unknown(name, value, choices))
+
+
+def _checked_direction(value: Any) -> Any:
+    """Return a direction; a rule with thresholds becomes a tuple of its name and floats."""
+    if isinstance(value, str) or callable(value):
+        return value
+    if not isinstance(value, tuple | list):
+        raise ConfigError(
+            f"direction={shortened(value)} is not possible. Expected a name, a tuple of a rule and "
+            "its thresholds, or a function of stats."
+        )
+    name = value[0] if len(value) else None
+    if name not in DIRECTION_RULES:
+        raise ConfigError(unknown("the rule of direction", name, DIRECTION_RULES))
+    wanted = THRESHOLDS[name]
+    numbers = [real_of(number) for number in value[1:]]
+    if len(numbers) != len(wanted) or not all(0 < x < float("inf") for x in numbers):
+        raise ConfigError(
+            f"direction={shortened(tuple(value))} is not possible. Expected after {name!r} "
+            f"{len(wanted)} number(s) above 0: {', '.join(wanted)}."
+        )
+    return (name, *numbers)
 
 
 def _check_inputs(chosen: object) -> None:

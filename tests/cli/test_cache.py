@@ -61,3 +61,20 @@ def test_a_directory_that_others_can_write_is_reported(weft, tmp_path, part):
     assert (place / part / "planted").exists()
     done = weft("cache", "size", env=env)
     assert reason in done.err and "0 B  code for the CPU" in done.out
+
+
+def test_warming_compiles_ahead(weft, tmp_path, monkeypatch):
+    store = {"WEFT_CACHE_DIR": str(tmp_path / "kept")}
+    done = weft("cache", "warm", "degree_centrality", "pagerank", "--weights", "none", env=store)
+    assert done.code == 0
+    assert [line.split()[-1] for line in done.out.splitlines()] == ["degree_centrality", "pagerank"]
+    kernels = sorted((tmp_path / "kept" / "cpu").glob("*.py"))
+    assert kernels
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n2 0\n")
+    ran = weft("run", "pagerank", "g.txt", "--config", "compiled=true", env=store)
+    assert ran.code == 0
+    assert sorted((tmp_path / "kept" / "cpu").glob("*.py")) == kernels
+    done = weft("cache", "warm", "modularity", env=store)
+    assert "modularity needs more than a graph and vertices" in done.err
+    done = weft("cache", "warm", "bsf", env=store)
+    assert done.code == 1 and "Did you mean 'bfs'?" in done.err

@@ -199,3 +199,17 @@ def test_algorithms_are_listed_from_their_registry(weft):
 
     done = weft("run", "--list", env={"COLUMNS": "160"})
     assert done.code == 0 and all(one.summary in done.out for one in algorithms().values())
+
+
+def test_ids_may_be_names(weft, tmp_path):
+    (tmp_path / "friends.txt").write_text("Ada Bob 1.5\nBob Eve 2.5\nAda Dan 9\n")
+    done = weft("run", "sssp", "friends.txt", "--labels", "--source", "Bob", "-o", "far.csv")
+    assert done.code == 0
+    rows = (tmp_path / "far.csv").read_text().split()
+    assert rows == ["vertex,dist,parent", "Ada,inf,", "Bob,0.0,Bob", "Eve,2.5,Bob", "Dan,inf,"]
+    assert weft("convert", "friends.txt", "friends.graphml", "--labels").code == 0
+    told = json.loads(weft("run", "bfs", "friends.graphml", "--source", "Ada", "--json").out)
+    assert {row["vertex"]: row["parent"] for row in told["top"]}["Eve"] == "Bob"
+    done = weft("run", "bfs", "friends.txt", "--labels", "--source", "Zoe")
+    assert done.code == 1 and "'Zoe' is not the label of a vertex" in done.err
+    assert "labels" in weft("info", "friends.txt", "--labels").out

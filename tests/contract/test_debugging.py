@@ -4,8 +4,10 @@ import math
 import traceback
 from types import SimpleNamespace as Plain
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 import weft
 from weft.errors import ConfigError, FaultError, GraphError, TraceError
@@ -84,6 +86,60 @@ def test_values_that_leak_are_told():
     assert "left through a variable of Python" in told(lambda v: kept[0])
 
 
+def test_vertices_that_leak_are_told():
+    kept = []
+
+    def gathers(v):
+        v.gather(lambda u, e: kept.extend((u, e)) or 1, weft.sum)
+        return kept[-2].x + 1
+
+    assert "u is used outside of the function or gather" in told(gathers)
+    assert "test_debugging.py" in told(gathers)
+    assert "e is used outside" in told(lambda v: kept[1].weight)
+    told_again = told(lambda v: kept[0].x)
+    assert "u is used outside" in told_again and "Return values from there" in told_again
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda v: weft.neighbor(v.id, 5), ("5", "of 1", "weft.neighbor(v.id, 5)")),
+        (lambda v: v.x.at(v.id + 7).load(), ("7", "of 3", ".at(v.id + 7)")),
+        (lambda v: weft.stack([1.0, 2.0])[v.id + 4], ("4", "of 2", "[v.id + 4]")),
+        (lambda v: weft.while_loop(lambda k: k < 9, lambda k: k, 1.0, bound=3), ("bound=3",)),
+    ],
+)
+def test_faults_name_line_index_and_bound(device, function, words):
+    g = weft.generators.path(3, directed=True).to(device)
+    with pytest.raises(FaultError) as caught:
+        g.run(weft.vertex(lambda v: setattr(v, "x", function(v))), g.state(x=[0.0] * 3), [0])
+    message = str(caught.value)
+    assert "at vertex 0" in message and "test_debugging.py:" in message
+    assert all(word in message for word in words), message
+
+
+def test_faults_on_a_gpu_name_the_line():
+    g = weft.generators.path(3, directed=True).to("emulated")
+    follow = weft.vertex(lambda v: setattr(v, "x", weft.neighbor(v.id, 5)))
+    with pytest.raises(FaultError, match=r"at vertex 0, at test_debugging.py:\d+: .*neighbor"):
+        g.run(follow, g.state(x=weft.full(0)), [0])
+
+
+def test_graphs_of_other_libraries_name_what_takes_them():
+    matrix, network = scipy.sparse.eye_array(3), nx.path_graph(3)
+    for given, maker in ((matrix, "from_scipy"), (network, "from_networkx")):
+        for make in (weft.Graph.from_edges, weft.Graph):
+            with pytest.raises(GraphError, match=maker):
+                make(given)
+
+
+def test_what_is_sent_can_be_read():
+    sends = weft.edge(into="x", reduce=weft.min)(lambda u, v, e: weft.send(u.x + 1, when=u.x > 2))
+    assert repr(sends(Plain(x=3), Plain(), Plain())) == "send(4, when=True)"
+    assert repr(weft.send((1, 2))) == "send((1, 2))"
+
+
 def test_names_that_are_close_are_named():
     with pytest.raises(AttributeError, match=r"Use weft.bool_"):
         weft.bool
@@ -114,6 +170,16 @@ def frames(monkeypatch, full):
         g.run(weft.vertex(lambda v: math.sqrt(v.x)), g.state(x=[0] * 3))
     except TraceError as error:
         return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def test_tracebacks_of_algorithms_show_the_users_frames(monkeypatch):
+    lengths = {}
+    for full in (False, True):
+        monkeypatch.setenv("WEFT_TRACEBACK", "full" if full else "")
+        with pytest.raises(GraphError) as caught:
+            weft.bfs(weft.generators.path(3), 9)
+        lengths[full] = len(traceback.extract_tb(caught.value.__traceback__))
+    assert lengths == {False: 2, True: lengths[True]} and lengths[True] > 3
 
 
 def test_tracebacks_show_the_users_frames(monkeypatch):

@@ -16,7 +16,7 @@ import pytest
 
 import weft.errors
 from damage import damage_file
-from weft.backends.cpu.host import cache
+from weft.backends.cpu.host import bind, cache
 from weft.backends.cpu.runtime import names as runtime
 from weft.storage import cache_dir as cachedir
 from weft.storage import sealed
@@ -299,3 +299,14 @@ print(sum(module.kernel.stats.cache_hits.values()))
     third = start()
     assert third.communicate(timeout=120)[0].split() == ["1"]
     assert third.returncode == 0
+
+
+def test_read_only_arrays_share_the_machine_code_of_others():
+    array = np.arange(5, dtype=np.int32)
+    frozen = array.copy()
+    frozen.flags.writeable = False
+    for of in (bind.unsigned, bind.alike):
+        assert numba.typeof(of(frozen)) == numba.typeof(of(array))
+    shared = bind.alike(frozen)
+    assert shared.tolist() == array.tolist() and np.shares_memory(shared, frozen)
+    assert bind.alike(array) is array

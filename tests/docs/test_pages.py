@@ -186,6 +186,24 @@ def test_the_reference_names_everything_public():
     assert missing == set()
 
 
+PARTS = re.compile(r"^::: (weft[\w.]*)\n((?: {4}.*\n)*)", re.M)
+
+
+def test_the_reference_shows_no_private_names():
+    """What a page shows of a module or a class is public, or filtered out there."""
+    import weft
+
+    for path in sorted((DOCS / "reference").glob("*.md")):
+        for name, options in PARTS.findall(path.read_text(encoding="utf-8") + "\n"):
+            hidden = re.findall(r"!\^(\w+)\$", options)
+            shown = pkgutil.resolve_name(name)
+            if name.startswith("weft.ir."):
+                own = {n for n, f in vars(shown).items() if getattr(f, "__module__", "") == name}
+                assert {n for n in own if n[0] != "_"} - {*weft.__all__} == set(hidden), name
+            elif isinstance(shown, type):
+                assert all(hasattr(shown, part) for part in hidden), name
+
+
 def defined_functions(text):
     """Return the functions of the modules that a reference page shows whole."""
     found = set()

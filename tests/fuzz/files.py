@@ -23,7 +23,10 @@ from .damage import damaged
 from .drawing import Drawn, Rng, drawn_graph, drawn_style
 
 LISTS = (".txt", ".el", ".wel", ".csv", ".tsv")
-SUFFIXES = (*LISTS, ".mtx", ".gr", ".graph", ".metis", ".parquet", ".weft", ".weft", ".weft")
+NAMING = (".graphml", ".gml", ".parquet")  # labels come back without an option
+SUFFIXES = (
+    *LISTS, ".mtx", ".gr", ".graph", ".metis", ".npz", *NAMING, ".weft", ".weft", ".weft",
+)  # fmt: skip
 PACKED = ("", "", "", "", "", ".gz", ".xz", ".bz2")
 MOST_MEMORY = 24 << 30
 """Address space for reading a file of a few hundred bytes; asking for more is a defect."""
@@ -67,7 +70,7 @@ def _round_trip(path: Path, drawn: Drawn, suffix: str) -> str:
         g = _as_arcs(g)
     if back.directed != g.directed:
         raise Difference(f"directed={g.directed} came back as {back.directed}")
-    named = "labels" in options or (suffix == ".weft" and drawn.labels is not None)
+    named = "labels" in options or (suffix in (*NAMING, ".weft") and drawn.labels is not None)
     if not named and back.num_vertices != g.num_vertices:
         raise Difference(f"{g.num_vertices} vertices came back as {back.num_vertices}")
     want, got = _edges(g, named), _edges(back, named)

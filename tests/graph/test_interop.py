@@ -90,6 +90,7 @@ def test_pandas_round_trip_of_edges_alone(g):
     assert described(again)[4] == described(g)[4]
 
 
+@pytest.mark.filterwarnings("ignore:.*attributes left out")
 def test_pandas_of_numbers_has_no_labels():
     frame = pd.DataFrame({"a": [4, 0], "b": [0, 2], "w": [1.5, 2.5], "x": [7, 8], "t": ["p", "q"]})
     g = weft.Graph.from_pandas(frame, "a", "b", "w")
@@ -356,6 +357,7 @@ def test_arrow_round_trip_of_edges_alone(g, data):
     assert described(again)[4] == described(g)[4]
 
 
+@pytest.mark.filterwarnings("ignore:.*attributes left out")
 def test_every_kind_of_arrow_column():
     text = ["a", "b", "a"]
     for kind in (
@@ -405,6 +407,7 @@ def test_awkward_graphs_by_networkx(name):
     assert network.is_multigraph() == (len(parallel) < g.num_edges)
 
 
+@pytest.mark.filterwarnings("ignore:.*attributes left out")
 def test_networkx_attributes():
     network = nx.DiGraph()
     network.add_edge("a", "b", weight=2, road=True, name="x", cost=1)
@@ -543,3 +546,64 @@ def test_missing_libraries_are_named(module, extra, call, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(WeftError, match=rf"need {module}, .*pip install 'weft\[{extra}\]'"):
         call(weft.generators.path(3))
+
+
+# -- igraph, Arrow, and what is left out ---------------------------------------------------------
+
+
+def test_igraph_gives_labels_columns_and_weights():
+    igraph = pytest.importorskip("igraph")
+    network = igraph.Graph(
+        [(0, 1), (1, 2), (1, 1), (0, 1)], n=4, directed=True,
+        vertex_attrs={"name": list("abcd"), "age": [1, None, 3, 4]},
+        edge_attrs={"weight": [2, None, 3, 4], "long": [True, False, True, True]},
+    )  # fmt: skip
+    g = weft.Graph.from_igraph(network)
+    assert g.labels.tolist() == list("abcd")
+    assert g.directed
+    src, dst, weight = g.to_edges()
+    assert list(zip(src, dst, weight, strict=True)) == [(0, 1, 2), (0, 1, 4), (1, 1, 3), (1, 2, 1)]
+    assert g.edge["long"].tolist() == [True, True, True, False]
+    np.testing.assert_array_equal(g.vertex["age"], [1, np.nan, 3, 4])
+
+
+def test_what_is_no_igraph_graph_is_named():
+    igraph = pytest.importorskip("igraph")
+    with pytest.raises(GraphError, match="A dict is not an igraph graph"):
+        weft.Graph.from_igraph({})
+    network = igraph.Graph([(0, 1)], edge_attrs={"weight": ["x"]})
+    with pytest.raises(GraphError, match="weight='weight': the attribute is not a number"):
+        weft.Graph.from_igraph(network)
+    with pytest.raises(GraphError, match="edge_columns: the attribute 'cost' is not there"):
+        weft.Graph.from_igraph(network, weight=None, edge_columns=["cost"])
+
+
+def test_attributes_left_out_are_named():
+    network = nx.Graph([(0, 1, {"color": "red", "two words": 1, "w": 3})])
+    network.add_node(0, club="Hi")
+    with pytest.warns(UserWarning) as caught:
+        weft.Graph.from_networkx(network)
+    told = [str(warning.message) for warning in caught]
+    assert any("edge attributes left out: 'color', 'two words'" in text for text in told)
+    assert any("vertex attributes left out: 'club'" in text for text in told)
+    assert all(warning.filename == __file__ for warning in caught)
+    weft.Graph.from_networkx(network, edge_columns=["w"], vertex_columns=[])  # chosen: no warning
+    frame = network_frame = pd.DataFrame({"source": [0], "target": [1], "color": ["red"]})
+    with pytest.warns(UserWarning, match="edge attributes left out: 'color'.*edge_columns="):
+        weft.Graph.from_pandas(frame)
+    weft.Graph.from_pandas(network_frame, edge_columns=[])
+
+
+@pytest.mark.parametrize("labels", [None, ["a", "b", "c"], [7, 8, 2**62]])
+def test_arrow_tables_come_back(labels):
+    pytest.importorskip("pyarrow")
+    g = weft.Graph.from_edges([0, 1], [1, 2], [0.5, 2.0], labels=labels)
+    g.edge["v"] = np.arange(4.0).reshape(2, 2)
+    table = g.to_arrow("from", "to")
+    assert table.column_names == ["from", "to", "weight", "v[0]", "v[1]"]
+    back = weft.Graph.from_arrow(table, "from", "to", labels=labels is not None)
+    for mine, theirs in zip(g.to_edges(labels=True), back.to_edges(labels=True), strict=True):
+        assert mine.tolist() == theirs.tolist()
+    assert back.edge["v"].tolist() == g.edge["v"].tolist()
+    with pytest.raises(GraphError, match="Expected values of one type"):
+        weft.Graph.from_edges(["a"], [(1, 2)]).to_arrow()

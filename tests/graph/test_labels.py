@@ -353,3 +353,73 @@ def test_subgraph_on_devices(monkeypatch):
         keys = cupy.asarray([2**40, 5]), cupy.asarray([5, 2**41])
         sparse = weft.Graph.from_edges(*keys)
         assert (sparse.device, sparse.labels.tolist()) == ("cuda", [2**40, 5, 2**41])
+
+
+# -- labels in programs --------------------------------------------------------------------------
+
+
+@weft.edge(into="dist", reduce=weft.min, priority=lambda v: v.dist)
+def relax(u, v, e):
+    return u.dist + e.weight
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_labels_stand_for_vertices_in_programs(device):
+    g = friends().to(device)
+    state = g.state(dist=weft.full(np.inf).but("Ada", 0.0))
+    assert g.iterate(relax, state, ["Ada"], until=weft.settled("Dan")).converged
+    assert state.dist[g.vertex_of("Dan")] == 5
+    state.dist = weft.full(np.inf).but("Bob", 1.0)
+    assert g.run(relax, state, "Bob").tolist() == [2, 3]
+    assert state.dist.tolist() == [np.inf, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "members", [["Eve", "Ada"], {"Eve", "Ada"}, np.array(["Eve", "Ada"]), [2, 0], (2, 0)]
+)
+def test_frontiers_take_labels(members):
+    assert friends().frontier(members).tolist() == [0, 2]
+
+
+def test_frontiers_of_integer_labels_take_numbers():
+    g = weft.Graph.from_edges([70, 80], [80, 90], labels=True)
+    assert g.frontier([2, 0]).tolist() == [0, 2]
+    assert g.frontier(g.vertex_of([90])).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda g: g.frontier(["Zoe"]),
+        lambda g: g.frontier("Zoe"),
+        lambda g: g.state(x=weft.full(0).but("Zoe", 1)),
+        lambda g: setattr(g.state(x=weft.full(0)), "x", weft.full(0).but("Zoe", 1)),
+        lambda g: g.iterate(
+            relax, g.state(dist=weft.full(0.0)), ["Ada"], until=weft.settled("Zoe")
+        ),
+        lambda g: g.pairs(["Ada"], ["Zoe"]),
+    ],
+)  # fmt: skip
+def test_unknown_labels_are_named_in_programs(use):
+    with pytest.raises(GraphError, match="'Zoe' is not the label of a vertex"):
+        use(friends())
+
+
+def test_pairs_by_labels():
+    pairs = friends().pairs(["Ada", "Eve"], ["Dan", "Bob"])
+    assert [end.tolist() for end in pairs.pairs] == [[0, 2], [3, 1]]
+
+
+def test_frames_show_parents_by_label():
+    g = friends()
+    frame = g.frame(weft.bfs(g, "Bob"))
+    assert frame.parent.isna().tolist() == [True, False, False, False]
+    assert frame.parent[1:].tolist() == ["Bob", "Bob", "Bob"]
+    assert frame.level.tolist() == [-1, 0, 1, 1]
+    assert g.frame(parent=np.array([9, 9, 9, 9])).parent.tolist() == [9, 9, 9, 9]
+
+
+def test_states_of_labelled_graphs_can_be_pickled():
+    state = pickle.loads(pickle.dumps(friends().state(x=weft.full(0))))
+    state.x = weft.full(1).but("Ada", 5)
+    assert state.x.tolist() == [5, 1, 1, 1]

@@ -235,6 +235,103 @@ def test_rules_turn_as_published(rule):
     assert "pull" in used and used[0] == "push"
 
 
+def directions(rule):
+    g = weft.generators.rmat(10, 16, seed=2, directed=True)
+    source = int(np.argmax(g.out_degree))
+    with weft.profile() as p:
+        g.iterate(discover, levels(g, source), [source], direction=rule)
+    return [record.direction for record in p.records]
+
+
+@pytest.mark.parametrize(
+    ("rule", "published"),
+    [
+        (("beamer", 14, 24), "beamer"),
+        (["ligra", 1 / 20], "ligra"),
+        (("gunrock", 1 / 1000, 1 / 5), "gunrock"),
+        (("graphblast", np.float32(0.1)), "graphblast"),
+        (("simdx", 0.3), "simdx"),
+    ],
+)
+def test_thresholds_of_rules(rule, published):
+    assert directions(tuple(rule)) == directions(published)
+    assert weft.Config(direction=rule).direction[0] == published
+    assert hash(weft.Config(direction=rule)) == hash(weft.Config(direction=tuple(rule)))
+
+
+@pytest.mark.parametrize(
+    ("own", "published"),
+    [
+        (lambda s: s.edges > 0.3 * s.m, "simdx"),
+        (lambda s: s.frontier / 0.1 > s.n, "graphblast"),
+        (lambda s: (s.frontier + s.edges) * 20 > s.m, "ligra"),
+        (lambda s: s.frontier * 24 >= s.n if s.pulling else s.edges * 14 > s.unexplored, "beamer"),
+        (lambda s: ~(s.edges <= s.m - 0.7 * s.m) & True, "simdx"),
+    ],
+)
+def test_rules_of_ones_own(own, published):
+    assert directions(own) == directions(published)
+
+
+def test_a_rule_of_ones_own_may_be_constant():
+    assert set(directions(lambda s: True)) == {"pull"}
+    assert set(directions(lambda s: (s.n < 0) | False)) == {"push"}
+
+
+def test_rules_of_ones_own_decide_on_a_gpu():
+    g = weft.generators.rmat(7, 8, seed=2)
+    config = weft.Config(direction=lambda s: (s.edges * 5 > s.unexplored) & (s.frontier > 3))
+    want = weft.bfs(g, 0).level
+    assert (weft.bfs(g.to("emulated"), 0, config=config).level == want).all()
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (lambda s: s.frontier, "returned .*Expected a condition"),
+        (lambda s: None, "returned None"),
+        (lambda s: s.frontier > 3 and s.edges > 4, r"Use & \| ~"),
+        (lambda s: s.frontier / s.n > 0.1, "divides by a number that may be 0"),
+        (lambda s: s.frontier == 3, "known only when the program runs"),
+        (lambda s: s.frontier > "x", "'x' stands in a rule"),
+        (lambda s: s.frontier > float("nan"), "a finite number"),
+    ],
+)
+def test_rules_that_cannot_be(own, words):
+    with pytest.raises(ConfigError, match=words):
+        directions(own)
+
+
+@pytest.mark.parametrize("wrong", [3, None, 1.5, {"push": 1}])
+def test_directions_that_cannot_be(wrong):
+    with pytest.raises(ConfigError, match="direction="):
+        weft.Config(direction=wrong)
+
+
+def test_thresholds_move_the_turns():
+    assert set(directions(("simdx", 1e-9))) == {"pull"}
+    assert set(directions(("simdx", 1.0))) == {"push"}
+    assert directions(("beamer", 1e-9, 24)) == ["push"] * len(directions("beamer"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (("bamer", 14, 24), "Did you mean 'beamer'"),
+        ((), "the rule of direction"),
+        (("beamer",), r"2 number\(s\) above 0: alpha, beta"),
+        (("beamer", 14, 0), "above 0"),
+        (("beamer", "x", 2), "above 0"),
+        (("beamer", True, 2), "above 0"),
+        (("ligra", float("nan")), "share of the edges"),
+        (("simdx", 10**400), "above 0"),
+    ],
+)
+def test_thresholds_that_cannot_be(rule, words):
+    with pytest.raises(ConfigError, match=words):
+        weft.Config(direction=rule)
+
+
 @pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets"])
 def test_orderings_give_the_same_distances(ordering):
     g = weft.generators.road(12, weights="float", seed=1)

@@ -122,10 +122,8 @@ def test_comments_say_what_labels_are(tmp_path, text, labels):
     assert typed(tmp_path, text, "g.txt").labels.tolist() == labels
 
 
-@pytest.mark.parametrize("suffix", [".mtx", ".gr", ".graph", ".parquet"])
+@pytest.mark.parametrize("suffix", [".mtx", ".gr", ".graph", ".npz"])
 def test_a_warning_tells_what_is_lost(tmp_path, suffix):
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
     g = weft.Graph.from_edges(["a"], ["b"], [3], directed=False)
     g.vertex["age"] = [1, 2]
     with pytest.warns(UserWarning, match="labels, vertex column 'age' will be missing from 'g"):

@@ -1,8 +1,6 @@
 """What is written comes back: every format, with and without compression."""
 
 import contextlib
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,25 +9,9 @@ from hypothesis import strategies as st
 
 import weft
 from graphs import edge_lists
+from round_trips import equal, through
 
 LISTS = (".txt", ".el", ".wel", ".csv", ".tsv")
-
-
-def equal(one: weft.Graph, other: weft.Graph) -> None:
-    """Assert that two graphs have the same vertices, edges and weights, in the same order."""
-    assert (one.num_vertices, one.directed) == (other.num_vertices, other.directed)
-    for mine, theirs in zip(one.to_edges(), other.to_edges(), strict=True):
-        assert (mine is None) == (theirs is None)
-        if mine is not None:
-            np.testing.assert_array_equal(mine, theirs)
-
-
-def through(g: weft.Graph, name: str, **options) -> weft.Graph:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        weft.write(g, path)
-        assert list(Path(folder).iterdir()) == [path]
-        return weft.read(path, **options)
 
 
 @pytest.mark.parametrize("suffix", [*LISTS, ".mtx"])

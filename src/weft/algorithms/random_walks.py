@@ -31,7 +31,7 @@ from weft.errors import ConfigError, shortened
 from weft.graph import Graph
 from weft.ir.ops import INT64, UINT64
 from weft.ir.trace import functions as fn
-from weft.ir.trace.proxies import edge_at
+from weft.ir.trace.edge_at import edge_at
 from weft.ir.types import vertex_id
 from weft.program import vertex
 

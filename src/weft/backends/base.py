@@ -53,6 +53,9 @@ class Backend(Protocol):
     def compile_ahead(self, device: Device) -> Any:
         """Return what compiles requests in the background, or None if that is not worthwhile."""
 
+    def compile_seconds(self, request: Request) -> float:
+        """Return about how long a run waits for its kernel to be compiled; 0 if that is there."""
+
     def compile(self, request: Request) -> Form:
         """Return the compiled form that runs of a request's kind try first."""
 

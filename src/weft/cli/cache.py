@@ -26,13 +26,13 @@ class Cache(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return ["list", "size", "clear"]
+        return ["list", "size", "warm", "clear"]
 
 
 cache = typer.Typer(
     name="cache",
     cls=Cache,
-    help="""Show or clear what weft keeps on disk between processes.
+    help="""Show, fill or clear what weft keeps on disk between processes.
 
     Orders and formats of large graphs, and compiled code. WEFT_CACHE_DIR says where,
     WEFT_CACHE_LIMIT how much of the former is kept (8G by default). What "weft tune" found is kept
@@ -70,6 +70,47 @@ def size() -> None:
     typer.echo(str(used_dir()))
     for part, what in _PARTS.items():
         typer.echo(f"{bytes_text(_total(used_dir(part))):>10}  {what}")
+
+
+@cache.command("warm")
+def warm(
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ALGORITHM]...",
+            help="Built-in algorithms; by default all that need a graph and some vertices.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str, typer.Option("--device", help="What to compile for: cpu, cuda, cuda:1, ...")
+    ] = "cpu",
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            help="Compile for weights of one kind: none, float (float64) or int (int64). By "
+            "default for graphs without weights and with float64.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compile algorithms now, so that their first call does not wait for it.
+
+    Example: "weft cache warm bfs pagerank". Kernels that are kept already take no time.
+    """
+    from weft.algorithms import algorithm_names
+    from weft.cli.warm import warm as compile_algorithm
+
+    _report_refusals()
+    for name in algorithms or algorithm_names():
+        seconds = compile_algorithm(name, device, weights)
+        if seconds is not None:
+            typer.echo(f"{seconds:8.2f} s  {name}")
+        elif algorithms:
+            typer.echo(
+                f"weft: {name} needs more than a graph and vertices; call it once.", err=True
+            )
 
 
 @cache.command("clear")

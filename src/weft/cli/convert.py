@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.files import File, Undirected, read_graph, write_graph
+from weft.cli.files import File, Labels, Undirected, read_graph, write_graph
 
 
 def convert(
@@ -19,11 +19,12 @@ def convert(
         ),
     ],
     undirected: Undirected = False,
+    labels: Labels = False,
 ) -> None:
     """Write the graph in one file to another, in the format that its suffix says.
 
     Example: "weft convert soc-LiveJournal1.txt.gz lj.weft".
     """
-    g = read_graph(source, undirected)
+    g = read_graph(source, undirected, labels)
     write_graph(g, target)
     typer.echo(f"{target}: {g.num_vertices:,} vertices, {g.num_edges:,} edges", err=True)

@@ -14,7 +14,7 @@ File = Annotated[
     Path,
     typer.Argument(
         help="File with a graph; its suffix says the format, with or without .gz, .bz2 or .xz: "
-        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .parquet.",
+        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .parquet, .graphml, .gml, .npz.",
         show_default=False,
         metavar="FILE",
     ),
@@ -26,15 +26,23 @@ Undirected = Annotated[
         help="Take every edge to run both ways; edges between the same two vertices become one.",
     ),
 ]
+Labels = Annotated[
+    bool,
+    typer.Option(
+        "--labels",
+        help="Take the ids in the file for names, which vertices are then called by: in an edge "
+        "list text and integers far apart, elsewhere integers as well as text.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON rather than a table.")]
 
 
-def read_graph(path: Path, undirected: bool = False) -> Any:
+def read_graph(path: Path, undirected: bool = False, labels: bool = False) -> Any:
     """Return the graph in a file."""
     import weft
 
     with working(f"Reading {path}"):
-        g = weft.read(path)
+        g = weft.read(path, labels=labels)
         return g.to_undirected() if undirected and g.directed else g
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from weft.cli.files import File, Json, Undirected, graph_facts, read_graph
+from weft.cli.files import File, Json, Labels, Undirected, graph_facts, read_graph
 from weft.cli.progress import working
 from weft.cli.results import jsonable
 from weft.cli.show import console, facts_table, rows_table
@@ -34,13 +34,14 @@ def info(
         typer.Option("--formats", help="Tell what the graph takes in each format, built here."),
     ] = False,
     undirected: Undirected = False,
+    labels: Labels = False,
     as_json: Json = False,
 ) -> None:
     """Tell the size of a graph, its weights, degrees, components and memory.
 
     Example: "weft info social.mtx --plot degrees.png".
     """
-    g = read_graph(file, undirected)
+    g = read_graph(file, undirected, labels)
     told = facts(g, file, components)
     if plot is not None:
         from weft.cli.degree_plot import plot_degrees

@@ -14,7 +14,7 @@ import typer
 
 from weft.algorithms import algorithm_names
 from weft.cli.commands import MadeOnDemand
-from weft.cli.files import File, Json, Undirected, graph_facts, read_graph
+from weft.cli.files import File, Json, Labels, Undirected, graph_facts, read_graph
 from weft.cli.progress import working
 from weft.cli.results import (
     Result,
@@ -142,7 +142,8 @@ def algorithm_command(
         options = {k: v for k, v in given.items() if k in own and v is not None}
         execute(name, function, options, **{k: v for k, v in given.items() if k not in own})
 
-    shared = [p for p in own_parameters(execute) if p.name not in ("name", "function", "options")]
+    taken = {"name", "function", "options"} | {p.name for p in made}  # `labels` of communities
+    shared = [p for p in own_parameters(execute) if p.name not in taken]
     return with_signature(command, [*shared, *made], first_sentence(function))
 
 
@@ -190,6 +191,7 @@ def execute(
         bool, typer.Option("--profile", help="Tell what every superstep did.")
     ] = False,
     undirected: Undirected = False,
+    labels: Labels = False,
     device: Where = "cpu",
     config: Annotated[
         list[str] | None,
@@ -209,7 +211,7 @@ def execute(
         if path is not None:
             check_output(path if path is output else path.with_suffix(".csv"))
     settings = config_of(config or [])
-    g = read_graph(file, undirected)
+    g = read_graph(file, undirected, labels)
     used = with_vertices(g, options)
     g = g.to(device)
     with working(f"Running {name}"), weft.profile() as recorded:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from weft.cli.commands import INTERRUPTED
-from weft.cli.files import File, Json, Undirected, read_graph
+from weft.cli.files import File, Json, Labels, Undirected, read_graph
 from weft.cli.run import Algorithms, Where, algorithm_command, with_vertices
 from weft.cli.show import console, rows_table
 
@@ -48,12 +48,13 @@ def execute(
     ] = None,
     as_json: Json = False,
     undirected: Undirected = False,
+    labels: Labels = False,
     device: Where = "cpu",
 ) -> None:
     """Tune an algorithm; print what was found."""
     import weft
 
-    g = read_graph(file, undirected)
+    g = read_graph(file, undirected, labels)
     used = with_vertices(g, options)
     found = weft.tune(g.to(device), function, budget_s=budget, **used)
     if report is not None:

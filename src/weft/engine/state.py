@@ -41,8 +41,10 @@ class Full:
         # Checked dtype, shape and number by id dtype; shared by all copies made by `but`.
         self._settled: dict[Any, tuple[np.dtype[Any], tuple[int, ...], Any]] = {}
 
-    def but(self, item: int, value: Any) -> Full:
+    def but(self, item: Any, value: Any) -> Full:
         """Return a copy with another value at one vertex (in edge state: one arc).
+
+        The vertex is given by its number or, in a graph with labels, a label that is no integer.
 
         Examples
         --------
@@ -52,6 +54,15 @@ class Full:
         array([-1,  0, -1], dtype=int32)
         """
         other = Full(self.value, self.dtype, self.shape, (*self.places, (item, value)))
+        other._settled = self._settled
+        return other
+
+    def placed(self, place: Callable[[Any], Any]) -> Full:
+        """Return this field with labels as places replaced by the vertices that they name."""
+        if all(isinstance(item, int | np.integer) for item, _ in self.places):
+            return self
+        numbered = ((_number(item, place), value) for item, value in self.places)
+        other = Full(self.value, self.dtype, self.shape, tuple(numbered))
         other._settled = self._settled
         return other
 
@@ -82,6 +93,10 @@ class Full:
                 number = value.item()
             found = self._settled[topology.index_dtype] = dtype, shape, number
         return found
+
+
+def _number(item: Any, place: Callable[[Any], Any]) -> Any:
+    return item if isinstance(item, int | np.integer) else place(item)
 
 
 class Scalar:
@@ -131,6 +146,19 @@ def scalar(value: Any = 0.0, dtype: Any = None) -> Scalar:
         A number, or an array without dimensions. For vectors and matrices, use `weft.parameter`.
     dtype
         The dtype of the scalar; by default that of the value.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.vertex(on="all")
+    ... def halve(v, factor):
+    ...     v.x = v.x * factor
+    ...     weft.reduce("largest", v.x, weft.max)
+    >>> g = weft.generators.path(3)
+    >>> state = g.state(x=[1.0, 2.0, 8.0], factor=weft.scalar(0.5), largest=weft.scalar(0.0))
+    >>> run = g.iterate(halve, state, until=lambda largest: largest < 1)
+    >>> run.steps, state.largest.item()
+    (4, 0.5)
     """
     return Scalar(value, dtype)
 
@@ -190,7 +218,7 @@ class State:
         vars(self).update(
             fields=fields, scalars=scalars, parameters=parameters or {}, old={},
             _untouched=untouched or {}, _version=version, _known=frozenset(), _signature=None,
-            _watch=None,
+            _watch=None, _place=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
@@ -200,6 +228,7 @@ class State:
     _untouched: dict[str, tuple[Any, Places]]  # fields that still hold their initial values
     _version: Any  # the graph version that made the state, if any
     _known: frozenset[str]  # see `known_to_be`
+    _place: Callable[[Any], Any] | None  # the vertex of a label
     _signature: Any  # cached signature, with the versions it was derived from
     _watch: Callable[[str], None] | None  # called before anyone uses the values, see `settle`
 
@@ -217,6 +246,11 @@ class State:
         """Let whoever still has to work on the values do so, before a run uses them."""
         if self._watch is not None:
             self._watch("a run uses the state")
+
+    def named_by(self, place: Callable[[Any], Any]) -> State:
+        """Let labels stand for vertices where fields are assigned, and return the state."""
+        vars(self)["_place"] = place
+        return self
 
     def is_of(self, version: Any) -> bool:
         """Whether a given graph version made this state."""
@@ -268,6 +302,7 @@ class State:
                         f"field {name!r} cannot be assigned a function of v. Expected a number or "
                         "an array; only g.state(...) accepts functions."
                     )
+                value = value if self._place is None else value.placed(self._place)
                 value, places = value.value, value.places
                 _check_places(name, places, len(field), field.dtype, field.shape[1:])
             new = as_array(value)

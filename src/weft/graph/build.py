@@ -35,8 +35,39 @@ class BuildOptions(TypedDict, total=False):
     device: str | Device | None
 
 
+_MAKERS = {
+    "scipy": "Graph.from_scipy(matrix)",
+    "networkx": "Graph.from_networkx(network)",
+    "igraph": "Graph.from_igraph(network)",
+    "pandas": "Graph.from_pandas(edges)",
+    "pyarrow": "Graph.from_arrow(edges)",
+    "polars": "Graph.from_arrow(edges)",
+    "torch": "Graph.from_torch(edge_index)",
+}
+
+
+def maker_of(given: Any) -> str:
+    """Return what makes a graph of an object of another library; nothing for other objects."""
+    return _MAKERS.get(type(given).__module__.partition(".")[0], "")
+
+
+def no_topology(given: Any) -> GraphError:
+    """Return the error about a graph made of something else than a topology."""
+    maker = maker_of(given)
+    maker = maker or "Graph.from_edges(src, dst), or Graph.from_edges(pairs) of a list of pairs"
+    return GraphError(
+        f"Graph({shortened(given)}) is not possible: it takes a Topology. Build a graph with "
+        f"{maker}."
+    )
+
+
 def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return sources, destinations and weights of a list of (source, destination[, weight])."""
+    maker = maker_of(pairs)
+    if maker:
+        raise GraphError(
+            f"Graph.from_edges takes lists of edges, but got a {type(pairs).__name__}. Use {maker}."
+        )
     rows: Any = pairs if hasattr(pairs, "shape") else list(pairs)
     widths = {rows.shape[1]} if getattr(rows, "ndim", 1) == 2 else set()
     if isinstance(rows, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,17 @@ from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
 from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
-from weft.engine.state import State, make_state
+from weft.engine.state import Full, State, make_state
 from weft.engine.tuned import changes, reject, remembered
 from weft.errors import ConfigError, FieldError, GraphError
 from weft.formats import format as format_named
+from weft.graph.labels import vertex_numbers
 from weft.graph.pairs import for_pairs
 from weft.graph.prepared_cache import Kept, Recurring
 from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.looks import Settled, settled
 from weft.topology.orders import arranged, kept
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ class Loop(NamedTuple):
     """The options of `Graph.iterate` other than the configuration."""
 
     edge_state: State | None = None
-    until: Callable[..., Any] | None = None
+    until: Any = None  # a condition, or `weft.settled`
     max_iter: int | None = None
     refill: Any = ()
     trail: bool = False
@@ -58,7 +61,17 @@ ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 
 def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
     """Return a new state of the vertices of a graph."""
-    return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
+    labels = g._labels
+    if labels is None:
+        return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
+
+    place = partial(vertex_numbers, labels, g._topology.num_vertices)
+    named = {
+        name: what.placed(place) if isinstance(what, Full) else what
+        for name, what in fields.items()
+    }
+    state = make_state(g._topology, named, g._prepared.columns.vertex, g._history.version)
+    return state.named_by(place)
 
 
 def edge_state(g: Graph, fields: dict[str, Any]) -> State:
@@ -67,11 +80,27 @@ def edge_state(g: Graph, fields: dict[str, Any]) -> State:
 
 
 def vertex_frontier(g: Graph, vertices: Any) -> Frontier:
-    """Return a frontier of vertices."""
+    """Return a frontier of vertices, given by numbers, a mask, or labels that are no integers."""
     topology = g._topology
+    if g._labels is not None and _are_labels(vertices):
+        wanted = list(vertices) if isinstance(vertices, set | frozenset) else vertices
+        vertices = vertex_numbers(g._labels, topology.num_vertices, wanted)
     return make_frontier(
         vertices, topology.num_vertices, topology.index_dtype, arcs=False, device=topology.device
     )
+
+
+def _are_labels(vertices: Any) -> bool:
+    """Whether the members of a frontier are labels rather than numbers or a mask."""
+    if vertices is None or isinstance(vertices, Frontier) or is_device_array(vertices):
+        return False
+    if isinstance(vertices, str | bytes):
+        return True
+    if isinstance(vertices, np.ndarray):
+        return vertices.dtype.kind not in "iub" and vertices.size > 0
+    if isinstance(vertices, list | set | frozenset | tuple):
+        return any(not isinstance(x, int | np.integer | np.bool_) for x in vertices)
+    return np.asarray(vertices).dtype.kind not in "iub"
 
 
 def arc_frontier(g: Graph, arcs: Any) -> Frontier:
@@ -116,7 +145,7 @@ def run_to_arcs(
     frontier: Any,
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Frontier:
     """Run one superstep; return the arcs at which the last function's condition held."""
     if isinstance(frontier, Pairs):
@@ -140,7 +169,7 @@ def run(
     frontier: Any,
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
     if getattr(state, "_watch", None) is not None:
@@ -170,7 +199,7 @@ def iterate(
     frontier: Any,
     loop: Loop,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> Run:
     """Run supersteps until a loop ends; see `Graph.iterate`."""
     if getattr(state, "_watch", None) is not None:
@@ -184,7 +213,10 @@ def iterate(
             outcome = found.kept.prepared.run(g._prepared.columns, inputs)
             return _ended(g, outcome, state, frontier, priority)
     most = None if loop.max_iter is None else check_steps("max_iter", loop.max_iter)
-    roles = {"until": loop.until, "refill": loop.refill, "next_threshold": loop.next_threshold,
+    until = loop.until
+    if isinstance(until, Settled) and until.is_label:
+        until = settled(g.vertex_of(until.target))
+    roles = {"until": until, "refill": loop.refill, "next_threshold": loop.next_threshold,
              "bounded": most is not None, "trail": loop.trail}  # fmt: skip
     program = kept_trace(functions, signature_for(g, state, loop.edge_state), "iterate", **roles)
     held = state
@@ -209,7 +241,7 @@ def replay(
     trail: list[Array],
     edges: State | None,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> None:
     """Run functions over the frontiers of a trail, last to first."""
     if getattr(state, "_watch", None) is not None:
@@ -251,7 +283,7 @@ def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: An
 
 
 def _recurring(
-    g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: str | None
+    g: Graph, mode: str, functions: Any, state: State, config: Config | None, direction: Any
 ) -> Recurring | None:
     """Return what a plain call with the same functions ran by before, if it may run so again.
 
@@ -280,7 +312,7 @@ def _expect(
     program: Program,
     state: State,
     config: Config | None,
-    direction: str | None,
+    direction: Any,
 ) -> None:
     """Keep what a plain call ran by, for the next one with the same functions."""
     reads = program.findings.get("reads")
@@ -299,7 +331,7 @@ def run_program(
     program: Program,
     config: Config | None,
     inputs: Inputs,
-    direction: str | None = None,
+    direction: Any = None,
 ) -> Outcome:
     """Run a program; if the backend rejects a stored tuning, drop it and try again."""
     try:
@@ -311,7 +343,7 @@ def run_program(
 
 
 def prepared_for(
-    g: Graph, program: Program, config: Config | None, direction: str | None = None
+    g: Graph, program: Program, config: Config | None, direction: Any = None
 ) -> Prepared:
     """Return a program prepared for a graph, from the cache if nothing has changed.
 

@@ -21,20 +21,22 @@ from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import ConfigError, GraphError, shortened, unknown
-from weft.graph import emitting, execution
+from weft.errors import ConfigError, GraphError, unknown
+from weft.graph import emitting, execution, neighborhood
 from weft.graph.build import (
     BuildOptions,
     Duplicates,
     SelfLoops,
     checked_options,
     ends_of_pairs,
+    no_topology,
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
+from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
-from weft.graph.interop.frames import TableLayout, edge_frame, table_parts, vertex_frame
+from weft.graph.interop.igraph import igraph_parts
 from weft.graph.interop.networkx import network_parts, write_network
 from weft.graph.interop.scipy import adjacency_matrix, matrix_edges
 from weft.graph.interop.tables import ArrowTable, PandasTable
@@ -122,10 +124,7 @@ class Graph:
         order: Array | None = None,
     ) -> None:
         if not isinstance(topology, Topology):
-            raise GraphError(
-                f"Graph({shortened(topology)}) is not possible: it takes a Topology. Build a graph "
-                "with Graph.from_edges(src, dst), or Graph.from_edges(pairs) of a list of pairs."
-            )
+            raise no_topology(topology)
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
@@ -335,7 +334,7 @@ class Graph:
             None ignores weights.
         vertex_columns, edge_columns : list of str, optional
             The attributes that become columns. By default all numeric ones, with NaN for missing
-            values; others, such as text, are skipped.
+            values; a warning names the others, such as text.
         **options
             `duplicates`, `self_loops`, `keep`, `index_dtype` and `device`, as in `from_edges`.
 
@@ -359,6 +358,50 @@ class Graph:
         (['Ada', 'Bob', 'Eve'], array([2.5]), array([nan, nan, 31.]))
         """
         return cls._of(network_parts(network, weight, vertex_columns, edge_columns, options))
+
+    @classmethod
+    def from_igraph(
+        cls,
+        network: Any,
+        *,
+        weight: str | None = "weight",
+        vertex_columns: Iterable[str] | None = None,
+        edge_columns: Iterable[str] | None = None,
+        **options: Unpack[BuildOptions],
+    ) -> Graph:
+        """Build a graph from an igraph graph, with isolated vertices, self-loops, parallel edges.
+
+        Vertices keep their numbers; the vertex attribute ``name``, if there is one, gives labels.
+
+        Parameters
+        ----------
+        network : igraph.Graph
+        weight, vertex_columns, edge_columns, **options
+            As in `from_networkx`.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not an igraph graph, or a selected attribute is not numeric.
+
+        Warns
+        -----
+        UserWarning
+            If attributes are not numeric and so are left out.
+
+        Examples
+        --------
+        >>> import igraph
+        >>> import weft
+        >>> network = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"weight": [2.5, 1.0]})
+        >>> weft.Graph.from_igraph(network).edge["weight"]
+        array([2.5, 1. ])
+        """
+        return cls._of(igraph_parts(network, weight, vertex_columns, edge_columns, options))
 
     @classmethod
     def from_pandas(
@@ -394,7 +437,7 @@ class Graph:
         vertex : str, optional
             The column of `vertices` with the ids; by default the first.
         vertex_columns, edge_columns : list of str, optional
-            The columns to keep; by default all other numeric ones.
+            The columns to keep; by default all other numeric ones. A warning names the others.
         directed : bool
             If False, each row is an undirected edge.
         labels : bool, optional
@@ -418,15 +461,15 @@ class Graph:
         >>> edges = pd.DataFrame({"source": ["Ada", "Bob"], "target": ["Bob", "Eve"]})
         >>> g = weft.Graph.from_pandas(edges)
         >>> g.frame(weft.bfs(g, "Ada"))
-          label  level  parent
-        0   Ada      0       0
-        1   Bob      1       0
-        2   Eve      2       1
+          label  level parent
+        0   Ada      0    Ada
+        1   Bob      1    Ada
+        2   Eve      2    Bob
         """
         table = PandasTable(edges, "edges")
         known = None if vertices is None else PandasTable(vertices, "vertices")
-        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
-        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+        layout = frames.TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(frames.table_parts(table, known, layout, bool(directed), labels, options))
 
     @classmethod
     def from_arrow(
@@ -476,8 +519,8 @@ class Graph:
         """
         table = ArrowTable(edges, "edges")
         known = None if vertices is None else ArrowTable(vertices, "vertices")
-        layout = TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
-        return cls._of(table_parts(table, known, layout, bool(directed), labels, options))
+        layout = frames.TableLayout(source, target, weight, vertex, vertex_columns, edge_columns)
+        return cls._of(frames.table_parts(table, known, layout, bool(directed), labels, options))
 
     @classmethod
     def from_dlpack(
@@ -667,12 +710,39 @@ class Graph:
         0    Ada    Bob     0.5
         1    Bob    Eve     2.0
         """
-        return edge_frame(self, source, target)
+        return frames.edge_frame(self, source, target)
+
+    def to_arrow(self, source: str = "source", target: str = "target") -> Any:
+        """Return an Arrow table with one row per edge, with the columns of `to_pandas`.
+
+        Parameters
+        ----------
+        source, target : str
+            Names of the columns with the ends: labels, if the graph has any.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Raises
+        ------
+        GraphError
+            If an edge column has one of these names, or PyArrow has no type for the labels.
+
+        Examples
+        --------
+        >>> import weft
+        >>> table = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"], [0.5, 2.0]).to_arrow()
+        >>> table.column_names, table["target"].to_pylist()
+        (['source', 'target', 'weight'], ['Bob', 'Eve'])
+        """
+        return frames.edge_table(self, source, target)
 
     def frame(self, result: Any = None, /, *, name: str | None = None, **fields: Any) -> Any:
         """Return a data frame with one row per vertex: its label (or number), and values.
 
-        Row i is vertex i.
+        Row i is vertex i. In a graph with labels, parents (a field `parent` of vertex numbers) are
+        shown by theirs; a vertex without one has a missing value.
 
         Parameters
         ----------
@@ -703,7 +773,7 @@ class Graph:
         1   Bob      1       1
         2   Eve      2       0
         """
-        return vertex_frame(self, result, fields, name)
+        return frames.vertex_frame(self, result, fields, name)
 
     # -- programs ---------------------------------------------------------------------------------
 
@@ -746,8 +816,15 @@ class Graph:
     def frontier(self, vertices: Any = None) -> Frontier:
         """Create a frontier of vertices from ids or a mask; without an argument, of all vertices.
 
-        Ids are vertex numbers even if the vertices have labels: use
-        ``g.frontier(g.vertex_of(labels))`` for labels.
+        Integers are vertex numbers even if the labels are integers: use
+        ``g.frontier(g.vertex_of(labels))`` for these. Other ids are labels; a tuple is one label.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Bob"], ["Bob", "Eve"])
+        >>> g.frontier(["Eve", "Ada"]).tolist(), g.frontier("Bob").tolist()
+        ([0, 2], [1])
         """
         made = execution.vertex_frontier(self, vertices)
         if made is not vertices:
@@ -762,7 +839,8 @@ class Graph:
         """Create a list of vertex pairs, which need not be arcs, for an edge function to run over.
 
         The function sees the ends of each pair as u and v, and its values in ``pairs.state(...)``
-        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`.
+        as e; it has no ``into=``. Pass the pairs as the frontier of `run` or `emit`. Vertices are
+        given by numbers, or by labels that are no integers.
 
         Examples
         --------
@@ -791,7 +869,7 @@ class Graph:
         *,
         edge_state: State | None = None,
         output: str = "vertices",
-        direction: str | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> Frontier:
         """Run one superstep of a function, a fold or a list; return the vertices that changed.
@@ -833,6 +911,7 @@ class Graph:
         run = execution.run if output == "vertices" else execution.run_to_arcs
         return run(self, functions, state, frontier, edge_state, config, direction)
 
+    @hides_frames
     def emit(
         self,
         function: Any,
@@ -896,7 +975,7 @@ class Graph:
         next_threshold: Callable[..., Any] | None = None,
         change_driven: bool | str | None = None,
         tolerance: float = 0.0,
-        direction: str | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> Run:
         """Run supersteps until nothing changes, `until` holds or `max_iter` is reached.
@@ -943,7 +1022,7 @@ class Graph:
             Accuracy of a change-driven run: smaller changes are not sent on, and at the end another
             full step would move no feature by more than twice this value.
         direction
-            "push", "pull" or "auto"; short for ``Config(direction=...)``.
+            "push", "pull", "auto", a rule or ``fn(stats)``; short for ``Config(direction=...)``.
         config
             How to run it.
 
@@ -991,7 +1070,7 @@ class Graph:
         trail: list[Array],
         *,
         edge_state: State | None = None,
-        direction: str | None = None,
+        direction: Any = None,
         config: Config | None = None,
     ) -> None:
         """Run functions over the frontiers of a trail, last to first."""
@@ -1368,6 +1447,105 @@ class Graph:
             return self
         return Graph._of(moved_parts(self, open_device(place)), self._history.copied())
 
+    # -- lookups ----------------------------------------------------------------------------------
+
+    def neighbors(self, vertex: Any, direction: str = "out") -> Array:
+        """Return the neighbours of a vertex, in ascending order; one for every parallel edge.
+
+        Parameters
+        ----------
+        vertex
+            A vertex number or a label.
+        direction : {"out", "in", "both"}
+            Which edges to follow: those that leave the vertex, those that enter it, or all. An edge
+            that runs both ways counts twice. Undirected graphs have one kind only.
+
+        Returns
+        -------
+        ndarray of int
+            Vertex numbers, on the graph's device; `label_of` gives their labels.
+
+        Raises
+        ------
+        GraphError
+            If the vertex does not exist.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.Graph.from_edges(["Ada", "Ada", "Bob"], ["Bob", "Eve", "Ada"])
+        >>> g.neighbors("Ada"), g.label_of(g.neighbors("Eve", "in"))
+        (array([1, 2], dtype=int32), array(['Ada'], dtype=object))
+        """
+        return neighborhood.neighbors(self, vertex, direction)
+
+    def has_edge(self, source: Any, target: Any) -> Any:
+        """Return whether the edge source -> target exists, or of many pairs which edges exist.
+
+        Rows are searched by bisection. In a program, use `weft.has_edge`.
+
+        Parameters
+        ----------
+        source, target
+            Vertex numbers or labels: one vertex, or a list or array of them.
+
+        Returns
+        -------
+        bool or ndarray of bool
+
+        Raises
+        ------
+        GraphError
+            If a vertex does not exist, or the two lists differ in length.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.cycle(4, directed=True)
+        >>> g.has_edge(0, 1), g.has_edge([1, 3], 0)
+        (True, array([False,  True]))
+        """
+        return neighborhood.has_edge(self, source, target)
+
+    def sample_neighbors(
+        self,
+        vertices: Any,
+        k: int,
+        *,
+        replace: bool = False,
+        seed: int = 0,
+        direction: str = "out",
+    ) -> Array:
+        """Return k random neighbours of every given vertex, each edge being equally likely.
+
+        Parameters
+        ----------
+        vertices
+            Vertex numbers or labels.
+        k : int
+            Neighbours for each vertex.
+        replace : bool
+            Whether an edge may be drawn more than once. Without, a vertex with fewer than k edges
+            gets all of them.
+        seed : int
+            The same seed gives the same sample, on every device.
+        direction : {"out", "in"}
+            Which edges to follow.
+
+        Returns
+        -------
+        ndarray of int, shape (number of vertices, k)
+            Vertex numbers; -1 where there are no more.
+
+        Examples
+        --------
+        >>> import weft
+        >>> g = weft.generators.star(100)
+        >>> g.sample_neighbors([0, 7], 3).shape, g.sample_neighbors([7], 3)
+        ((2, 3), array([[ 0, -1, -1]], dtype=int32))
+        """
+        return neighborhood.sample(self, vertices, k, replace, seed, direction)
+
     # -- labels and properties --------------------------------------------------------------------
 
     def vertex_of(self, labels: Any) -> Any:
@@ -1467,6 +1645,14 @@ class Graph:
         return read_only(self._topology.in_degree)
 
     @property
+    def degree(self) -> Array:
+        """The number of edges at each vertex: both ways in a directed graph.
+
+        A self-loop counts once, in a directed graph once for each way.
+        """
+        return read_only(neighborhood.degrees(self._topology))
+
+    @property
     def order(self) -> Array | None:
         """The order of the vertices in memory, see `reorder`; None if it was not changed."""
         return None if self._order is None else read_only(self._order)
@@ -1481,6 +1667,12 @@ class Graph:
         held = self._topology.memory_bytes + self._vertex.memory_bytes + self._edge.memory_bytes
         held += 0 if self._labels is None else self._labels.nbytes
         return held + execution.arranged_bytes(self) + execution.scratch_bytes(self._topology)
+
+    def __len__(self) -> int:
+        return self.num_vertices
+
+    def __bool__(self) -> bool:
+        return True  # also without vertices, so that ``if g`` tells a graph from None
 
     def __repr__(self) -> str:
         kinds = ["directed" if self.directed else "undirected"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from weft.arrays.device import move
+from weft.arrays.device import is_device_array, move
 from weft.config import Config, check_config
 from weft.engine.frontier import Pairs
 from weft.errors import GraphError, TraceError
 from weft.graph.build import check_ends
+from weft.graph.labels import label_array
 from weft.ir.ops import Program, program_blocks
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 def pairs_of(g: Graph, a: Any, b: Any) -> Pairs:
     """Return pairs of vertices of a graph; see `Graph.pairs`."""
     topology = g._topology
+    if g._labels is not None:
+        a, b = (_numbers(g, x) for x in (a, b))
     with topology.device.current():
         first, second, _ = check_ends(a, b, topology.num_vertices, topology.device)
         ends = tuple(
@@ -26,6 +29,12 @@ def pairs_of(g: Graph, a: Any, b: Any) -> Pairs:
             for x in (first, second)
         )
         return Pairs((ends[0], ends[1]), topology, g._history.version)
+
+
+def _numbers(g: Graph, vertices: Any) -> Any:
+    """Return vertices by their numbers; integers are numbers already."""
+    given = vertices if is_device_array(vertices) else label_array(vertices)
+    return given if given.dtype.kind in "iu" else g.vertex_of(given)
 
 
 def for_pairs(g: Graph, pairs: Pairs, program: Program, config: Config | None) -> Config:

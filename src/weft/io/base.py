@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.errors import ConfigError, GraphError, WeftError, nearest
+from weft.errors import ConfigError, GraphError, WeftError, nearest, unknown
 from weft.graph import Graph
 from weft.graph.build import MOST_VERTICES, BuildRules, Duplicates, SelfLoops, assemble, check_count
 from weft.io.compression import COMPRESSIONS, Source, replacing
@@ -40,6 +40,7 @@ class Options:
     keep: Keep = "both"
     columns: Sequence[str] | None = None
     labels: bool = False
+    sep: str | None = None
     verify: bool | None = None
 
 
@@ -114,6 +115,8 @@ def known_suffixes() -> tuple[str, ...]:
 def read(
     path: str | os.PathLike[str],
     *,
+    format: str | None = None,
+    sep: str | None = None,
     directed: bool | None = None,
     num_vertices: int | None = None,
     duplicates: Duplicates = "keep",
@@ -124,13 +127,15 @@ def read(
     verify: bool | None = None,
     unpack_limit: int | None = None,
 ) -> Graph:
-    """Read a graph from a file; the suffix of its name tells the format.
+    """Read a graph from a file; the suffix of its name tells the format, unless `format` does.
 
     ========================= ============================================================
     `.txt .el .wel .csv .tsv` edge lists: two ids and perhaps a weight per line
     `.mtx`                    MatrixMarket, coordinate; isolated vertices are kept
     `.gr`                     DIMACS shortest paths (`p sp`) and PACE treewidth (`p tw`)
     `.graph` `.metis`         METIS, with weights of vertices and edges
+    `.graphml` `.gml`         GraphML and GML: numeric attributes become columns
+    `.npz`                    a sparse matrix written by `scipy.sparse.save_npz`
     `.parquet`                Parquet, if PyArrow is installed; with all edge columns
     `.weft`                   weft's own: memory-mapped, with all columns
     ========================= ============================================================
@@ -141,6 +146,11 @@ def read(
     ----------
     path : str or path
         The file.
+    format : str, optional
+        One of the suffixes above, with or without the dot, for a file with another name.
+    sep : str, optional
+        The character that separates the fields of an edge list. By default the first line decides
+        between commas, semicolons and blanks (or tabs).
     directed : bool, optional
         Whether edges run one way. By default what the file says: MatrixMarket by its symmetry,
         DIMACS and METIS by their definition, edge lists by a comment "Undirected graph"; otherwise
@@ -154,7 +164,8 @@ def read(
         among them; the others are skipped. For Parquet the columns to read.
     labels : bool
         Whether the ids of an edge list are names (text, or integers far apart), which become the
-        labels of the vertices. Without it a name is an error.
+        labels of the vertices; without it a name is an error. For Parquet, GraphML and GML, whose
+        text ids always become labels, whether integers do as well.
     verify : bool, optional
         Whether the checksums of a `.weft` file are compared on opening. By default those of files
         up to 16 MiB are. Offsets and targets are always checked before they are first used.
@@ -183,13 +194,15 @@ def read(
     >>> weft.read(file, directed=False).out_degree
     array([1, 2, 1], dtype=int32)
     """
-    source, format = _find(path)
-    options = Options(directed, num_vertices, duplicates, self_loops, keep, columns, labels, verify)
+    source, kind = _find(path, format)
+    options = Options(
+        directed, num_vertices, duplicates, self_loops, keep, columns, labels, sep, verify
+    )
     for field in dataclasses.fields(Options):
-        if getattr(options, field.name) != field.default and field.name not in format.takes:
-            takes = ", ".join(f"{name}=" for name in format.takes)
+        if getattr(options, field.name) != field.default and field.name not in kind.takes:
+            takes = ", ".join(f"{name}=" for name in kind.takes)
             raise ConfigError(
-                f"{field.name}={getattr(options, field.name)!r} means nothing for {format.name} "
+                f"{field.name}={getattr(options, field.name)!r} means nothing for {kind.name} "
                 f"files. Expected one of {takes}; leave it out."
             )
     if num_vertices is not None and check_count("num_vertices", num_vertices) > MOST_VERTICES:
@@ -199,7 +212,7 @@ def read(
     if unpack_limit is not None:
         check_count("unpack_limit", unpack_limit)
     try:
-        return format.read(dataclasses.replace(source, unpack_limit=unpack_limit), options)
+        return kind.read(dataclasses.replace(source, unpack_limit=unpack_limit), options)
     except MemoryError as error:
         if isinstance(error, WeftError):
             raise
@@ -210,15 +223,16 @@ def read(
         ) from error
 
 
-def write(g: Graph, path: str | os.PathLike[str]) -> None:
-    """Write a graph to a file; the suffix of its name tells the format (see `read`).
+def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a graph to a file; the suffix of its name or `format` tells the format (see `read`).
 
     The file appears when it is complete: an error leaves what was there before.
 
     `.weft` holds everything, `.parquet` all edge columns. Text holds the structure and the weights:
     integers come back as int64 (uint64 if they need it), the others as float64, each with the same
-    value. METIS also holds the vertex columns `weight` and `size`. Labels stand in edge lists and
-    `.weft` files; the others have numbers of vertices instead. A warning names what is left out.
+    value. GraphML and GML hold all columns of numbers, METIS the vertex columns `weight` and
+    `size`. Labels stand in edge lists, GraphML, GML, Parquet and `.weft` files; the others have
+    numbers of vertices instead. A warning names what is left out.
 
     A symbolic link stays one, and a file that exists keeps its permissions.
 
@@ -228,6 +242,8 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
         On any device.
     path : str or path
         The file, which is replaced if it exists.
+    format : str, optional
+        As for `read`.
 
     Raises
     ------
@@ -247,35 +263,39 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
     >>> weft.read(file).num_vertices
     5
     """
-    source, format = _find(path)
+    source, kind = _find(path, format)
     if not isinstance(g, Graph):
         raise GraphError(
             f"g is a {type(g).__name__}. Expected a weft.Graph; build one with Graph.from_..."
         )
-    lost = format.lost(g)
+    lost = kind.lost(g)
     if lost:
         warnings.warn(
-            f"{format.name} files do not hold everything: {', '.join(lost)} will be missing from "
+            f"{kind.name} files do not hold everything: {', '.join(lost)} will be missing from "
             f"{source.path.name!r}. Write a '.weft' file to keep all of it.",
             stacklevel=2,
         )
     with replacing(source.path, source.compression) as file:
-        format.write(g.to("cpu"), file, source.suffix)
+        kind.write(g.to("cpu"), file, source.suffix)
 
 
-def _find(path: str | os.PathLike[str]) -> tuple[Source, Format]:
-    """Return the file and the format that its name asks for."""
+def _find(path: str | os.PathLike[str], asked: str | None) -> tuple[Source, Format]:
+    """Return the file and the format that is asked for, by its name if by nothing else."""
     file = Path(path)
     suffixes = [suffix.lower() for suffix in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     suffix = suffixes[-1] if suffixes else ""
+    if asked is not None:
+        suffix = f".{str(asked).lower().removeprefix('.')}"
+        if suffix not in formats():
+            raise ConfigError(unknown("format", asked, [x[1:] for x in known_suffixes()]))
     format = formats().get(suffix)
     if format is None:
         got = f"{file.name!r} ends with {suffix!r}" if suffix else f"{file.name!r} has no suffix"
         raise GraphError(
             f"The format of a file is told by its suffix; {got}. Expected one of "
-            f"{', '.join(known_suffixes())}, and perhaps {', '.join(COMPRESSIONS)} after it."
-            + nearest(suffix, known_suffixes())
+            f"{', '.join(known_suffixes())}, and perhaps {', '.join(COMPRESSIONS)} after it; "
+            "or format=, such as format='csv'." + nearest(suffix, known_suffixes())
         )
     return Source(file, suffix, compression), format
 
@@ -295,7 +315,7 @@ class Listing:
         What the file says about itself.
     line : int, callable that returns one, or None
         The line to name if there are implausibly many vertices.
-    labels : sequence or None
+    labels : sequence, ndarray or None
         A name for each vertex.
     """
 
@@ -305,7 +325,7 @@ class Listing:
     num_vertices: int
     directed: bool
     line: int | Callable[[], int] | None = None
-    labels: Sequence[Any] | None = None
+    labels: Sequence[Any] | Array | None = None
 
 
 def build(source: Source, listing: Listing, options: Options) -> Graph:

@@ -83,11 +83,22 @@ FLOAT64 = np.dtype(np.float64)
 Shape = tuple[int, ...]
 
 
+INDEXING = frozenset({
+    "at_load", "at_store", "at_reduce", "at_cas", "degree", "neighbor", "neighbor_edge",
+    "has_edge", "find_edge", "column_at", "field_at", "index", "take", "common",
+})  # fmt: skip
+"""Operations that fault where an index is out of range."""
+MATRIX_FAULTS = frozenset({"solve", "inverse"})
+"""Operations that fault where a matrix is singular, or not positive definite."""
+FAULTING = INDEXING | MATRIX_FAULTS | {"while"}
+
+
 class Value:
     """One instruction: an op, its operands, and the dtype and shape of its result."""
 
     __slots__ = (
-        "args", "attr", "blocks", "dtype", "home", "op", "results", "shape", "vertex", "weak",
+        "args", "attr", "blocks", "dtype", "home", "line", "op", "results", "shape", "vertex",
+        "weak",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +122,7 @@ class Value:
         self.blocks = blocks
         self.results = results  # types of the parts of a multi-result op, read by `project`
         self.home: Block | None = None  # the block that it was traced into
+        self.line = ""  # the user's, of what may fault
         self.vertex = False  # surely a vertex: needs no check before it is used as an index
 
     @property

@@ -220,6 +220,7 @@ def belief_propagation(
         The largest number of supersteps.
     damping
         How much of the old message is kept, from 0 up to below 1: more helps against oscillation.
+        In logarithms their mean is taken, so that the way to the same fixed point differs.
     log_domain
         Whether to keep messages and beliefs as logarithms. That is slower and rarely needed:
         products that could underflow at vertices with many neighbours are computed as sums of

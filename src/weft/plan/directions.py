@@ -7,13 +7,15 @@ come back); ``n`` and ``m``, all vertices and edges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from weft.config import Config
 from weft.ir.ops import WIDE_SHARE
+from weft.plan.own_rules import tests_of
 
 COST = "cost"
+OWN = "own:"  # before the two tests of a user's rule
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,36 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+def rule_named(text: str) -> Rule | None:
+    """Return a rule by its name, or by name and thresholds as in "beamer(14.0,24.0)".
+
+    Examples
+    --------
+    >>> rule_named("beamer(7.5,24)").to_pull
+    'edges * 7.5 > left'
+    """
+    if text.startswith(OWN):
+        return Rule(*text.removeprefix(OWN).split(";"))
+    name, _, given = text.partition("(")
+    if not given:
+        return RULES.get(name)
+    numbers = [float(number) for number in given.rstrip(")").split(",")]
+    return THRESHOLDED[name](*numbers)
+
+
+def _gunrock(a: float, b: float) -> Rule:
+    return Rule(f"{_FORWARD} > {a!r} * {_BACKWARD}", f"{_FORWARD} < {b!r} * {_BACKWARD}")
+
+
+THRESHOLDED: Mapping[str, Callable[..., Rule]] = {
+    "beamer": lambda alpha, beta: Rule(f"edges * {alpha!r} > left", f"size * {beta!r} < n"),
+    "ligra": lambda share: _above(f"size + edges > {share!r} * m"),
+    "gunrock": _gunrock,
+    "graphblast": lambda share: _above(f"size > {share!r} * n"),
+    "simdx": lambda share: _above(f"edges > {share!r} * m"),
+}
+
+
 def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
     """Return when a frontier is wide, given the directions in which changes can be passed on.
 
@@ -60,9 +92,15 @@ def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:
 
 def rule_of(config: Config) -> str:
     """Return the rule by which a configuration chooses directions, `COST` being weft's own."""
-    return config.direction if config.direction in RULES else COST
+    chosen = config.direction
+    if callable(chosen):
+        return OWN + ";".join(tests_of(chosen))
+    if isinstance(chosen, tuple):
+        return f"{chosen[0]}({','.join(map(repr, chosen[1:]))})"
+    return chosen if chosen in RULES else COST
 
 
 def wanted_direction(config: Config) -> str:
     """Return "push", "pull" or, also for every rule, "auto"."""
-    return "auto" if config.direction in RULES else config.direction
+    chosen = config.direction
+    return chosen if isinstance(chosen, str) and chosen not in RULES else "auto"

@@ -25,12 +25,17 @@ def hides_frames(method: F) -> F:
         try:
             return method(*arguments, **options)
         except WeftError as error:
-            if os.environ.get("WEFT_TRACEBACK") == "full":
-                raise
-            shown = error.with_traceback(_users_frames(error.__traceback__))
+            shown = as_shown(error)
         raise shown
 
     return call  # type: ignore[return-value]
+
+
+def as_shown(error: WeftError) -> WeftError:
+    """Return an error with the user's frames alone, unless all are asked for."""
+    if os.environ.get("WEFT_TRACEBACK") == "full":
+        return error
+    return error.with_traceback(_users_frames(error.__traceback__))
 
 
 def _users_frames(traceback: TracebackType | None) -> TracebackType | None:

@@ -127,6 +127,7 @@ class Bench:
     requests: dict[str, Request] = field(default_factory=dict)
     best_ms: float = float("inf")
     ahead: Any = None
+    compile_s: float = 0.0  # the longest wait for a kernel so far
     _right: Any = None
     _reference: Reference | None = None
     _own_ahead: Any = None
@@ -136,9 +137,10 @@ class Bench:
     def start(self) -> Trial:
         """Run the default configuration; what it returns is right."""
         watch = Watch(keeping=True)
-        default = Config()
+        default, began = Config(), self.clock()
         with watching(watch):
             self._right = self.call(default)
+        self.compile_s = self.clock() - began
         self.requests = watch.requests
         if self.ahead is None and self.requests:
             self.ahead = self._own_ahead = backend_of(self.device).compile_ahead(self.device)
@@ -158,6 +160,15 @@ class Bench:
             with contextlib.suppress(WeftError):  # not possible, or too slow
                 found.append(self._once(Config(direction=direction), limit_s)[1])
         return found
+
+    def wait_s(self, config: Config) -> float:
+        """Return about how long a configuration waits for kernels that cannot be compiled ahead."""
+        backend = backend_of(self.device)
+        try:
+            waits = [backend.compile_seconds(under(r, config)) for r in self.requests.values()]
+        except WeftError:  # refused, which takes no time
+            return 0.0
+        return sum(max(wait, self.compile_s) for wait in waits if wait)
 
     def begin(self, config: Config) -> None:
         """Begin to compile for a configuration."""

@@ -71,7 +71,8 @@ def tune(
     *args, **kwargs
         Its other arguments.
     budget_s
-        Seconds that the search may take, once the default configuration has run.
+        Seconds that the search may take, once the default configuration has run. A candidate that
+        would have to be compiled beyond them is not tried.
     same
         ``same(result, right)`` tells whether a candidate's result is as right as the default's; by
         default integers must be equal, floats nearly so, and parents of search trees may differ.
@@ -194,6 +195,10 @@ class _Tuning:
                 wait(self.bench.under_way(), timeout=max(0.0, left), return_when=FIRST_COMPLETED)
                 continue
             ahead.remove(ready)
+            expected = self.bench.wait_s(ready)
+            if self.seconds + expected > self.budget_s:
+                continue
+            began = self.seconds
             try:
                 trial = self.bench.measure(ready)
             except DeviceError as error:
@@ -201,6 +206,8 @@ class _Tuning:
                 raise
             self.trials.append(replace(trial, seconds=self.seconds))
             self.times[ready] = trial.ms
+            if expected:
+                self.bench.compile_s = max(self.bench.compile_s, self.seconds - began)
             bar.update(self.seconds, len(self.trials), self.best(), self.trials[0])
 
     def best(self) -> Trial:

@@ -6,14 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from weft.errors import GraphError
+from weft.errors import GraphError, WeftError
 from weft.graph import Graph
+from weft.report.tracebacks import as_shown
 
 Algorithm = TypeVar("Algorithm", bound=Callable[..., Any])
 
 
 def on_its_device(algorithm: Algorithm) -> Algorithm:
-    """Run an algorithm on the device of its graph.
+    """Run an algorithm on the device of its graph; its errors show the user's frames alone.
 
     Array operations around its programs happen on the GPU of the graph too, and running out of
     memory there is reported as in a run.
@@ -26,7 +27,11 @@ def on_its_device(algorithm: Algorithm) -> Algorithm:
                 f"{algorithm.__name__} takes a weft.Graph, but got a {type(g).__name__}. Make one "
                 "with weft.Graph.from_edges, from_scipy, from_networkx, ..., or weft.read."
             )
-        with g.topology.device.current():
-            return algorithm(g, *args, **options)
+        try:
+            with g.topology.device.current():
+                return algorithm(g, *args, **options)
+        except WeftError as error:
+            shown = as_shown(error)
+        raise shown
 
     return cast(Algorithm, run)

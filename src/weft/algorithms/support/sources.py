@@ -57,7 +57,9 @@ def check_sources(g: Graph, sources: Any, seed: int) -> Array:
 
 
 def check_each(g: Graph, sources: Any) -> Array:
-    """Return the given sources as numbers, in the order given and as often."""
+    """Return the given sources as numbers, in the order given and as often; one may stand alone."""
+    if isinstance(sources, str | bytes | int | np.integer) and not isinstance(sources, bool):
+        return np.array([check_source(g, sources)])
     return _listed(g, sources, "one vertex at least")
 
 

@@ -12,6 +12,8 @@ from weft.backends.cpu.codegen.parts import refusal as format_refusal
 from weft.backends.cpu.codegen.schedules import SCHEDULES
 from weft.backends.cpu.codegen.schedules import refusal as schedule_refusal
 from weft.backends.cpu.host import run, workspace
+from weft.backends.cpu.host.cache import is_cached
+from weft.backends.cpu.host.evaluate_small import COMPILE_S
 from weft.config import Config, each_choice
 from weft.errors import ConfigError, listed
 from weft.formats import format as format_named
@@ -65,6 +67,11 @@ class CpuBackend:
     def compile_ahead(self, device: Device) -> Any:
         """Return None: nothing is compiled ahead."""
         return None
+
+    def compile_seconds(self, request: Request) -> float:
+        """Return what compiling usually takes; 0 for a kernel that is cached."""
+        source = self.prove(request, self.compile(request))[0].rendered.source
+        return 0.0 if is_cached(source, "weft") else COMPILE_S
 
     def compile(self, request: Request) -> Form:
         """Return the compiled form of a request's program."""

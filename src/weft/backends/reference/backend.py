@@ -72,6 +72,10 @@ class ReferenceBackend:
         """Return None: nothing is compiled ahead."""
         return None
 
+    def compile_seconds(self, request: Request) -> float:
+        """Return 0: nothing is compiled."""
+        return 0.0
+
     def compile(self, request: Request) -> Form:
         """Return the program itself."""
         return Interpreted(request.program), []

@@ -28,6 +28,9 @@ from weft.topology.adjacency import Array
 if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
+PARENT = "parent"
+"""The field of results that holds vertices rather than numbers."""
+
 
 class TableLayout(NamedTuple):
     """Which columns of the edge and vertex tables to use; see `Graph.from_pandas`."""
@@ -80,6 +83,26 @@ def edge_frame(g: Graph, source: str, target: str) -> Any:
     return pandas.DataFrame({source: to_host(src), target: to_host(dst), **columns})
 
 
+def edge_table(g: Graph, source: str, target: str) -> Any:
+    """Return an Arrow table with one row per edge."""
+    arrow = optional("pyarrow", "arrow", "Arrow tables")
+    src, dst, _ = g.to_edges()
+    columns = spread(g._edge)
+    for name in (source, target):
+        check_free(name, columns, "source= or target=")
+    ends = {source: to_host(src), target: to_host(dst)}
+    if g.labels is not None:
+        try:
+            names = arrow.array(g.labels.tolist())
+        except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise GraphError(
+                f"The labels cannot stand in an Arrow table ({error}). Expected values of one "
+                "type, such as strings or integers of 64 bits."
+            ) from None
+        ends = {name: names.take(arrow.array(numbers)) for name, numbers in ends.items()}
+    return arrow.table({**ends, **columns})
+
+
 def vertex_frame(g: Graph, result: Any, fields: dict[str, Any], name: str | None) -> Any:
     """Return a data frame with one row per vertex."""
     pandas = optional("pandas", "pandas", "Data frames")
@@ -89,7 +112,15 @@ def vertex_frame(g: Graph, result: Any, fields: dict[str, Any], name: str | None
     first = name or ("vertex" if labels is None else "label")
     check_free(first, arrays, "name=")
     ids = np.arange(n) if labels is None else labels
+    if labels is not None and _are_vertices(arrays.get(PARENT), n):
+        arrays[PARENT] = g.label_of(arrays[PARENT])
     return pandas.DataFrame({first: ids, **arrays})
+
+
+def _are_vertices(values: Any, n: int) -> bool:
+    """Whether an array holds vertex numbers, or -1."""
+    whole = isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.size > 0
+    return whole and int(values.min()) >= -1 and int(values.max()) < n
 
 
 def _weights(edges: TableLike, name: Any) -> Array:

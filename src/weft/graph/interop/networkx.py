@@ -15,6 +15,7 @@ from weft.arrays.reduce import any_true
 from weft.errors import GraphError
 from weft.graph.build import BuildOptions, checked_options, native
 from weft.graph.columns import Columns, EdgeColumns, VertexColumns
+from weft.graph.interop.left_out import warn_left_out
 from weft.graph.interop.tables import optional
 from weft.graph.labels import Labels, label_array, numbered_from_zero
 from weft.graph.parts import Parts, numbered_parts
@@ -151,7 +152,7 @@ def _columns(
     columns: dict[str, Array] = {}
     named = names_of(items)
     if weight is not None and weight in named:
-        values, present = read_column(items, weight, _numbers)
+        values, present = read_column(items, weight, numbers_of)
         if values is None or values.ndim != 1 or values.dtype.kind == "b":
             raise GraphError(
                 f"weight={weight!r}: the attribute is not a number on every edge. Expected "
@@ -160,10 +161,13 @@ def _columns(
         if present is not None:
             values[~present] = 1
         columns["weight"] = values
-    explicit = wanted is not None
+    explicit, left = wanted is not None, []
     given = [wanted] if isinstance(wanted, str) else wanted
     for name in dict.fromkeys(given if given is not None else named):
-        if name == weight or (not explicit and (name == "weight" or not kind.can_name(name))):
+        if name == weight:
+            continue
+        if not explicit and (name == "weight" or not kind.can_name(name)):
+            left.append(name)
             continue
         values = _attribute(items, name, name in named)
         if explicit:
@@ -175,6 +179,9 @@ def _columns(
                 )
         if values is not None:
             columns[name] = values
+        else:
+            left.append(name)
+    warn_left_out(option.removesuffix("_columns"), left, option, stacklevel=5)
     return columns
 
 
@@ -183,13 +190,13 @@ def _attribute(items: Values, name: str, known: bool) -> Array | None:
 
     if not known:
         return None if items.count else np.zeros(0)
-    values, present = read_column(items, name, _numbers)
+    values, present = read_column(items, name, numbers_of)
     if present is None or values is None:
         return values
     return np.where(present, values, np.nan)
 
 
-def _numbers(values: list[Any]) -> Array | None:
+def numbers_of(values: list[Any]) -> Array | None:
     """Return values as an array that a column can hold, or None if impossible."""
     if not values:
         return np.zeros(0)

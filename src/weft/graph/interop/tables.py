@@ -14,6 +14,7 @@ from weft.arrays.device import is_device_array, to_host
 from weft.engine.state import State
 from weft.errors import GraphError, WeftError, listed, nearest
 from weft.graph.columns import Columns
+from weft.graph.interop.left_out import warn_left_out
 from weft.graph.labels import (
     Labels,
     encode,
@@ -247,7 +248,7 @@ def read_columns(
     """Return the columns of a table that become columns of the graph.
 
     Columns selected by name must be numeric. By default, all numeric columns with a valid name are
-    selected, and numbered parts (`x[0]`, `x[1]`) are joined.
+    selected, and numbered parts (`x[0]`, `x[1]`) are joined; a warning names the others.
     """
     names = table.names
     if wanted is not None:
@@ -269,7 +270,10 @@ def read_columns(
         usable = isinstance(name, str) and (kind.can_name(name) or _PART.fullmatch(name))
         if usable and name not in skipped and (values := table.numbers(name)) is not None:
             found[name] = values
-    return {k: v for k, v in gathered(found).items() if kind.can_name(k)}
+    columns = {k: v for k, v in gathered(found).items() if kind.can_name(k)}
+    left = [x for x in names if x not in skipped and x not in found]
+    warn_left_out(option.removesuffix("_columns"), left, option, stacklevel=4)
+    return columns
 
 
 def check_there(names: list[Any], name: Any, what: str) -> None:

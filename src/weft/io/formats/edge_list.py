@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import IO, Final
 
-from weft.errors import listed
+from weft.errors import ConfigError, listed
 from weft.graph import Graph
 from weft.io.base import BUILDING, Format, Listing, Options, build, register, weights
 from weft.io.compression import Source
@@ -43,9 +43,10 @@ class _Head:
     """What stands before the edges: comments, and names of columns."""
 
     def __init__(
-        self, source: Source, data: Array, columns: tuple[str, ...] | None, labelled: bool
+        self, source: Source, data: Array, columns: tuple[str, ...] | None, options: Options
     ) -> None:
-        self.directed, self.labelled = True, labelled
+        self.directed, self.labelled = True, options.labels
+        given = None if options.sep is None else _checked_separator(options.sep)
         self.kind: str | None = None
         self.nodes = self.edges = self.nodes_line = self.edges_line = 0
         self.rows: Rows | None = None
@@ -59,8 +60,14 @@ class _Head:
             if stripped[:1] in _COMMENTS:
                 self._comment(stripped, line)
                 continue
-            separator = next((c for c in _SEPARATORS if c in stripped), b"")
+            separator = given
+            if separator is None:
+                separator = next((c for c in _SEPARATORS if c in stripped), b"")
             parts = Rows((), separator).split(stripped)
+            if len(parts) == 1:
+                raise source.error(
+                    _not_separated(stripped, options.sep) + source.other_kind(data), line=line
+                )
             if not named and _are_names(parts, self.labelled):
                 names, named = columns or _named(source, data, parts, line), True
                 continue
@@ -82,6 +89,28 @@ class _Head:
             self.nodes, self.nodes_line = int(nodes[1]), line
         if edges := _EDGES.search(text):
             self.edges, self.edges_line = int(edges[1]), line
+
+
+def _checked_separator(sep: str) -> bytes:
+    """Return the character between two fields, nothing standing for blanks."""
+    if sep in (" ", "\t", "\\t", "tab"):
+        return b""
+    odd = not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep.isalnum()
+    if odd or sep in '"#%+-._\r\n':
+        raise ConfigError(
+            f"sep={sep!r} cannot separate fields. Expected one character, such as ',', ';', '|' or "
+            "a tab, that stands in no number and begins no comment."
+        )
+    return sep.encode()
+
+
+def _not_separated(text: bytes, sep: str | None) -> str:
+    """Say that a line is one field, and what may separate it."""
+    found = [c for c in (",", ";", "\t", "|", ":", "/", " ") if c.encode() in text]
+    told = f"does not hold sep={sep!r}" if sep is not None else "is one field"
+    hint = f"; pass sep={found[0]!r}" if found else ""
+    hint = "; leave sep out" if found and found[0] in ",; \t" and sep is not None else hint
+    return f"the line {shown(text)} {told}. Expected two ids and perhaps a weight{hint}."
 
 
 def _are_names(parts: list[bytes], labelled: bool) -> bool:
@@ -132,7 +161,7 @@ def _checked_columns(source: Source, options: Options) -> tuple[str, ...] | None
 def read(source: Source, options: Options) -> Graph:
     """Read an edge list."""
     data = source.load()
-    head = _Head(source, data, _checked_columns(source, options), options.labels)
+    head = _Head(source, data, _checked_columns(source, options), options)
     if head.rows is None and not head.nodes_line and options.num_vertices is None:
         raise source.error(
             "there are no edges, and no comment '# Nodes: ...' tells how many vertices there are. "
@@ -200,7 +229,7 @@ register(
         (".txt", ".el", ".wel", ".csv", ".tsv"),
         read,
         write,
-        takes=(*BUILDING, "columns", "labels"),
+        takes=(*BUILDING, "columns", "labels", "sep"),
         holds=("labels", "edge/weight"),
     )
 )

@@ -1,7 +1,8 @@
 """Parquet (`.parquet`): a table with the columns `src`, `dst`, and each edge column.
 
-The number of vertices and whether edges run one way are kept in the metadata of the table. Needs
-PyArrow.
+The number of vertices, whether edges run one way and whether ids are labels are kept in the
+metadata of the table. `source` and `target` are read as well, as `Graph.to_pandas` names them; ids
+may be text. Needs PyArrow.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from weft.errors import FieldError, FileFormatError, GraphError, listed
 from weft.graph import Graph
 from weft.graph.build import check_weight, native
 from weft.graph.columns import EdgeColumns
+from weft.graph.interop.left_out import warn_left_out
+from weft.graph.interop.tables import Codes, arrow_codes
+from weft.graph.labels import encode, label_array
+from weft.io.attributes import label_kind
 from weft.io.base import BUILDING, Format, Listing, Options, build, register
 from weft.io.compression import Source
 from weft.io.text import LARGEST_ID
@@ -22,6 +27,8 @@ from weft.topology.adjacency import Array
 
 _MAGIC: Final = b"PAR1"
 _ENDS: Final = ("src", "dst")
+_OTHER_ENDS: Final = ("source", "target")
+_INDEX: Final = "__index_level_"  # how pandas begins the names of columns that hold an index
 _LARGEST_ITEM: Final = 8  # bytes of a number
 
 
@@ -53,15 +60,22 @@ class _Table:
         self.data = source.load()
         self._check_frame()
         try:
-            reader = pyarrow.BufferReader(pyarrow.py_buffer(self.data))
-            self.file = parquet.ParquetFile(reader, page_checksum_verification=True)
+            self.file = self._opened(pyarrow, parquet, [])
             self.names = list(self.file.schema_arrow.names)
+            texts = [x for x in (*_ENDS, *_OTHER_ENDS) if x in self.names and self.is_text(x)]
+            if texts:
+                self.file = self._opened(pyarrow, parquet, texts)
             self.facts = dict(self.file.schema_arrow.metadata or {})
             self._check_rows()
         except self._errors as error:
             if isinstance(error, FileFormatError):
                 raise
             raise self.damaged("the footer", error, self.footer) from None
+
+    def _opened(self, pyarrow: Any, parquet: Any, texts: list[str]) -> Any:
+        """Open the file; columns of text are read as dictionaries, so that repetition is cheap."""
+        reader = pyarrow.BufferReader(pyarrow.py_buffer(self.data))
+        return parquet.ParquetFile(reader, page_checksum_verification=True, read_dictionary=texts)
 
     def _check_rows(self) -> None:
         """Raise if the numbers of rows disagree, or the columns would take too much memory."""
@@ -137,6 +151,29 @@ class _Table:
                 byte=self.footer,
             ) from None
 
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds text."""
+        types, kind = self._types, self.file.schema_arrow.field(name).type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        return bool(types.is_string(kind) or types.is_large_string(kind))
+
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers of any kind."""
+        return self._is_number(self.file.schema_arrow.field(name).type)
+
+    def names_of(self, name: str) -> Any:
+        """Return a column of text, dictionary-encoded."""
+        try:
+            column = self.file.read(columns=[name]).column(name)
+            if column.null_count:
+                raise ValueError(f"{column.null_count} entries are missing")
+            if len(column) != self.file.metadata.num_rows:
+                raise ValueError(f"{len(column)} entries, not {self.file.metadata.num_rows}")
+            return column if self._types.is_dictionary(column.type) else column.dictionary_encode()
+        except self._errors as error:
+            raise self.damaged(f"the column {name!r}", error, self.footer) from None
+
     def ids(self, name: str) -> Array:
         """Return a column of vertex ids."""
         ids = self.column(name)
@@ -158,17 +195,31 @@ class _Table:
 def read(source: Source, options: Options) -> Graph:
     """Read a Parquet file."""
     table = _Table(source)
-    names = table.names
-    if not set(_ENDS) <= set(names) or len(set(names)) < len(names):
+    names = [name for name in table.names if not name.startswith(_INDEX)]
+    ends = _ENDS if set(_ENDS) <= set(names) else _OTHER_ENDS
+    if not set(ends) <= set(names) or len(set(names)) < len(names):
         raise source.error(
-            f"the columns are {listed(names)}. Expected 'src' and 'dst', each name once; "
-            "rename them.",
+            f"the columns are {listed(names)}. Expected 'src' and 'dst' (or 'source' and "
+            "'target'), each name once; rename them.",
             byte=table.footer,
         )
     if options.columns is not None:
-        names = _chosen(source, names, options.columns)
-    src, dst = table.ids("src"), table.ids("dst")
-    columns = {name: table.edge_column(name) for name in names if name not in _ENDS}
+        names = _chosen(source, names, options.columns, ends)
+    else:
+        names = _numeric(table, names, ends)
+    columns = {name: table.edge_column(name) for name in names if name not in ends}
+    directed = table.facts.get(b"directed", b"true") != b"false"
+    texts = [table.is_text(name) for name in ends]
+    if any(texts) or options.labels or table.facts.get(b"ids") == b"labels":
+        src, dst, count, labels = _labelled(table, ends, texts)
+    else:
+        src, dst, labels = table.ids(ends[0]), table.ids(ends[1]), None
+        count = _count(source, table, src, dst)
+    return build(source, Listing(src, dst, columns, count, directed, labels=labels), options)
+
+
+def _count(source: Source, table: _Table, src: Array, dst: Array) -> int:
+    """Return the number of vertices: what the metadata say, or one more than the largest id."""
     said = table.facts.get(b"num_vertices", b"0")
     if not said.isdigit() or len(said) > 18:
         raise source.error(
@@ -182,19 +233,55 @@ def read(source: Source, options: Options) -> Graph:
             "Expected ids below it; write the file again.",
             byte=table.footer,
         )
-    count = max(largest + 1, int(said))
-    directed = table.facts.get(b"directed", b"true") != b"false"
-    return build(source, Listing(src, dst, columns, count, directed), options)
+    return max(largest + 1, int(said))
 
 
-def _chosen(source: Source, names: list[str], columns: Sequence[str]) -> list[str]:
+def _labelled(
+    table: _Table, ends: tuple[str, ...], texts: list[bool]
+) -> tuple[Array, Array, int, Array]:
+    """Return the ends as numbers, in the order in which their labels appear, and the labels."""
+    pyarrow, _ = _pyarrow()
+    if all(texts):
+        codes = arrow_codes(pyarrow, table.names_of(ends[0]), table.names_of(ends[1]))
+    elif any(texts):
+        raise table.source.error(
+            f"{ends[texts.index(True)]!r} holds text and {ends[texts.index(False)]!r} does not. "
+            "Expected ids of one kind; convert one of the columns.",
+            byte=table.footer,
+        )
+    else:
+        src, dst = (table.column(name) for name in ends)
+        if src.dtype.kind not in "iu" or dst.dtype.kind not in "iu":
+            raise table.source.error("the ids are not integers. Expected such, or text.",
+                                     byte=table.footer)  # fmt: skip
+        numbers, different = encode(np.concatenate((src, dst)))
+        codes = Codes(numbers[: src.size], numbers[src.size :], different)
+    together = np.concatenate((codes.src, codes.dst)).astype(np.int64)
+    _, first = np.unique(together, return_index=True)
+    order = together[np.sort(first)]
+    place = np.zeros(len(codes.different), np.int64)
+    place[order] = np.arange(order.size)
+    labels = label_array(codes.different[order])
+    return place[codes.src], place[codes.dst], int(order.size), labels
+
+
+def _numeric(table: _Table, names: list[str], ends: tuple[str, ...]) -> list[str]:
+    """Return the names of the columns of numbers; a warning names the others."""
+    left = [name for name in names if name not in ends and not table.is_number(name)]
+    warn_left_out("edge", left, "columns", stacklevel=4)
+    return [name for name in names if name not in left]
+
+
+def _chosen(
+    source: Source, names: list[str], columns: Sequence[str], ends: tuple[str, ...]
+) -> list[str]:
     """Return the columns that the caller asked for, if they are there."""
     wanted = [str(name) for name in columns]
-    absent = [name for name in (*_ENDS, *wanted) if name not in names or name not in wanted]
+    absent = [name for name in (*ends, *wanted) if name not in names or name not in wanted]
     if absent:
         raise source.error(
             f"columns={listed(wanted)} was passed, and {absent[0]!r} is not among them or not in "
-            f"the file. Expected 'src', 'dst' and any of {listed(names)}."
+            f"the file. Expected {listed(ends)} and any of {listed(names)}."
         )
     return wanted
 
@@ -202,8 +289,15 @@ def _chosen(source: Source, names: list[str], columns: Sequence[str]) -> list[st
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:
     """Write a Parquet file."""
     pyarrow, parquet = _pyarrow()
+    labels = _written_labels(g)
     src, dst, _ = g.to_edges()
     columns = {"src": src, "dst": dst}
+    if labels is not None:
+        kept = pyarrow.array(labels) if labels else pyarrow.array([], pyarrow.string())
+        columns = {
+            name: pyarrow.DictionaryArray.from_arrays(ends.astype(np.int64), kept)
+            for name, ends in columns.items()
+        }
     for name, values in g.edge.items():
         g.edge.check_name(name)
         if values.ndim > 1 or name in _ENDS:
@@ -213,10 +307,31 @@ def write(g: Graph, file: IO[bytes], suffix: str) -> None:
             )
         columns[name] = values
     facts = {"num_vertices": str(g.num_vertices), "directed": str(g.directed).lower()}
+    if labels is not None:
+        facts["ids"] = "labels"
     table = pyarrow.table(columns).replace_schema_metadata(facts)
     parquet.write_table(table, file, write_page_checksum=True)
 
 
+def _written_labels(g: Graph) -> list[Any] | None:
+    """Return labels that stand in place of vertex numbers."""
+    if label_kind(g, "Parquet") is None:
+        return None
+    labels: list[Any] = [] if g.labels is None else g.labels.tolist()
+    if any(isinstance(x, int) and not -(2**63) <= x < 2**63 for x in labels):
+        raise GraphError("A label has more than 64 bits. Expected less; write a '.weft' file.")
+    alone = np.flatnonzero((g.out_degree == 0) & (g.in_degree == 0))
+    if alone.size:
+        raise GraphError(
+            f"{alone.size} vertices have a label but no edge ({labels[int(alone[0])]!r} is one), "
+            "and a table of edges holds only vertices with edges. Write a '.weft' file."
+        )
+    return labels
+
+
 register(
-    Format("Parquet", (".parquet",), read, write, takes=(*BUILDING, "columns"), holds=("edge/",))
-)
+    Format(
+        "Parquet", (".parquet",), read, write,
+        takes=(*BUILDING, "columns", "labels"), holds=("labels", "edge/"),
+    )
+)  # fmt: skip

@@ -19,6 +19,8 @@ from weft.ir.ops import FEATURE, Reduction, Value, identity_of
 class Fault(Exception):
     """A value that must not be computed; the caller knows the function and the vertex."""
 
+    line = ""  # the user's
+
 
 def cast(x: Any, dtype: np.dtype[Any]) -> Any:
     """Return numbers in another dtype: integers wrap, floats saturate, NaN gives 0."""

@@ -72,9 +72,13 @@ class Evaluator:
         args = [frame.values[operand] for operand in value.args]
         if value.op in ELEMENTWISE:
             return arithmetic.elementwise(value, args)
-        if value.op in FEATURE:
-            return arithmetic.features(value, args)
-        return getattr(self, f"_{value.op}")(value, frame, *args)
+        try:
+            if value.op in FEATURE:
+                return arithmetic.features(value, args)
+            return getattr(self, f"_{value.op}")(value, frame, *args)
+        except Fault as fault:
+            fault.line = fault.line or value.line
+            raise
 
     # -- leaves and loads
 

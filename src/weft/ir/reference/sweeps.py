@@ -116,9 +116,10 @@ class Sweeper:
         try:
             return self.evaluator.run(block, frame)
         except Fault as fault:
+            line = f", at {fault.line}" if fault.line else ""
             raise FaultError(
-                f"{fault}, in {step.name} at vertex {frame.v}. Expected every index, loop and "
-                f"matrix of a program to be valid wherever it runs; guard the value that is not."
+                f"{fault}, in {step.name} at vertex {frame.v}{line}. Expected every index, "
+                "loop and matrix of a program to be valid wherever it runs; guard what is not."
             ) from None
 
     # -- edge functions

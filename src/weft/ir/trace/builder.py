@@ -146,6 +146,8 @@ class Builder:
             )
         value = Value(op, args, attr, dtype, shape, weak=weak, blocks=blocks, results=results)
         value.home = self.blocks[-1]
+        if op in ops.FAULTING:
+            value.line = user_line()
         self.blocks[-1].body.append(value)
         return value
 

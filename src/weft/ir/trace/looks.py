@@ -69,8 +69,13 @@ class VertexAt(_Proxy):
 class Settled:
     """The condition that a vertex is settled; made by `weft.settled`."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: Any) -> None:
         self.target = target
+
+    @property
+    def is_label(self) -> bool:
+        """Whether the target is a label, which the graph of the loop replaces by the vertex."""
+        return not isinstance(self.target, int)
 
     def place(self) -> Value:
         """Return the target, as two constants that become arguments of the compiled code.
@@ -85,7 +90,7 @@ class Settled:
         return f"weft.settled({self.target})"
 
 
-def settled(target: int) -> Settled:
+def settled(target: Any) -> Settled:
     """Return the condition `until` that ends an ordered loop as soon as a vertex is settled.
 
     A vertex is settled when no vertex of the frontier has a smaller `priority`: where messages do
@@ -96,7 +101,7 @@ def settled(target: int) -> Settled:
     Parameters
     ----------
     target
-        The vertex.
+        The vertex: its number, or a label that is a string or a tuple.
 
     Examples
     --------
@@ -111,8 +116,10 @@ def settled(target: int) -> Settled:
     >>> bool(state.dist[40] == weft.sssp(g, 0).dist[40])
     True
     """
+    if isinstance(target, str | bytes | tuple):
+        return Settled(target)
     if isinstance(target, bool) or not isinstance(target, int | np.integer) or target < 0:
         raise TraceError(
-            f"weft.settled({target!r}) names no vertex. Expected an integer from 0 on."
+            f"weft.settled({target!r}) names no vertex. Expected an integer from 0 on, or a label."
         )
     return Settled(int(target))

@@ -34,9 +34,26 @@ class Sent:
         self.when = when
         self.always = always
 
+    def __repr__(self) -> str:
+        held = self.messages[0] if len(self.messages) == 1 else self.messages
+        return f"send({held!r})" if self.when is None else f"send({held!r}, when={self.when!r})"
+
 
 def send(message: Any, when: Any = None) -> Sent:
-    """Send a message (or a tuple of them) only along the edges where the condition holds."""
+    """Send a message (or a tuple of them) only along the edges where the condition holds.
+
+    Examples
+    --------
+    >>> import weft
+    >>> @weft.edge(into="most", reduce=weft.max)
+    ... def odd(u, v, e):
+    ...     return weft.send(u.id, when=u.id % 2 == 1)
+    >>> g = weft.generators.complete(4)
+    >>> state = g.state(most=weft.full(-1))
+    >>> changed = g.run(odd, state)
+    >>> state.most.tolist()
+    [3, 3, 3, 1]
+    """
     return Sent(message if isinstance(message, tuple) else (message,), when)
 
 
@@ -198,6 +215,22 @@ def _naming(name: str) -> Builder:
     return tracing.current()
 
 
+def _home() -> Block | None:
+    """Return the block that a proxy is made for."""
+    return tracing.current().blocks[-1] if tracing.is_active() else None
+
+
+def _check_home(home: Block | None, who: str) -> None:
+    """Raise if a proxy has left the function or gather that it was passed to."""
+    if home is None or any(block is home for block in tracing.current().blocks):
+        return
+    raise fail(
+        f"{who} is used outside of the function or gather that it was passed to, which it left "
+        f"through a variable of Python. Return values from there: those of a gather may be used "
+        f"after it."
+    )
+
+
 class OldVertex(_Proxy):
     """Fields of a vertex as they were before their last change."""
 
@@ -221,13 +254,15 @@ class OldVertex(_Proxy):
 class Vertex(_Proxy):
     """A vertex: u (source), v (own) or w (a common neighbour)."""
 
-    __slots__ = ("_own", "_who")
+    __slots__ = ("_home", "_own", "_who")
+    _home: Block | None
     _own: bool
     _who: str
 
     def __init__(self, who: str, own: bool = False) -> None:
         object.__setattr__(self, "_who", who)
         object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_home", _home())
 
     @property
     def old(self) -> OldVertex:
@@ -236,6 +271,7 @@ class Vertex(_Proxy):
 
     def __getattr__(self, name: str) -> Expr:
         builder = _naming(name)
+        _check_home(self._home, self._who)
         if self._own and name in builder.own:
             return FieldExpr(builder.own[name], name)
         if name in builder.fields:
@@ -350,10 +386,13 @@ class Vertex(_Proxy):
 class Edge(_Proxy):
     """An edge: its columns, its state, its id and its position in its row."""
 
-    __slots__ = ("_own",)
+    __slots__ = ("_home", "_own")
+    _home: Block | None
+    _own: bool
 
     def __init__(self, own: bool = False) -> None:
         object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_home", _home())
 
     @property
     def reverse(self) -> ReverseEdge:
@@ -362,6 +401,7 @@ class Edge(_Proxy):
 
     def __getattr__(self, name: str) -> Expr:
         builder = _naming(name)
+        _check_home(self._home, "e")
         if self._own and name in builder.own_edge:
             return Expr(builder.own_edge[name])
         if name in builder.edge_fields:
@@ -409,58 +449,6 @@ class ReverseEdge(_Proxy):
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise fail("e.reverse is read only: every arc is written by its own edge function call.")
-
-
-class EdgeAt(_Proxy):
-    """An edge by its computed id: its columns can be read."""
-
-    __slots__ = ("_edge", "_given")
-    _edge: Value
-    _given: Value
-
-    def __init__(self, edge: Value, given: Value) -> None:
-        object.__setattr__(self, "_edge", edge)
-        object.__setattr__(self, "_given", given)
-
-    def __getattr__(self, name: str) -> Expr:
-        builder = _naming(name)
-        if name in builder.edge_fields:
-            raise fail(
-                f"edge state such as {name!r} belongs to arcs, of which an undirected edge has "
-                f"two. Read it in a function of the arc, or keep it in an edge column."
-            )
-        if name in builder.columns:
-            dtype, shape = builder.columns[name]
-            return Expr(builder.emit("column_at", (self._edge,), name, dtype, shape))
-        if name == "weight":
-            return Expr(builder.const(1))
-        if name == "id":
-            return Expr(self._given)
-        raise no_field(builder, "the edge", name, dict.fromkeys([*builder.columns, "weight", "id"]))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise fail("an edge at a computed id is read only.")
-
-
-def edge_at(i: Any) -> EdgeAt:
-    """Return the edge with a computed id, as `e` of a function: ``weft.edge_at(i).weight``.
-
-    Examples
-    --------
-    Follow the first edge of every vertex:
-
-    >>> import weft
-    >>> @weft.vertex
-    ... def first(v):
-    ...     v.cost = weft.edge_at(weft.neighbor_edge(v.id, 0)).weight
-    >>> g = weft.Graph.from_edges([0, 1], [1, 0], [2.5, 4.0])
-    >>> state = g.state(cost=weft.full(0.0))
-    >>> _ = g.run(first, state)
-    >>> state.cost.tolist()
-    [2.5, 4.0]
-    """
-    given = node(i)
-    return EdgeAt(tracing.current().index(given), given)
 
 
 def messages_of(returned: Any, what: str) -> tuple[tuple[Value, ...], Value | None]:

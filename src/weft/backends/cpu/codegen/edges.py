@@ -16,7 +16,7 @@ from weft.backends.cpu.codegen.updates import Pulled, commit, push_update
 from weft.backends.cpu.codegen.vertices import sweep_site, unclobbered, write
 from weft.backends.cpu.runtime.prefetch import fetch_arcs_ahead, touched_places
 from weft.ir.ops import Step
-from weft.plan.directions import RULES
+from weft.plan.directions import rule_named
 from weft.plan.queries import buffered_edges, refused, row_values, side_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -79,7 +79,7 @@ def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
 def _choose(kernel: Kernel, sweep: Sweep) -> None:
     """Choose the direction: by the edges that each would look at (rule 36), or a published rule."""
     out = kernel.out
-    rule = RULES.get(kernel.options.rule)
+    rule = rule_named(kernel.options.rule)
     if rule is not None:
         out.line(f"m, left = arcs, {'arcs - explored' if sweep.mode == 'once' else 'arcs'}")
         out.line(f"turns = {rule.to_push} if pulling else {rule.to_pull}")

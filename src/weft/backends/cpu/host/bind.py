@@ -33,7 +33,25 @@ STEADY = frozenset({
 
 def unsigned(array: Array) -> Array:
     """Return integers as unsigned ones: Numba then need not look for negative indices."""
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+    return alike(array).view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+class _Writable:
+    """The memory of a read-only array under a flag that says otherwise."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array  # keeps the memory
+        address = array.__array_interface__["data"][0]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+
+
+def alike(array: Array) -> Array:
+    """Return an array that a kernel only reads as one that is not read-only.
+
+    To Numba these are two types. A graph that is mapped from a file then needs no machine code of
+    its own.
+    """
+    return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def flat(array: Array) -> Array:
@@ -164,7 +182,7 @@ class Binder:
 
     def _column(self, name: str, direction: Direction, side: str = "") -> Array:
         column = self.request.data.column(name, direction)
-        return flat(self._ordered(side, direction).column(name, column) if side else column)
+        return flat(alike(self._ordered(side, direction).column(name, column) if side else column))
 
     def _edge_state(self, name: str) -> Array:
         return flat(self.request.data.edge_fields[name])

@@ -22,12 +22,19 @@ from weft.backends.cpu.host.cache import load_module
 from weft.backends.cpu.host.evaluate_small import evaluated
 from weft.backends.cpu.host.gang import num_threads, run
 from weft.backends.cpu.runtime.cas128 import has_cas128
-from weft.backends.cpu.runtime.control import FAULT, FAULT_FUNCTION, FAULT_VERTEX
+from weft.backends.cpu.runtime.control import (
+    FAULT,
+    FAULT_COUNT,
+    FAULT_FUNCTION,
+    FAULT_INDEX,
+    FAULT_VERTEX,
+)
 from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
 from weft.backends.limits import TimeLimit
 from weft.config import SIDES, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
+from weft.ir.check.fault_lines import fault_place
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
@@ -294,16 +301,19 @@ class _Run:
         # Programs of one form share a kernel, whatever their functions are called.
         function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
         (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
-        what = {
-            INDEX_RANGE: "an index was out of range",
-            LOOP_BOUND: "a weft.while_loop ran into its bound",
-            SINGULAR: "a matrix was singular",
-            NOT_POSITIVE: "a matrix was not positive definite",
+        index, count = int(self.ctl[FAULT_INDEX]), int(self.ctl[FAULT_COUNT])
+        what, kind = {
+            INDEX_RANGE: ("an index was out of range", "index"),
+            LOOP_BOUND: ("a weft.while_loop ran into its bound", "bound"),
+            SINGULAR: ("a matrix was singular", "matrix"),
+            NOT_POSITIVE: ("a matrix was not positive definite", "matrix"),
         }[cause]
+        place = fault_place(self.request.program, int(self.ctl[FAULT_FUNCTION]), kind)
+        told = f": {index}, of {count}" if cause == INDEX_RANGE else ""
         return FaultError(
-            f"{what} in {function!r} at vertex {vertex}. Check what the function computes there: "
-            f'on g.to("reference") the error names the index and its bound. The state\'s contents '
-            f"are unspecified."
+            f"{what} in {function!r} at vertex {vertex}{told}{place}. Expected every index, loop "
+            "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
+            "state's contents are unspecified."
         )
 
     def _grow_trail(self) -> list[Any]:

@@ -22,9 +22,12 @@ STOP = 2 * STRIDE
 ABORT = 3 * STRIDE
 """Nonzero: a worker is lost; every barrier returns at once."""
 FAULT = 4 * STRIDE
-"""Cause of the first fault, or 0; its function and its vertex are in the next two words."""
+"""Cause of the first fault, or 0. In the next words: its function, its vertex, and of an index out
+of range the index and how many there are."""
 FAULT_FUNCTION = FAULT + 1
 FAULT_VERTEX = FAULT + 2
+FAULT_INDEX = FAULT + 3
+FAULT_COUNT = FAULT + 4
 FIRST_FREE = 5 * STRIDE
 """First word of the first cell that an engine may use."""
 

@@ -6,10 +6,24 @@ import numpy as np
 from numba import carray
 
 from weft.backends.cpu.host.lean_numba import inner
-from weft.backends.cpu.runtime.atomics import atomic_add, atomic_load, atomic_or
-from weft.backends.cpu.runtime.barrier import fault
+from weft.backends.cpu.runtime.atomics import (
+    atomic_add,
+    atomic_cas,
+    atomic_load,
+    atomic_or,
+    atomic_store,
+)
 from weft.backends.cpu.runtime.bits import clz
-from weft.backends.cpu.runtime.control import FIRST_FREE, STOP, STRIDE
+from weft.backends.cpu.runtime.control import (
+    FAULT,
+    FAULT_COUNT,
+    FAULT_FUNCTION,
+    FAULT_INDEX,
+    FAULT_VERTEX,
+    FIRST_FREE,
+    STOP,
+    STRIDE,
+)
 
 # Causes of faults (the host turns them into messages).
 INDEX_RANGE = 1
@@ -215,11 +229,21 @@ def is_marked(marker, base, w):
     return (word >> np.uint32(w & np.uint64(31))) & np.uint32(1) != 0
 
 
+@inner()
+def index_fault(ctl, function, vertex, index, count):
+    """Record an index out of range, unless there is a fault already."""
+    if atomic_load(ctl, FAULT) == 0 and atomic_cas(ctl, FAULT, 0, INDEX_RANGE) == 0:
+        atomic_store(ctl, FAULT_FUNCTION, function)
+        atomic_store(ctl, FAULT_VERTEX, vertex)
+        atomic_store(ctl, FAULT_INDEX, index)
+        atomic_store(ctl, FAULT_COUNT, count)
+
+
 @inner(forceinline=True)
 def checked(ctl, place, n, function, vertex):
     """Return an index, or 0 after a fault if it is out of range."""
     if np.uint64(place) >= np.uint64(n):
-        fault(ctl, INDEX_RANGE, function, vertex)
+        index_fault(ctl, function, vertex, np.int64(place), np.int64(n))
         return np.uint64(0)
     return np.uint64(place)
 
@@ -228,8 +252,9 @@ def checked(ctl, place, n, function, vertex):
 def neighbor_slot(ctl, offsets, x, i, function, vertex):
     """Return the slot of the i-th arc of a row, or -1 after a fault if there is none."""
     begin = np.int64(offsets[x])
-    if i < 0 or i >= np.int64(offsets[x + ONE]) - begin:
-        fault(ctl, INDEX_RANGE, function, vertex)
+    length = np.int64(offsets[x + ONE]) - begin
+    if i < 0 or i >= length:
+        index_fault(ctl, function, vertex, np.int64(i), length)
         return np.int64(-1)
     return begin + i
 

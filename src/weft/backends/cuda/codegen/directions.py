@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.backends.cuda.codegen.lanes import spread_lanes
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.updates import can_part
-from weft.plan.directions import COST, RULES
+from weft.plan.directions import COST, rule_named
 from weft.plan.queries import refused
 from weft.plan.sweeps import Sweep
 
@@ -73,8 +73,8 @@ def choose(kernel: Kernel, sweep: Sweep, k: int) -> list[str]:
     once = sweep.mode == "once"
     left = "(t.a.arcs - t.loop.explored)" if once else "t.a.arcs"
     push = "(t.loop.edges + t.loop.size)"
-    if rule != COST:
-        chosen = RULES[rule]
+    chosen = None if rule == COST else rule_named(rule)
+    if chosen is not None:
         return [
             "const i64 n = t.a.n, m = t.a.arcs, size = t.loop.size, edges = t.loop.edges;",
             f"const i64 left = {left};",

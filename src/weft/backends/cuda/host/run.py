@@ -22,6 +22,7 @@ from weft.backends.cuda.host.control import AT, Control
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
 from weft.errors import FaultError
+from weft.ir.check.fault_lines import fault_place
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -393,9 +394,11 @@ class _Run:
         function = self.request.program.all_steps()[number].name
         if vertex >= 0:
             (vertex,) = self.request.topology.user_vertices([vertex])
+        kind = {1: "index", 2: "bound", 3: "matrix", 5: "matrix"}.get(cause)
+        place = "" if kind is None else fault_place(self.request.program, number, kind)
         raise FaultError(
-            f"{FAULTS[cause]} in {function!r} at vertex {vertex}. Check what the function computes "
-            f"there; the state's contents are unspecified."
+            f"{FAULTS[cause]} in {function!r} at vertex {vertex}{place}. Check what the function "
+            f"computes there; the state's contents are unspecified."
         )
 
     def _grow_trail(self) -> tuple[Any, list[Any]]:
