@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
+    from weft.io.partitioned import open, partition
     from weft.ir.trace.by_key import Keyed
     from weft.ir.trace.control import cond, for_range, while_loop
     from weft.ir.trace.emits import emit

@@ -16,6 +16,7 @@ LAYERS = (
     ("config", "report"),
     ("storage",),
     ("topology",),
+    ("blocks",),
     ("ir",),
     ("formats", "frontiers"),
     ("schedules",),

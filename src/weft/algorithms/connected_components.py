@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
+from weft.algorithms.support.hooking import hooked_components
 from weft.algorithms.support.warm import Insertions, continued_labels, insertions
 from weft.config import Config
 from weft.engine.state import full, scalar
@@ -176,6 +177,8 @@ def connected_components(
     [0, 1, 1, 3, 1, 3, 3]
     """
     came = insertions(g, warm_start, since)
+    if g.topology.carrier is not None:
+        return hooked_components(g, config)
     if g.topology.keep == "in":
         g = g.reverse()
         came = came and came._replace(src=came.dst, dst=came.src)

@@ -183,7 +183,7 @@ def read(
     >>> weft.read(file, directed=False).out_degree
     array([1, 2, 1], dtype=int32)
     """
-    source, format = _find(path)
+    source, format = find_format(path)
     options = Options(directed, num_vertices, duplicates, self_loops, keep, columns, labels, verify)
     for field in dataclasses.fields(Options):
         if getattr(options, field.name) != field.default and field.name not in format.takes:
@@ -247,7 +247,7 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
     >>> weft.read(file).num_vertices
     5
     """
-    source, format = _find(path)
+    source, format = find_format(path)
     if not isinstance(g, Graph):
         raise GraphError(
             f"g is a {type(g).__name__}. Expected a weft.Graph; build one with Graph.from_..."
@@ -263,7 +263,7 @@ def write(g: Graph, path: str | os.PathLike[str]) -> None:
         format.write(g.to("cpu"), file, source.suffix)
 
 
-def _find(path: str | os.PathLike[str]) -> tuple[Source, Format]:
+def find_format(path: str | os.PathLike[str]) -> tuple[Source, Format]:
     """Return the file and the format that its name asks for."""
     file = Path(path)
     suffixes = [suffix.lower() for suffix in file.suffixes]

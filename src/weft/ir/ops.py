@@ -159,6 +159,7 @@ class Step:
     kind: str  # "edge" or "vertex"
     name: str
     body: Block
+    where: str = field(default="", kw_only=True)  # file and line of the user's function
     # Edge: messages, then the condition if there is one. Vertex: the returned condition, if any.
     into: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()

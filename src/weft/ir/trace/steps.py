@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,12 @@ Function = Callable[..., Any]
 def name_of(function: Function) -> str:
     """Return the name of a user's function."""
     return getattr(function, "__name__", type(function).__name__)
+
+
+def line_of(function: Function) -> str:
+    """Return "file:line" of a user's function, or nothing if that is not known."""
+    code = getattr(function, "__code__", None)
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
 
 class _Made:
@@ -181,7 +188,7 @@ def _trace_edge(f: EdgeFunction, signature: Signature) -> Step:
         builder.kind = "edge"
         edge_ends = (Vertex("u"), Vertex("v"), Edge(own=True))
         returned = call_function(f.function, edge_ends, builder)
-        step = Step("edge", f.__name__, builder.blocks[0])
+        step = Step("edge", f.__name__, builder.blocks[0], where=line_of(f.function))
         if f.into:
             messages, when = messages_of(returned, f.__name__)
             step.into, step.reductions = f.into, ()
@@ -256,7 +263,7 @@ def _fit_messages(
 def _trace_vertex(f: VertexFunction, signature: Signature) -> Step:
     with Builder(signature, f.__name__) as builder:
         returned = call_function(f.function, (Vertex("v", own=True),), builder)
-        step = Step("vertex", f.__name__, builder.blocks[0])
+        step = Step("vertex", f.__name__, builder.blocks[0], where=line_of(f.function))
         if returned is not None:
             condition = builder.test(node(returned), f"what {f.__name__} returns")
             step.body.results = (condition,)
