@@ -108,12 +108,12 @@ def _chunks_of_graph(source: Source, rows: int) -> Iterator[tuple[Array, Array, 
     columns = {name: g.edge.storage(name) for name in g.edge}
     if not g.directed:
         src, dst = g.topology.edge_endpoints()
-        for begin in range(0, src.size, rows):
+        for begin in range(0, max(src.size, 1), rows):
             part = slice(begin, begin + rows)
             yield src[part], dst[part], {name: held[part] for name, held in columns.items()}
         return
     arcs = g.topology.adjacency(g.topology.primary_direction)
-    for begin in range(0, arcs.targets.size, rows):
+    for begin in range(0, max(arcs.targets.size, 1), rows):
         part = slice(begin, min(begin + rows, arcs.targets.size))
         slots = np.arange(part.start, part.stop)
         ends = np.searchsorted(arcs.offsets, slots, "right") - 1, arcs.targets[part]

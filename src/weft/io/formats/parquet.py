@@ -225,7 +225,10 @@ class _Stream:
     def chunks(self, most: int) -> Iterator[tuple[Array, Array, dict[str, Array]]]:
         """Yield batches of rows."""
         try:
-            for batch in self.file.iter_batches(most, columns=self.names, use_threads=False):
+            batches = self.file.iter_batches(most, columns=self.names, use_threads=False)
+            if self.file.metadata.num_rows == 0:  # one batch tells which columns there are
+                batches = iter([self.file.read(columns=self.names).combine_chunks()])
+            for batch in batches:
                 held = {name: batch.column(name) for name in self.names}
                 if any(column.null_count for column in held.values()):
                     raise ValueError("entries are missing")

@@ -26,7 +26,16 @@ from weft.plan.prepare import proven_form
 from weft.topology.topology import Adjacency, Keep, Topology
 
 Array = np.ndarray[Any, Any]
-Blocks = Mapping[str, Sequence[Block]]  # by direction: rows that lie one after another, or apart
+Blocks = Mapping[str, Sequence[Block]]  # by direction, the rows of lower vertices first
+
+
+def joined(blocks: Sequence[Block]) -> tuple[Array, dict[str, Array]]:
+    """Return the targets and the columns of some blocks, one after another."""
+    if len(blocks) == 1:
+        return blocks[0].targets, dict(blocks[0].columns)
+    targets = np.concatenate([block.targets for block in blocks])
+    names = blocks[0].columns
+    return targets, {n: np.concatenate([b.columns[n] for b in blocks]) for n in names}
 
 
 class BlockSpace:
@@ -78,15 +87,11 @@ class BlockSpace:
             rows = slice(block.first, block.first + block.num_rows + 1)
             np.add(block.offsets, base, out=offsets[rows], dtype=np.int64, casting="unsafe")
             base += int(block.targets.size)
-        if len(blocks) == 1:
-            return blocks[0].targets, dict(blocks[0].columns)
-        targets = np.concatenate([block.targets for block in blocks])
-        names = blocks[0].columns
-        return targets, {n: np.concatenate([b.columns[n] for b in blocks]) for n in names}
+        return joined(blocks)
 
     def small(self, way: str, blocks: Sequence[Block]) -> tuple[Topology, dict[str, Array]]:
         """Return a topology of the arcs of some blocks alone, of which all rows are whole."""
-        targets, columns = self.place(way, blocks)
+        targets, columns = joined(blocks)
         n = self.manifest.num_vertices
         offsets = np.zeros(n + 1, np.int64)
         for block in blocks:
@@ -94,8 +99,6 @@ class BlockSpace:
             lengths = np.diff(block.offsets.astype(np.int64))
             offsets[first + 1 : first + 1 + lengths.size] = lengths
         np.cumsum(offsets, out=offsets)
-        if any(a.first > b.first for a, b in zip(blocks, blocks[1:], strict=False)):
-            return self.small(way, blocks[::-1])
         keep: Keep = way  # type: ignore[assignment]
         topology = Topology(
             Adjacency(offsets, targets), directed=True, keep=keep, num_edges=targets.size
