@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, graphblas, group, learning, maps
+    from weft import datasets, errors, generators, graphblas, group, learning, maps, spark
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs

@@ -50,9 +50,7 @@ def test_pagerank(directed, evaluated):
 def test_searches(directed, evaluated):
     blocks, whole = directed
     for source in (0, [3, 150]):
-        np.testing.assert_array_equal(
-            weft.bfs(blocks, source).level, weft.bfs(whole, source).level
-        )
+        np.testing.assert_array_equal(weft.bfs(blocks, source).level, weft.bfs(whole, source).level)
     ours, theirs = weft.sssp(blocks, 0), weft.sssp(whole, 0)
     np.testing.assert_array_equal(ours.dist, theirs.dist)
     reached = np.flatnonzero(ours.parent >= 0)
@@ -185,7 +183,7 @@ def test_profiles_and_explanations(directed, evaluated):
     blocks, _ = directed
     with weft.profile() as profile:
         weft.bfs(blocks, 0)
-    assert profile.records[0]["frontier"] == 1
+    assert profile.records[0].frontier == 1
 
 
 @weft.edge(into="value", reduce=weft.max)

@@ -26,7 +26,7 @@ LAYERS = (
     ("program", "group", "operators", "weaver"),
     ("graph", "io", "generators", "datasets"),
     ("maps",),
-    ("algorithms", "learning", "acc", "graphblas"),
+    ("algorithms", "learning", "acc", "graphblas", "spark"),
     ("inspect",),
     ("networkx",),
     ("tuning", "cli", "__init__", "__main__"),

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 
-
 def partition_files(
     edges: Annotated[
         list[str],
@@ -22,18 +21,14 @@ def partition_files(
         int | None,
         typer.Option(help="The number of blocks; by default what the memory asks for."),
     ] = None,
-    memory: Annotated[
-        str, typer.Option(help="How much memory sorting may take.")
-    ] = "2GB",
+    memory: Annotated[str, typer.Option(help="How much memory sorting may take.")] = "2GB",
     undirected: Annotated[
         bool, typer.Option("--undirected", help="Take every edge to run both ways.")
     ] = False,
     simple: Annotated[
         bool, typer.Option("--simple", help="Drop self-loops and parallel edges.")
     ] = False,
-    keep: Annotated[
-        str, typer.Option(help="Directions to write: both, out or in.")
-    ] = "both",
+    keep: Annotated[str, typer.Option(help="Directions to write: both, out or in.")] = "both",
 ) -> None:
     """Write edge files as a graph in blocks, which weft.open opens.
 

@@ -69,8 +69,9 @@ class BlocksBackend:
         needed: list[tuple[Step, str]] = []
         for stages in staged.stages.values():
             for stage in stages:
-                ways = stage.arcs.ways if stage.arcs is not None else ()
-                needed += [(stage.step, way) for way in ways]
+                if stage.arcs is not None:
+                    topology.carrier.check(stage.arcs)
+                    needed += [(stage.step, way) for way in stage.arcs.ways]
         needed += [(staged.program.steps[-1], way) for part in staged.wakes for way in part.ways]
         for step, way in needed:
             if topology.directed and topology.keep not in ("both", way):

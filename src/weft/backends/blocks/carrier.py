@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.backends.blocks.stages import ArcPart
 from weft.config import Config
+from weft.ir.ops import Program
 from weft.ir.request import Data, RunOptions
 from weft.topology.topology import Adjacency, Direction, Topology
 
@@ -44,6 +45,14 @@ class Swept(NamedTuple):
     direct: bool = False
 
 
+class Resumed(NamedTuple):
+    """Where a run was left: its frontier, and whether and how it had ended."""
+
+    frontier: Array | None
+    ended: bool = False
+    converged: bool = False
+
+
 class Carrier(Protocol):
     """Runs sweeps over the blocks of one graph, wherever these are."""
 
@@ -57,6 +66,15 @@ class Carrier(Protocol):
         The hidden fields of the part hold their neutral values at first, and what the blocks wrote
         afterwards; the scalars that it reduces hold their totals.
         """
+
+    def check(self, part: ArcPart) -> None:
+        """Raise ConfigError if a sweep is not possible on this carrier."""
+
+    def begin(self, program: Program, work: Work) -> Resumed | None:
+        """Return where an earlier run of a program was left, with its state put back; or None."""
+
+    def end(self, work: Work, resumed: Resumed) -> None:
+        """Note how a run ended."""
 
     def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
         """Note that a superstep is complete: a carrier may keep what a later run resumes from."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.blocks.carrier import Carrier, Swept, Work
+from weft.backends.blocks.carrier import Carrier, Resumed, Swept, Work
 from weft.backends.blocks.stages import END_ROW, LEAST_ROW, SUPERSTEP, Stage, Staged
 from weft.backends.blocks.streamed import union
 from weft.backends.cpu.host import run as cpu
@@ -51,7 +51,9 @@ class Loop:
         fields: dict[str, Array] = {}
         for stages in staged.stages.values():
             for stage in stages:
-                parts = stage.arcs.hidden if stage.arcs is not None else {}
+                parts = dict(stage.arcs.hidden) if stage.arcs is not None else {}
+                sources = stage.arcs.sources if stage.arcs is not None else {}
+                parts |= {name: (kind, 0) for name, kind in sources.items()}
                 for name, ((dtype, shape), start) in parts.items():
                     fields[name] = _filled((self.n, *shape), dtype, start, fields.get(name))
         return fields
@@ -78,8 +80,13 @@ class Loop:
     def iterate(self) -> Outcome:
         """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached."""
         frontier = self.request.start.frontier
+        resumed = self.carrier.begin(self.program, self.work)
+        if resumed is not None:
+            frontier = resumed.frontier
+            if resumed.ended:
+                return self._outcome(frontier, resumed.converged)
         persists = self.program.persists and self.n > 0
-        held = False
+        held = resumed is not None and self.taken > 0 and self._until()
         while not held:
             if self._empty(frontier) and self.program.refill:
                 frontier = self._run("refill", None)
@@ -89,6 +96,7 @@ class Loop:
             held = self._until()
         empty = self._empty(frontier)
         converged = has_converged(self.request, self.taken, empty=empty, held=held)
+        self.carrier.end(self.work, Resumed(frontier, True, converged))
         return self._outcome(frontier, converged)
 
     def _until(self) -> bool:

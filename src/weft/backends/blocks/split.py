@@ -51,7 +51,7 @@ def split(program: Program) -> Staged:
     """
     check_program(program)
     own = copy.deepcopy(program)
-    stages = {role: _stages(getattr(own, role), own) for role in ("steps", "refill")}
+    stages = {role: _stages(getattr(own, role), own, role[0]) for role in ("steps", "refill")}
     last = own.steps[-1]
     woken = _woken_ways(last) if last.wake == "neighbors" else ()
     wakes = [_wake_part(own, way) for way in woken]
@@ -71,11 +71,12 @@ def _line(stage: Stage) -> str:
     return f"# {stage.step.name}: {', then '.join(parts) or 'nothing'}"
 
 
-def _stages(steps: tuple[Step, ...], program: Program) -> list[Stage]:
+def _stages(steps: tuple[Step, ...], program: Program, role: str) -> list[Stage]:
     stages: list[Stage] = []
-    for step in steps:
+    for number, step in enumerate(steps):
+        tag = f"{role}{number}"  # hidden fields of two stages differ in what they hold
         if step.kind == "edge":
-            stages.append(_edge_stage(step, program))
+            stages.append(_edge_stage(step, program, tag))
         elif step.folded and stages[-1].step.kind == "vertex":  # without gathers: one program
             held = stages[-1]
             assert held.after is not None
@@ -83,7 +84,7 @@ def _stages(steps: tuple[Step, ...], program: Program) -> list[Stage]:
             held.step = step
             load_supersteps(held.after)
         else:
-            stages.append(_vertex_stage(step, program))
+            stages.append(_vertex_stage(step, program, tag))
     return stages
 
 
@@ -97,9 +98,9 @@ def _program(program: Program, step: Step, hidden: dict[str, Kind]) -> Program:
 # -- edge steps
 
 
-def _edge_stage(step: Step, program: Program) -> Stage:
+def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
     kinds = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
-    named = [f"inbox.{number}.{name}" for number, name in enumerate(step.into)]
+    named = [f"inbox.{tag}.{number}.{name}" for number, name in enumerate(step.into)]
     hidden: dict[str, tuple[Kind, Any]] = {}
     groups = []
     for reduction, fields, positions in groups_of(step):
@@ -259,18 +260,19 @@ def _inlined(block: Block, reduction: Reduction, old: Value, new: Value) -> Valu
 # -- vertex steps
 
 
-def _vertex_stage(step: Step, program: Program) -> Stage:
+def _vertex_stage(step: Step, program: Program, tag: str) -> Stage:
     own = replace(copy.deepcopy(step), folded=False)
     gathers = [value for value in own.body.body if value.op in _GATHERS]
     if not gathers:
         return Stage(step, None, None, _program(program, own, {}))
     body = own.body
     gathered = copy.deepcopy(own)
-    names, kinds = _store_gathered(gathered)
+    names, kinds = _store_gathered(gathered, tag)
     arcs = _program(program, gathered, kinds)
     for rewrite in (merge_equal, fold_gathers, drop_dead, hoist_sources):
         rewrite(arcs)
-    before = _hoisted(program, gathered, kinds)
+    stored = set(names.values())
+    before = _hoisted(program, gathered, kinds, tag)
     gathered.wake, gathered.everywhere, gathered.active = "changed", False, None
     arcs.signature = with_hidden(program.signature, kinds)
     ways = {value.attr[0] for value in gathers}
@@ -278,7 +280,8 @@ def _vertex_stage(step: Step, program: Program) -> Stage:
     part = ArcPart(
         program=arcs,
         ways=("out", "in") if "both" in ways or len(ways) == 2 else (ways.pop(),),
-        hidden={name: (kind, 0) for name, kind in kinds.items()},
+        hidden={name: (kind, 0) for name, kind in kinds.items() if name in stored},
+        sources={name: kind for name, kind in kinds.items() if name not in stored},
         reads=frozenset(facts.far | facts.near | facts.live | {f"old.{n}" for n in facts.old}),
     )
     places = {id(value): number for number, value in enumerate(gathers)}
@@ -291,7 +294,7 @@ def _vertex_stage(step: Step, program: Program) -> Stage:
     return Stage(step, before, part, after)
 
 
-def _store_gathered(step: Step) -> tuple[dict[tuple[int, int], str], dict[str, Kind]]:
+def _store_gathered(step: Step, tag: str) -> tuple[dict[tuple[int, int], str], dict[str, Kind]]:
     """Let a vertex step store what it gathers and do nothing else; return the names of fields."""
     body = step.body
     gathers = [value for value in body.body if value.op in _GATHERS]
@@ -307,7 +310,7 @@ def _store_gathered(step: Step) -> tuple[dict[tuple[int, int], str], dict[str, K
         if value.op == "project" and id(value.args[0]) in numbers:
             number, part = numbers[id(value.args[0])], value.attr
             if (number, part) not in names:
-                name = names[number, part] = f"gathered.{number}.{part}"
+                name = names[number, part] = f"gathered.{tag}.{number}.{part}"
                 kinds[name] = value.dtype, value.shape
                 stores.append(Value("store", (value,), name, value.dtype, value.shape))
     unchanged = Value("const", (), False, BOOL)
@@ -316,7 +319,7 @@ def _store_gathered(step: Step) -> tuple[dict[tuple[int, int], str], dict[str, K
     return names, kinds
 
 
-def _hoisted(program: Program, step: Step, kinds: dict[str, Kind]) -> Program | None:
+def _hoisted(program: Program, step: Step, kinds: dict[str, Kind], tag: str) -> Program | None:
     """Turn hoisted expressions of u into fields; return the program that fills them."""
     if not step.hoisted:
         return None
@@ -328,7 +331,7 @@ def _hoisted(program: Program, step: Step, kinds: dict[str, Kind]) -> Program | 
             if value.op == "load" and len(value.attr) > 1 and value.attr[1] == "u":
                 value.attr = (value.attr[0], "v", *value.attr[2:])
         result = made.results[0]
-        names[name] = f"source.{number}"
+        names[name] = f"source.{tag}.{number}"
         kinds[names[name]] = result.dtype, result.shape
         store = Value("store", (result,), names[name], result.dtype, result.shape)
         block.body += [*made.body, store]

@@ -50,6 +50,8 @@ class ArcPart:
         whose rows belong to one block each.
     hidden
         The hidden fields, with the value that each starts from.
+    sources
+        Further hidden fields, which it reads and something before it has filled.
     reads
         The fields that it reads.
     scalars
@@ -64,6 +66,7 @@ class ArcPart:
     ways: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     hidden: dict[str, tuple[Kind, Any]] = field(default_factory=dict)
+    sources: dict[str, Kind] = field(default_factory=dict)
     reads: frozenset[str] = frozenset()
     scalars: tuple[tuple[str, Reduction, Any], ...] = ()
     pairs: bool = False

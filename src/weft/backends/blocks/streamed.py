@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import bytes_text
-from weft.backends.blocks.carrier import Swept, Work
+from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
 from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
 from weft.backends.cpu.host.block_run import BlockRun, BlockSpace
@@ -22,6 +22,7 @@ from weft.blocks.block_file import Block, BlockReader
 from weft.blocks.manifest import Manifest
 from weft.blocks.read_ahead import Need, blocks_ahead
 from weft.errors import ConfigError
+from weft.ir.ops import Program
 from weft.ir.request import Request, Start
 from weft.topology.topology import Adjacency, Direction, Topology
 
@@ -82,8 +83,18 @@ class StreamedCarrier:
             "blocks_skipped": self._skipped,
         }  # fmt: skip
 
+    def check(self, part: ArcPart) -> None:
+        """Refuse nothing: all blocks are within reach."""
+
+    def begin(self, program: Program, work: Work) -> Resumed | None:
+        """Return None: a run that is killed begins again."""
+        return None
+
     def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
-        """Keep nothing: a run that is killed begins again."""
+        """Keep nothing."""
+
+    def end(self, work: Work, resumed: Resumed) -> None:
+        """Keep nothing."""
 
     # -- sweeps
 
