@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_and_the_build_continues(tmp_path, monkeypatch):
         return original(path, block)
 
     monkeypatch.setattr(building, "write_block", full)
-    with pytest.raises(GraphError, match="No space left on device.*free some.*continues"):
+    with pytest.raises(GraphError, match=r"No space left on device.*free some.*continues"):
         weft.partition(tmp_path / "g.weft", tmp_path / "out", blocks=4)
     before = len(calls)
     weft.partition(tmp_path / "g.weft", tmp_path / "out", blocks=4)

@@ -1,7 +1,7 @@
 """A driver that ranks a graph on Spark; tests start it as a process and kill it or its executors.
 
-Arguments: a folder, the master, and what to do ("slow": wait after every superstep; "resume"; "kill":
-kill an executor after the third superstep).
+Arguments: a folder, the master, and what to do ("slow": wait after every superstep; "resume";
+"kill": kill an executor after the third superstep).
 """
 
 import os
@@ -11,13 +11,14 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
-
 import numpy as np
 import pyarrow as pa
-from conftest import session_on
 
-import weft
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+import weft  # noqa: E402
+from spark_session import session_on  # noqa: E402
 
 
 def executors():

@@ -1,4 +1,4 @@
-"""Graphs on Spark: results as in memory, keys of any kind, refusals, faults of drivers and workers."""
+"""Graphs on Spark: results as in memory, any keys, refusals, killed drivers and executors."""
 
 import os
 import signal
@@ -13,7 +13,12 @@ import pytest
 import weft
 from weft.errors import ConfigError, GraphError
 
-pytestmark = pytest.mark.spark
+pytestmark = [  # pyspark leaves sockets to the garbage collector
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 HERE = Path(__file__).parent
 
 

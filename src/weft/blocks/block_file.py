@@ -10,7 +10,7 @@ bytes       meaning
 24-31       length of the file
 4096-       the head: JSON with first row, rows and arcs; name, dtype, shape, position and CRC-32 of
             each array
-...         the arrays, each from a multiple of 4096 on, so that they can be read past the page cache
+...         the arrays, each from a multiple of 4096 on, to be read past the page cache
 =========== ======================================================================================
 
 The arrays are `offsets` (local: row r of the block owns the slots ``offsets[r]`` to

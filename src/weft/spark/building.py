@@ -146,7 +146,7 @@ def _checked(
         if name not in known:
             raise GraphError(f"edges has no column {name!r}. {expected(known)}.")
     wanted = ({"weight": weight} if weight else {}) | {name: name for name in columns}
-    for name, own in wanted.items():
+    for own in wanted.values():
         if known[own] not in _NUMBERS:
             raise GraphError(
                 f"column {own!r} of edges holds {known[own]}. Expected numbers; cast it first."
@@ -204,7 +204,7 @@ def _built(
         index_dtype=dtype.name,
         cuts=tuple(cuts.tolist()),
         columns=_ranges(edges, kinds),
-        blocks={way: () for way in ways},
+        blocks=dict.fromkeys(ways, ()),
         loops=loops,
         parallel=num_edges - edges.select(*_pair(edges, directed)).distinct().count(),
     )

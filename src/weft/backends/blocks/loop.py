@@ -22,7 +22,7 @@ Members = Array | None  # sorted vertices; None for all
 
 
 def plain_options(request: Request) -> RunOptions:
-    """Return options with what has no meaning over blocks left out: each sweep pushes or gathers."""
+    """Return options without what has no meaning over blocks: sweeps push or gather."""
     config = replace(
         request.options.config, direction="push", format=None, reorder=None,
         ordering=False, change_driven=False, frontier_in=None, frontier_out=None,

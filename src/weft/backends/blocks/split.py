@@ -136,7 +136,7 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
 
 
 def _neutral(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
-    """Return what an inbox starts from: a message that arrives is told from none where it can be."""
+    """Return what an inbox starts from, which changes no message where that is possible."""
     if reduction.name in ("argmin", "argmax"):
         return identity_of(reduction, dtype)
     if reduction.name == "any":

@@ -7,6 +7,7 @@ swept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -151,11 +152,9 @@ class StreamedCarrier:
         """Return the members of a frontier by block."""
         cuts, dtype = self.manifest.cuts, self.space.dtype
         if frontier is None:
-            return [
-                np.arange(low, high, dtype=dtype) for low, high in zip(cuts, cuts[1:], strict=False)
-            ]
+            return [np.arange(low, high, dtype=dtype) for low, high in itertools.pairwise(cuts)]
         places = np.searchsorted(frontier, cuts)
-        return [frontier[low:high] for low, high in zip(places, places[1:], strict=False)]
+        return [frontier[low:high] for low, high in itertools.pairwise(places)]
 
     # -- blocks
 
