@@ -73,7 +73,8 @@ def write_block(path: Path, block: Block) -> BlockEntry:
     """Write a block file, which appears when it is complete; return its entry."""
     arrays = {"offsets": _narrow(block.offsets), "targets": block.targets}
     arrays |= {f"edge/{name}": values for name, values in block.columns.items()}
-    described, at = [], 0
+    described: list[dict[str, Any]] = []
+    at = 0
     for name, array in arrays.items():
         plain = np.ascontiguousarray(array)
         arrays[name] = plain
@@ -213,7 +214,7 @@ def _narrow(offsets: Array) -> Array:
 
 
 def _raw(array: Array) -> memoryview:
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
 def _paged(size: int) -> int:

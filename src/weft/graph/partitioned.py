@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,7 +64,8 @@ class StoredEdgeColumns(EdgeColumns):
 
     def __getitem__(self, name: str) -> Array:
         held: Any = self.storage(name)
-        held._refuse()
+        refuse: Callable[[], NoReturn] = held._refuse
+        refuse()
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns

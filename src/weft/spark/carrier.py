@@ -19,7 +19,7 @@ from weft.backends.blocks.combine import combined, merge, start_of_scalar
 from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.stages import ArcPart
 from weft.backends.blocks.streamed import union
-from weft.backends.cpu.host.block_run import BlockRun, BlockSpace
+from weft.backends.blocks.kernels import BlockRun, BlockSpace
 from weft.blocks.block_file import Block
 from weft.blocks.manifest import Manifest
 from weft.ir.ops import Program

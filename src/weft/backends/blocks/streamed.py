@@ -18,7 +18,7 @@ from weft.arrays.device import bytes_text
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
 from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
-from weft.backends.cpu.host.block_run import BlockRun, BlockSpace
+from weft.backends.blocks.kernels import BlockRun, BlockSpace
 from weft.blocks.block_file import Block, BlockReader
 from weft.blocks.manifest import Manifest
 from weft.blocks.read_ahead import Need, blocks_ahead
@@ -202,7 +202,7 @@ class StreamedCarrier:
         for block in self._all(way):
             kept: Any = slice(None)
             if not self.manifest.directed:
-                lengths = np.diff(block.offsets.astype(np.int64))
+                lengths: Array = np.diff(block.offsets.astype(np.int64))
                 rows = np.arange(block.first, block.first + lengths.size)
                 kept = np.repeat(rows, lengths) <= block.targets
             parts.append(block.columns[name][kept].copy())
