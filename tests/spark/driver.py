@@ -4,9 +4,9 @@ Arguments: a folder, the master, and what to do ("slow": wait after every supers
 "kill": kill an executor after the third superstep).
 """
 
+import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,16 +23,19 @@ from spark_session import session_on  # noqa: E402
 
 def executors():
     """Return the processes of executors that descend from this one."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True)
-    rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
-    parents = {int(pid): int(parent) for pid, parent, _ in rows}
+    parents, found = {}, []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            pid, status = int(folder.name), (folder / "status").read_text()
+            parents[pid] = int(status.split("PPid:")[1].split()[0])
+            if b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
+                found.append(pid)
 
     def is_own(pid):
         while pid in parents and pid != os.getpid():
             pid = parents[pid]
         return pid == os.getpid()
 
-    found = [int(pid) for pid, _, args in rows if "CoarseGrainedExecutorBackend" in args]
     return [pid for pid in found if is_own(pid)]
 
 
