@@ -16,10 +16,10 @@ import numpy as np
 
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, merge, start_of_scalar
+from weft.backends.blocks.kernels import BlockRun, BlockSpace
 from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.stages import ArcPart
 from weft.backends.blocks.streamed import union
-from weft.backends.blocks.kernels import BlockRun, BlockSpace
 from weft.blocks.block_file import Block
 from weft.blocks.manifest import Manifest
 from weft.ir.ops import Program

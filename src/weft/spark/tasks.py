@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from weft.backends.blocks.combine import start_of_scalar
-from weft.backends.blocks.stages import ArcPart
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
+from weft.backends.blocks.stages import ArcPart
 from weft.blocks.block_file import Block
 from weft.blocks.manifest import Manifest
 from weft.ir.request import Data, Request, RunOptions, Start

@@ -17,8 +17,8 @@ import numpy as np
 from weft.arrays.device import bytes_text
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
-from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
+from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
 from weft.blocks.block_file import Block, BlockReader
 from weft.blocks.manifest import Manifest
 from weft.blocks.read_ahead import Need, blocks_ahead
