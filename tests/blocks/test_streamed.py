@@ -12,6 +12,7 @@ from oracle import assert_same, run_interpreted, run_on
 from partitioned import for_requests, on_blocks, written
 from programs import cases, fixpoints
 from weft.backends.blocks.backend import BACKEND
+from weft.blocks.build import BuildPlan, Chunk, build
 from weft.errors import ConfigError, GraphError
 
 
@@ -78,6 +79,23 @@ def test_cores_betweenness_and_triangles(simple, evaluated):
 def test_algorithms_on_simple_graphs_say_how_to_partition(directed):
     with pytest.raises(GraphError, match=r"directed.*partition.*duplicates='first'"):
         weft.core_number(directed[0])
+
+
+def test_learning(simple):
+    """Distributions over labels, and several modalities; a vector for each vertex."""
+    rng = np.random.default_rng(5)
+    start, as_is = rng.random((64, 3)), {"on_unconverged": "return"}
+    for learn in (
+        lambda g: weft.learning.label_propagation_features(g, start, max_iter=3, tol=0, **as_is),
+        lambda g: weft.learning.multimodal(g, start, 0.01, max_iter=3, tol=0, **as_is),
+    ):
+        ours, theirs = learn(simple[0]), learn(simple[1].to("reference"))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def test_belief_propagation_is_refused_since_messages_lie_on_arcs(simple):
+    with pytest.raises((ConfigError, GraphError), match=r"to\('cpu'\)"):
+        weft.learning.belief_propagation(simple[0], np.ones((64, 2)), np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("blocks", [1, 4])
@@ -247,3 +265,28 @@ def test_one_direction_serves_what_needs_no_more(tmp_path, evaluated):
     np.testing.assert_allclose(weft.pagerank(into), weft.pagerank(loaded), rtol=1e-12)
     with pytest.raises(ConfigError, match=r"needs blocks by source.*keep='both'"):
         weft.bfs(into, 0)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 2.0])
+def test_blocks_in_memory_stay_within_the_limit(tmp_path, share):
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 2000, (2, 400_000))
+    chunk = Chunk(src, dst, {})
+    manifest = build(tmp_path, lambda rows: iter([chunk]), BuildPlan(1 << 26, 16, keep="in"))
+    sizes = [entry.bytes for entry in manifest.blocks["in"]]
+    memory = max(int(share * sum(sizes)), 1 << 20)
+    g = weft.open(tmp_path, memory=memory)
+    carrier, state = g.topology.carrier, g.state(total=weft.full(0))
+    for _ in range(2):
+        g.run(count_in, state)
+        np.testing.assert_array_equal(state.total, g.in_degree)
+    held = sum(entry.bytes for entry in manifest.blocks["in"][: len(carrier._held)])
+    assert held + 3 * max(sizes) <= max(memory, sum(sizes) + 3 * max(sizes))
+    read = carrier.counters["bytes_read"]
+    assert read == 2 * sum(sizes) - held
+    assert (held == sum(sizes)) == (share > 1)
+
+
+@weft.vertex(on="all")
+def count_in(v):
+    v.total = v.gather(lambda u, e: 1, weft.sum)

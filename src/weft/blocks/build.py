@@ -378,8 +378,8 @@ def _united(
 
 
 def _range_of(values: Array) -> list[float] | None:
-    """Return the least and the largest value, NaN twice if any is; None for vectors and nothing."""
-    if not values.size or values.ndim > 1:
+    """Return the least and the largest number, NaN twice if any is; None if there are none."""
+    if not values.size:
         return None
     low, high = values.min().item(), values.max().item()
     return [low, high]
