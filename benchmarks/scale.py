@@ -3,7 +3,7 @@
     python benchmarks/scale.py --scale 20 --blocks 32 --memory 200MB
 
 Generates a Kronecker graph, writes it in blocks, and runs each algorithm in a process of its own,
-streamed and in memory. Peak memory is that of the process (`ru_maxrss`), which includes Python, the
+streamed and in memory. Peak memory is that of the process, which includes Python, the
 compiled kernels and the fields of the vertices. CPU time is the more telling on a busy machine.
 With `--spark` it also runs PageRank on Spark, and the same by joins in Spark SQL.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -46,8 +45,13 @@ def measure(path: str, memory: str, name: str) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     run(g)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"wall_s": wall, "cpu_s": cpu, "peak_mb": peak / 1e6}
+    return {"wall_s": wall, "cpu_s": cpu, "peak_mb": peak_bytes() / 1e6}
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has had; `ru_maxrss` would count its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
 def measured_apart(path: Path, memory: str, name: str) -> dict[str, Any]:

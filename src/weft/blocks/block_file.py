@@ -26,7 +26,7 @@ import os
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,6 +62,10 @@ class Block:
     offsets: Array
     targets: Array
     columns: Mapping[str, Array]
+    room: mmap.mmap | None = field(default=None, repr=False)  # the memory that it was read into
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Block, (self.first, self.offsets, self.targets, dict(self.columns))
 
     @property
     def num_rows(self) -> int:
@@ -121,6 +125,7 @@ class BlockReader:
         self.direct = direct and hasattr(os, "O_DIRECT")
         self._verified: set[str] = set()
         self.bytes_read = 0
+        self._rooms: list[mmap.mmap] = []  # of blocks that are done with: fresh pages are dear
 
     def read(self, entry: BlockEntry, first: int, rows: int) -> Block:
         """Return a block.
@@ -131,7 +136,7 @@ class BlockReader:
             If the file is missing, truncated or damaged; it names the file and what differs.
         """
         path = self.folder / entry.file
-        data = self._contents(path, entry)
+        data, room = self._contents(path, entry)
         begin, head = self._head(path, data, entry)
         if (head["first"], head["rows"], head["arcs"]) != (first, rows, entry.arcs):
             raise _damaged(path, f"it holds {head['rows']} rows from vertex {head['first']} on, "
@@ -147,32 +152,40 @@ class BlockReader:
             arrays[part["name"]] = np.frombuffer(raw, dtype).reshape(shape)
         self._verified.add(entry.file)
         columns = {name[5:]: held for name, held in arrays.items() if name.startswith("edge/")}
-        return Block(first, arrays["offsets"], arrays["targets"], columns)
+        return Block(first, arrays["offsets"], arrays["targets"], columns, room)
 
-    def _contents(self, path: Path, entry: BlockEntry) -> memoryview:
+    def recycle(self, block: Block) -> None:
+        """Let a later block take the memory of one that is not looked at any more."""
+        if block.room is not None:
+            self._rooms.append(block.room)
+            block.room = None
+
+    def _contents(self, path: Path, entry: BlockEntry) -> tuple[memoryview, mmap.mmap]:
         """Return the bytes of a file, in memory that begins at a page."""
         try:
             found = path.stat().st_size
             if found != entry.bytes:
                 raise _damaged(path, f"it has {found} bytes, not {entry.bytes}", 0)
-            data = self._read_whole(path, entry.bytes)
+            read = self._read_whole(path, entry.bytes)
         except FileNotFoundError:
             raise FileFormatError(
                 path, "the block is missing. Expected every block that the manifest lists; "
                 "partition the graph again, or restore the file."
             ) from None  # fmt: skip
         self.bytes_read += entry.bytes
-        return data
+        return read
 
-    def _read_whole(self, path: Path, size: int) -> memoryview:
-        room = mmap.mmap(-1, max(_paged(size), PAGE))
+    def _read_whole(self, path: Path, size: int) -> tuple[memoryview, mmap.mmap]:
+        room = self._rooms.pop() if self._rooms else None
+        if room is None or len(room) < size:
+            room = mmap.mmap(-1, max(_paged(size), PAGE))
         view = memoryview(room)
         if self.direct:
             try:
-                return self._fill(os.open(path, os.O_RDONLY | os.O_DIRECT), view, size)
+                return self._fill(os.open(path, os.O_RDONLY | os.O_DIRECT), view, size), room
             except OSError:  # a file system in memory, for instance
                 self.direct = False
-        return self._fill(os.open(path, os.O_RDONLY), view, size)
+        return self._fill(os.open(path, os.O_RDONLY), view, size), room
 
     def _fill(self, handle: int, view: memoryview, size: int) -> memoryview:
         try:

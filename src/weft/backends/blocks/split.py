@@ -171,7 +171,7 @@ def _look_at_some(step: Step) -> None:
     """Let an edge step accept only targets whose rows are in memory."""
     block = step.accept or _always()
     body = block.body
-    row = Value("load", (), ("id", "v"), INT64, (), True)
+    row = Value("load", (), ("id", "v"), INT64, weak=True)
     least = Value("load", (), ("scalar", LEAST_ROW), INT64)
     end = Value("load", (), ("scalar", END_ROW), INT64)
     above = Value("ge", (row, least), None, BOOL)
@@ -312,7 +312,11 @@ def _store_gathered(step: Step, tag: str) -> tuple[dict[tuple[int, int], str], d
             if (number, part) not in names:
                 name = names[number, part] = f"gathered.{tag}.{number}.{part}"
                 kinds[name] = value.dtype, value.shape
-                stores.append(Value("store", (value,), name, value.dtype, value.shape))
+                stored = value
+                if value.weak:  # a field has a dtype of its own
+                    stored = Value("cast", (value,), None, value.dtype, value.shape)
+                    stores.append(stored)
+                stores.append(Value("store", (stored,), name, value.dtype, value.shape))
     unchanged = Value("const", (), False, BOOL)
     body.body = [*kept, *stores, unchanged, Value("set_changed", (unchanged,))]
     body.results, step.conditional = (), False

@@ -117,6 +117,9 @@ class StreamedCarrier:
                 totals.begin()
                 found.append(run.block(members[number], held))
                 totals.end()
+                for way, block in blocks.items():
+                    if (way, number) not in self._held:
+                        self.reader.recycle(block)
         run.end()
         totals.publish()
         direct = run.request.program is part.direct
