@@ -1,6 +1,7 @@
 # Needs Python >= 3.11 and make; everything else is installed into .venv.
 #   make demo    the main job: PageRank and BFS on two generated graphs
 #   make test    lint, types and the whole test suite
+#   make test-spark  the tests on Apache Spark, which needs Java 17 or newer
 #   make fuzz    random cases against independent oracles (ARGS="--cases 1000")
 #   make docs    the documentation, into build/site
 #   make bench   the CPU benchmark against its peers (ARGS="..." is handed on)
@@ -12,13 +13,18 @@ ARGS   ?=
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz lint types docs bench clean distclean
+.PHONY: demo test test-spark fuzz lint types docs bench clean distclean
 
 demo: $(VENV)/.with-viz
 	$(BIN)/python -m weft.cli.demo $(ARGS)
 
 test: lint types
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+test-spark: $(VENV)/.with-dev $(VENV)/.with-spark
+	@java -version >/dev/null 2>&1 || { echo "Java is missing. Install Java 17 or newer," \
+	  "on Debian: apt install default-jre-headless" >&2; exit 1; }
+	$(BIN)/python -m pytest -m spark tests/spark tests/sql $(ARGS)
 
 fuzz: $(VENV)/.with-dev
 	$(BIN)/python -m tests.fuzz $(or $(ARGS),--cases 1000)

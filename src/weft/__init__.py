@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, graphblas, group, learning, maps, operators, sql
+    from weft import (
+        datasets,
+        errors,
+        generators,
+        graphblas,
+        group,
+        learning,
+        maps,
+        operators,
+        spark,
+        sql,
+    )
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
@@ -78,6 +89,7 @@ if TYPE_CHECKING:
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory
     from weft.io import read, write
+    from weft.io.partitioned import open, partition
     from weft.ir.trace.by_key import Keyed
     from weft.ir.trace.control import cond, for_range, while_loop
     from weft.ir.trace.edge_at import edge_at

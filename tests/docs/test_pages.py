@@ -27,7 +27,8 @@ PAGES = [path for path in ALL_PAGES if not path.is_relative_to(DESIGN)]
 DECISIONS = sorted(path for path in DESIGN.glob("*.md") if path.name != "README.md")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.M)
 WITH_CODE = [path for path in PAGES if FENCE.search(path.read_text(encoding="utf-8"))]
-NOT_HERE = ('title="on a GPU"', 'title="with weft-networkx"')  # compiled, but not run
+# Compiled, but not run.
+NOT_HERE = ('title="on a GPU"', 'title="with weft-networkx"', 'title="with Spark"')
 NOT_RUN = ("pip ", "make ", "NETWORKX_")  # they change the environment, or need another
 
 

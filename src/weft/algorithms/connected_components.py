@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
-from weft.algorithms.support.hook_and_jump import hook_and_jump
+from weft.algorithms.support.hooking import hooked_components
 from weft.algorithms.support.warm import Insertions, continued_labels, insertions
 from weft.config import Config
 from weft.engine.state import full, scalar
@@ -177,11 +177,11 @@ def connected_components(
     [0, 1, 1, 3, 1, 3, 3]
     """
     came = insertions(g, warm_start, since)
+    if g.topology.carrier is not None or g.topology.device.in_tables:
+        return hooked_components(g, config)
     if g.topology.keep == "in":
         g = g.reverse()
         came = came and came._replace(src=came.dst, dst=came.src)
-    if g.topology.device.in_tables:
-        return hook_and_jump(g, config)
     common = scalar(0, vertex_id)
     if came is not None:
         state = g.state(parent=full(lambda v: v.id, vertex_id), common=common)

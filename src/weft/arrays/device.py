@@ -48,7 +48,7 @@ class Device:
 
     Parameters
     ----------
-    kind : {"cpu", "cuda", "emulated", "reference"}
+    kind : {"cpu", "cuda", "emulated", "reference", "blocks"}
     index : int
         The number of the GPU, from 0.
 
@@ -156,6 +156,7 @@ class Current:
 
 
 CPU: Final = Device("cpu")
+BLOCKS: Final = Device("blocks")  # vertex state in host memory, arcs in block files or elsewhere
 EMULATED: Final = Device("emulated")
 
 

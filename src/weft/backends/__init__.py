@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The module of each kind of device; its `BACKEND` follows the protocol of `weft.backends.base`.
 HOMES = {
+    "blocks": "weft.backends.blocks.backend",
     "cpu": "weft.backends.cpu.backend",
     "cuda": "weft.backends.cuda.backend",
     "emulated": "weft.backends.cuda.backend",

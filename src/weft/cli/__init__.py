@@ -14,6 +14,7 @@ from weft.cli.convert import convert
 from weft.cli.doctor import doctor
 from weft.cli.generate import Kinds
 from weft.cli.info import info
+from weft.cli.partition import partition_files
 from weft.cli.run import Algorithms, list_algorithms
 from weft.cli.tune import Tunings, stored
 from weft.cli.weave import weave
@@ -24,7 +25,9 @@ class TopLevel(Commands):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return ["run", "tune", "info", "convert", "generate", "weave", "cache", "doctor"]
+        return [
+            "run", "tune", "info", "convert", "partition", "generate", "weave", "cache", "doctor",
+        ]  # fmt: skip
 
 
 app = typer.Typer(
@@ -117,6 +120,7 @@ _group(
 )
 app.command()(info)
 app.command()(convert)
+app.command(name="partition")(partition_files)
 _group(
     "generate",
     Kinds,

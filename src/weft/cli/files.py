@@ -38,9 +38,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON rather than a tab
 
 
 def read_graph(path: Path, undirected: bool = False, labels: bool = False) -> Any:
-    """Return the graph in a file."""
+    """Return the graph in a file, or in a folder of blocks."""
     import weft
 
+    if path.is_dir():
+        return weft.open(path)
     with working(f"Reading {path}"):
         g = weft.read(path, labels=labels)
         return g.to_undirected() if undirected and g.directed else g

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from importlib import metadata
 from weft.arrays import device as devices
 from weft.storage import cache_dir as cachedir
 
+OLDEST_JAVA = 17
 OK, MISSING, NOTE = "ok", "missing", "note"
 _MARKS = {OK: "[ok]", MISSING: "[--]", NOTE: "[  ]"}
 
@@ -139,6 +141,27 @@ def _compiler() -> list[Finding]:
     return [Finding("g++", OK, f"{done.stdout.strip() or 'of unknown version'} ({found})")]
 
 
+def _spark() -> list[Finding]:
+    """Report pyspark and Java, which only graphs on Spark need."""
+    findings = []
+    if devices.has_module("pyspark"):
+        findings.append(Finding("pyspark", OK, metadata.version("pyspark")))
+    else:
+        what = "not installed; only weft.spark needs it"
+        findings.append(Finding("pyspark", NOTE, what, "pip install 'weft[spark]'"))
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    remedy = "install Java 17 or newer, on Debian: apt install default-jre-headless"
+    if found is None:
+        return [*findings, Finding("Java", NOTE, "not found; only weft.spark needs it", remedy)]
+    done = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=20)
+    version = re.search(r'version "(\d+)[^"]*"', done.stderr + done.stdout)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        told = version[0] if version else "of unknown version"
+        return [*findings, Finding("Java", NOTE, f"{told} ({found}), too old for Spark 4", remedy)]
+    return [*findings, Finding("Java", OK, f"{version[0][9:-1]} ({found})")]
+
+
 def _driver() -> list[Finding]:
     version = devices.driver_version()
     if version is None:
@@ -202,6 +225,7 @@ _PROBES: tuple[tuple[str, bool, Callable[[], list[Finding]]], ...] = (
     ("cache directory", False, _cache),
     ("trial run", True, _trial),
     ("g++", False, _compiler),
+    ("Spark", False, _spark),
     ("NVIDIA driver", False, _driver),
     ("CUDA packages", False, _cuda_packages),
     ("GPU", False, _gpus),

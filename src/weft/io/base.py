@@ -194,7 +194,7 @@ def read(
     >>> weft.read(file, directed=False).out_degree
     array([1, 2, 1], dtype=int32)
     """
-    source, kind = _find(path, format)
+    source, kind = find_format(path, format)
     options = Options(
         directed, num_vertices, duplicates, self_loops, keep, columns, labels, sep, verify
     )
@@ -263,7 +263,7 @@ def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) 
     >>> weft.read(file).num_vertices
     5
     """
-    source, kind = _find(path, format)
+    source, kind = find_format(path, format)
     if not isinstance(g, Graph):
         raise GraphError(
             f"g is a {type(g).__name__}. Expected a weft.Graph; build one with Graph.from_..."
@@ -279,7 +279,7 @@ def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) 
         kind.write(g.to("cpu"), file, source.suffix)
 
 
-def _find(path: str | os.PathLike[str], asked: str | None) -> tuple[Source, Format]:
+def find_format(path: str | os.PathLike[str], asked: str | None = None) -> tuple[Source, Format]:
     """Return the file and the format that is asked for, by its name if by nothing else."""
     file = Path(path)
     suffixes = [suffix.lower() for suffix in file.suffixes]

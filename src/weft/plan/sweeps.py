@@ -278,6 +278,14 @@ def _saturating(step: Step) -> bool:
     return message.op == "const" and message.attr is True
 
 
+def write_once_proof(step: Step) -> str:
+    """Return the proof that an edge step of a program of its own is write-once, or nothing."""
+    single = len(step.reductions) == 1 and step.reductions[0].name == "any"
+    if step.kind != "edge" or not single or step.active is not None or step.body_effects():
+        return ""
+    return _write_once(step)
+
+
 def _write_once(step: Step) -> str:
     """Prove that a message makes accept false for good: "always", "frontier" (given that the
 

@@ -83,7 +83,11 @@ class Topology:
         The module of all arrays: NumPy or CuPy.
     numbering : Numbering or None
         The user's numbering of vertices and edges, if the topology is reordered.
+    carrier
+        What runs sweeps where the arcs are, if they are not in memory (`weft.blocks`), else None.
     """
+
+    carrier: Any = None
 
     def __init__(
         self,
@@ -514,6 +518,11 @@ class Topology:
                 fits = self.num_arcs <= most or int(counts.max()) <= most
                 self._degrees[key] = counts.astype(self.index_dtype if fits else np.int64)
             return self._degrees[key]
+
+    @property
+    def known_simple(self) -> bool | None:
+        """Whether there are neither self-loops nor parallel arcs; None if that is to be found."""
+        return None
 
     @property
     def memory_bytes(self) -> int:

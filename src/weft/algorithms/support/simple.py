@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.reduce import any_true
+from weft.errors import GraphError
 from weft.graph import Graph
 from weft.topology.topology import Topology
 
@@ -47,6 +48,8 @@ def simple(g: Graph, *, directed: bool = False, both: bool = False) -> Graph:
 
 def is_simple(topology: Topology) -> bool:
     """Whether a structure has neither self-loops nor parallel arcs."""
+    if topology.known_simple is not None:
+        return topology.known_simple
     with topology.device.current():
         return not has_loops(topology) and not _has_parallel_arcs(topology)
 
@@ -74,6 +77,14 @@ def _has_parallel_arcs(topology: Topology) -> bool:
 
 
 def _simplified(topology: Topology, directed: bool) -> Graph:
+    if topology.carrier is not None:
+        raise GraphError(
+            "This algorithm is defined on simple graphs, and the partitioned graph "
+            + ("is directed" if topology.directed and not directed else "is not simple")
+            + ". Expected one made with weft.partition(..., duplicates='first', self_loops='drop'"
+            + ("" if directed else ", directed=False")
+            + "); partition the edges again."
+        )
     src, dst = topology.edge_endpoints()
     return Graph.from_edges(
         src,

@@ -10,6 +10,7 @@ into the first comment, so that they come back as what they were.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
 from weft.errors import ConfigError, listed
@@ -18,7 +19,15 @@ from weft.io.base import BUILDING, Format, Listing, Options, build, register, we
 from weft.io.compression import Source
 from weft.io.names import KINDS, label_texts, number_names, write_named_rows
 from weft.io.quoting import plain, shown
-from weft.io.text import Rows, line_of_row, lines_from, parse_rows, skip_mark, write_rows
+from weft.io.text import (
+    Rows,
+    line_at,
+    line_of_row,
+    lines_from,
+    parse_rows,
+    skip_mark,
+    write_rows,
+)
 from weft.topology.adjacency import Array
 
 _NAMES: Final = {
@@ -193,6 +202,33 @@ def read(source: Source, options: Options) -> Graph:
 
     listing = Listing(src, dst, weights(weight), count, head.directed, line_of_largest)
     return build(source, listing, options)
+
+
+def said_by_list(source: Source, columns: Sequence[str] | None) -> tuple[bool, int]:
+    """Return whether an edge list says that it is directed, and how many vertices."""
+    options = Options(columns=columns)
+    head = _Head(source, source.load(), _checked_columns(source, options), options)
+    return head.directed, head.nodes
+
+
+def chunks_of_list(
+    source: Source, columns: Sequence[str] | None, most: int
+) -> Iterator[tuple[Array, Array, dict[str, Array]]]:
+    """Yield the ends and weights of the edges in a list, at most `most` at a time."""
+    data = source.load()
+    options = Options(columns=columns)
+    head = _Head(source, data, _checked_columns(source, options), options)
+    if head.labelled:
+        raise source.error(
+            "its ids are labels. Expected vertex numbers; number the names first.", line=1
+        )
+    rows, begin, line = head.rows or Rows(("src", "dst")), head.begin, head.line
+    while begin < data.size:
+        # No line is shorter than two ids and a separator.
+        end = line_at(data, min(begin + 4 * most, data.size))[1]
+        src, dst, weight, line = parse_rows(source, data[:end], rows, begin, line)
+        yield src, dst, weights(weight)
+        begin = end
 
 
 def write(g: Graph, file: IO[bytes], suffix: str) -> None:

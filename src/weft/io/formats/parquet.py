@@ -7,7 +7,7 @@ may be text. Needs PyArrow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, Final
 
 import numpy as np
@@ -270,6 +270,84 @@ def _numeric(table: _Table, names: list[str], ends: tuple[str, ...]) -> list[str
     left = [name for name in names if name not in ends and not table.is_number(name)]
     warn_left_out("edge", left, "columns", stacklevel=4)
     return [name for name in names if name not in left]
+
+
+def said_by_table(source: Source) -> tuple[bool, int]:
+    """Return whether a table says that it is directed, and how many vertices."""
+    facts = _Stream(source).facts
+    said = facts.get(b"num_vertices", b"0")
+    return facts.get(b"directed", b"true") != b"false", int(said) if said.isdigit() else 0
+
+
+def chunks_of_table(
+    source: Source, columns: Sequence[str] | None, most: int
+) -> Iterator[tuple[Array, Array, dict[str, Array]]]:
+    """Yield the ends and columns of the edges in a table, at most `most` at a time."""
+    yield from _Stream(source, columns).chunks(most)
+
+
+class _Stream:
+    """A Parquet file that is read by batches, so that it need not fit into memory."""
+
+    def __init__(self, source: Source, columns: Sequence[str] | None = None) -> None:
+        self.source = source
+        pyarrow, parquet = _pyarrow()
+        self._errors = (pyarrow.ArrowException, OSError, ValueError)
+        try:
+            self.file = parquet.ParquetFile(source.path, page_checksum_verification=True)
+            self.names = list(self.file.schema_arrow.names)
+        except self._errors as error:
+            raise self._damaged(error) from None
+        self.facts = dict(self.file.schema_arrow.metadata or {})
+        if not set(_ENDS) <= set(self.names):
+            raise source.error(
+                f"the columns are {listed(self.names)}. Expected 'src' and 'dst'; rename them.",
+                byte=0,
+            )
+        if columns is not None:
+            self.names = _chosen(source, self.names, columns, _ENDS)
+
+    def chunks(self, most: int) -> Iterator[tuple[Array, Array, dict[str, Array]]]:
+        """Yield batches of rows."""
+        try:
+            batches = self.file.iter_batches(most, columns=self.names, use_threads=False)
+            if self.file.metadata.num_rows == 0:  # one batch tells which columns there are
+                batches = iter([self.file.read(columns=self.names).combine_chunks()])
+            for batch in batches:
+                held = {name: batch.column(name) for name in self.names}
+                if any(column.null_count for column in held.values()):
+                    raise ValueError("entries are missing")
+                arrays = {
+                    name: np.asarray(column.to_numpy(zero_copy_only=False))
+                    for name, column in held.items()
+                }
+                src, dst = (self._ids(name, arrays.pop(name)) for name in _ENDS)
+                yield src, dst, {name: self._column(name, v) for name, v in arrays.items()}
+        except self._errors as error:
+            if isinstance(error, GraphError):
+                raise
+            raise self._damaged(error) from None
+
+    def _ids(self, name: str, ids: Array) -> Array:
+        if ids.dtype.kind not in "iu" or (ids.size and not int(ids.min()) >= 0):
+            raise self.source.error(
+                f"the column {name!r} holds {ids.dtype}, or negative numbers. Expected vertex ids "
+                "from 0 on; number the vertices first.",
+                byte=0,
+            )
+        return ids.astype(np.int64, copy=False)
+
+    def _column(self, name: str, values: Array) -> Array:
+        EdgeColumns.check_name(name)
+        if name == "weight":
+            return check_weight(values, values.size)
+        return native(values, f"edge column {name!r}")
+
+    def _damaged(self, error: BaseException) -> FileFormatError:
+        reason = " ".join(str(error).split())[:200]
+        return self.source.error(
+            f"it cannot be read ({reason}). Expected sound Parquet data; fetch it again.", byte=0
+        )
 
 
 def _chosen(

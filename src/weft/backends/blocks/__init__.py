@@ -1,0 +1,1 @@
+"""Partitioned graphs as a backend: sweeps run block by block, vertex functions in memory."""

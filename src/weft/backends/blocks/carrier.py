@@ -1,0 +1,90 @@
+"""The interface of a carrier: what brings blocks and state together and runs sweeps over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from weft.backends.blocks.stages import ArcPart
+from weft.config import Config
+from weft.ir.ops import Program
+from weft.ir.request import Data, RunOptions
+from weft.topology.topology import Adjacency, Direction, Topology
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class Work:
+    """The state that a sweep reads, and how it runs.
+
+    Attributes
+    ----------
+    data
+        All fields, hidden ones included; a sweep changes hidden fields and scalars only, unless it
+        is direct.
+    options
+        The checked configuration.
+    """
+
+    data: Data
+    options: RunOptions
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+        return self.options.config
+
+
+class Swept(NamedTuple):
+    """What came of a sweep: who is put out, sorted, and whether fields were written themselves."""
+
+    output: Array
+    direct: bool = False
+
+
+class Resumed(NamedTuple):
+    """Where a run was left: its frontier, and whether and how it had ended."""
+
+    frontier: Array | None
+    ended: bool = False
+    converged: bool = False
+
+
+class Carrier(Protocol):
+    """Runs sweeps over the blocks of one graph, wherever these are."""
+
+    @property
+    def vertices(self) -> Topology:
+        """A topology without arcs, with the degrees of the graph, for vertex functions."""
+
+    def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
+        """Sweep the rows of a frontier (None for all).
+
+        The hidden fields of the part hold their neutral values at first, and what the blocks wrote
+        afterwards; the scalars that it reduces hold their totals.
+        """
+
+    def check(self, part: ArcPart) -> None:
+        """Raise ConfigError if a sweep is not possible on this carrier."""
+
+    def begin(self, program: Program, work: Work) -> Resumed | None:
+        """Return where an earlier run of a program was left, with its state put back; or None."""
+
+    def end(self, work: Work, resumed: Resumed) -> None:
+        """Note how a run ended."""
+
+    def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
+        """Note that a superstep is complete: a carrier may keep what a later run resumes from."""
+
+    def adjacency(self, direction: Direction) -> Adjacency:
+        """Return all arcs of a direction, in memory."""
+
+    def column(self, name: str) -> Array:
+        """Return an edge column by edge id, in memory."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the carrier has done so far: bytes read, blocks swept, blocks skipped."""

@@ -1,0 +1,201 @@
+"""The loop of a staged program: supersteps of stages, each a sweep over blocks and a vertex run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weft.backends.blocks.carrier import Carrier, Resumed, Swept, Work
+from weft.backends.blocks.stages import END_ROW, LEAST_ROW, SUPERSTEP, Stage, Staged
+from weft.backends.blocks.streamed import union
+from weft.backends.cpu.host import run as cpu
+from weft.ir.ops import Program
+from weft.ir.reference.evaluate import holds_outside
+from weft.ir.request import Outcome, Request, RunOptions, Start
+from weft.plan.prepare import has_converged
+
+Array = np.ndarray[Any, Any]
+Members = Array | None  # sorted vertices; None for all
+
+
+def plain_options(request: Request) -> RunOptions:
+    """Return options without what has no meaning over blocks: sweeps push or gather."""
+    config = replace(
+        request.options.config, direction="push", format=None, reorder=None,
+        ordering=False, change_driven=False, frontier_in=None, frontier_out=None,
+    )  # fmt: skip
+    return RunOptions(config, request.options.schedule)
+
+
+class Loop:
+    """One request being carried out on a carrier."""
+
+    def __init__(self, request: Request, staged: Staged, carrier: Carrier) -> None:
+        self.request, self.staged, self.carrier = request, staged, carrier
+        self.program: Program = request.program
+        self.n = request.topology.num_vertices
+        scalars = dict(request.data.scalars)
+        for name in (SUPERSTEP, LEAST_ROW, END_ROW):
+            scalars[name] = np.zeros(1, np.int64)
+        hidden = self._hidden(staged)
+        data = replace(request.data, fields={**request.data.fields, **hidden}, scalars=scalars)
+        self.work = Work(data, plain_options(request))
+        self.trail: list[Array] = []
+        self.records: list[tuple[int, int, int]] = []
+
+    def _hidden(self, staged: Staged) -> dict[str, Array]:
+        """Return the hidden fields of all stages, with their neutral values."""
+        fields: dict[str, Array] = {}
+        for stages in staged.stages.values():
+            for stage in stages:
+                parts = dict(stage.arcs.hidden) if stage.arcs is not None else {}
+                sources = stage.arcs.sources if stage.arcs is not None else {}
+                parts |= {name: (kind, 0) for name, kind in sources.items()}
+                for name, ((dtype, shape), start) in parts.items():
+                    fields[name] = _filled((self.n, *shape), dtype, start, fields.get(name))
+        return fields
+
+    @property
+    def taken(self) -> int:
+        """The number of supersteps so far."""
+        return int(self.work.data.scalars[SUPERSTEP][0])
+
+    # -- modes
+
+    def once(self) -> Outcome:
+        """Run one superstep."""
+        output = self._superstep(self.request.start.frontier)
+        return self._outcome(output, self._empty(output))
+
+    def replay(self) -> Outcome:
+        """Run one superstep for each frontier of a trail, last to first."""
+        output: Members = np.zeros(0, self.request.topology.index_dtype)
+        for members in reversed(self.request.start.trail or []):
+            output = self._superstep(np.asarray(members))
+        return self._outcome(output, True)
+
+    def iterate(self) -> Outcome:
+        """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached."""
+        frontier = self.request.start.frontier
+        resumed = self.carrier.begin(self.program, self.work)
+        if resumed is not None:
+            frontier = resumed.frontier
+            if resumed.ended:
+                return self._outcome(frontier, resumed.converged)
+        persists = self.program.persists and self.n > 0
+        held = resumed is not None and self.taken > 0 and self._until()
+        while not held:
+            if self._empty(frontier) and self.program.refill:
+                frontier = self._run("refill", None)
+            if (self._empty(frontier) and not persists) or self.taken == self.request.max_iter:
+                break
+            frontier = self._superstep(frontier)
+            held = self._until()
+        empty = self._empty(frontier)
+        converged = has_converged(self.request, self.taken, empty=empty, held=held)
+        self.carrier.end(self.work, Resumed(frontier, True, converged))
+        return self._outcome(frontier, converged)
+
+    def _until(self) -> bool:
+        data, program = self.request.data, self.program
+        fields = {name: data.fields[name] for name in program.until_fields}
+        return program.until is not None and holds_outside(
+            program.until, data.scalars, data.parameters, superstep=self.taken, n=self.n,
+            fields=fields,
+        )  # fmt: skip
+
+    def _empty(self, frontier: Members) -> bool:
+        return (self.n if frontier is None else len(frontier)) == 0
+
+    def _outcome(self, frontier: Members, converged: bool) -> Outcome:
+        self._report()
+        if frontier is None and self.program.mode != "iterate":
+            frontier = np.arange(self.n, dtype=self.request.topology.index_dtype)
+        return Outcome(self.taken, converged, frontier, self.trail)
+
+    def _report(self) -> None:
+        """Tell a profile about the supersteps."""
+        if self.request.report is None:
+            return
+        count = len(self.records)
+        columns = {
+            "step": list(range(count)), "phase": [0] * count, "direction": [0] * count,
+            "frontier": [size for size, _, _ in self.records],
+            "edges": [arcs for _, arcs, _ in self.records],
+            "ns": [ns for _, _, ns in self.records],
+        }  # fmt: skip
+        self.request.report(columns, {"device": "blocks", **self.carrier.counters}, 0)
+
+    # -- supersteps
+
+    def _superstep(self, frontier: Members) -> Members:
+        began = time.perf_counter_ns()
+        if self.program.trail:
+            chosen = np.arange(self.n) if frontier is None else frontier
+            self.trail.append(chosen.astype(self.request.topology.index_dtype))
+        size = self.n if frontier is None else len(frontier)
+        arcs = (
+            self.request.topology.num_arcs
+            if frontier is None
+            else int(self.request.topology.out_degree[frontier].sum())
+        )
+        output = self._run("steps", frontier)
+        if self.program.mode == "iterate" and not self._empty(output):
+            output = self._wake(output)
+        self.work.data.scalars[SUPERSTEP][0] += 1
+        self.records.append((size, arcs, time.perf_counter_ns() - began))
+        self.carrier.superstep(self.taken, self.work, output)
+        return output
+
+    def _wake(self, output: Members) -> Members:
+        how = self.program.steps[-1].wake
+        if how == "all":
+            return None
+        if how == "changed":
+            return output
+        parts = [self.carrier.sweep(part, self.work, output)[0] for part in self.staged.wakes]
+        return union(parts, self.request.topology.index_dtype)
+
+    def _run(self, role: str, frontier: Members) -> Members:
+        for stage in self.staged.stages[role]:
+            places = None if stage.step.everywhere else frontier
+            frontier = self._stage(stage, places)
+        return frontier
+
+    def _stage(self, stage: Stage, frontier: Members) -> Members:
+        if stage.before is not None:
+            self._at_vertices(stage.before, None)
+        if stage.arcs is None:
+            return self._at_vertices(stage.after, frontier)
+        if self._empty(frontier):
+            swept = Swept(np.zeros(0, self.request.topology.index_dtype))
+        else:
+            swept = self.carrier.sweep(stage.arcs, self.work, frontier)
+        if stage.step.kind == "vertex":
+            return self._at_vertices(stage.after, frontier)
+        if stage.after is None or swept.direct:
+            return swept.output
+        output = self._at_vertices(stage.after, swept.output)
+        for name, (_, start) in stage.arcs.hidden.items():
+            self.work.data.fields[name][swept.output] = start
+        return output
+
+    def _at_vertices(self, program: Program | None, frontier: Members) -> Members:
+        """Run a program without arcs on all of the state."""
+        assert program is not None
+        start = Start(frontier=frontier)
+        request = Request(
+            program, self.carrier.vertices, self.work.options, self.work.data, start, 1
+        )
+        outcome = cpu.run_request(request, cpu.compile_program(request))
+        assert outcome.frontier is None or isinstance(outcome.frontier, np.ndarray)
+        return outcome.frontier
+
+
+def _filled(shape: tuple[int, ...], dtype: Any, start: Any, held: Array | None) -> Array:
+    if held is not None and held.dtype == dtype and held.shape == shape:
+        return held
+    return np.full(shape, start, dtype)

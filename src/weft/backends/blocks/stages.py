@@ -1,0 +1,124 @@
+"""A program as stages, each cut into a part that needs arcs and a part that does not.
+
+Blocks are swept one after another, or far apart, so a sweep must not see what another block wrote.
+The part of a step that needs arcs therefore reads the state as it is and writes to hidden fields
+only. Once all blocks are done, a vertex function without arcs does the rest:
+
+edge step      arcs: messages are combined into an *inbox* for each field
+               then: at every vertex that got a message, the field is combined with its inbox
+vertex step    arcs: what it gathers is stored in hidden fields
+               then: the function itself, which loads these
+
+A write-once step into a field that its `accept` closes for good needs no inbox: no vertex that
+sends is written, whatever the order of the blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from weft.ir.ops import INT64, Program, Reduction, Shape, Signature, Step
+
+Kind = tuple[np.dtype[Any], Shape]
+SUPERSTEP = "superstep__"  # a scalar that holds the number of the superstep
+LEAST_ROW, END_ROW = "least_row__", "end_row__"  # scalars: which targets a sweep looks at
+
+
+@dataclass(frozen=True)
+class Group:
+    """Hidden fields that are combined together, and how: those of one selecting monoid are one."""
+
+    reduction: Reduction
+    names: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class ArcPart:
+    """The part of a step that is run over blocks.
+
+    Attributes
+    ----------
+    program
+        A `run` of one step. It may be shared, and changes nothing but hidden fields.
+    ways
+        The directions whose blocks it needs.
+    groups
+        How what two blocks wrote to hidden fields of one vertex is combined. Empty for gathers,
+        whose rows belong to one block each.
+    hidden
+        The hidden fields, with the value that each starts from.
+    sources
+        Further hidden fields, which it reads and something before it has filled.
+    reads
+        The fields that it reads.
+    scalars
+        The scalars that it reduces.
+    pairs
+        Whether it looks at common neighbours, and so needs two blocks of rows at a time.
+    direct
+        A form of the program that writes to the fields themselves, where the step is write-once.
+    """
+
+    program: Program
+    ways: tuple[str, ...]
+    groups: tuple[Group, ...] = ()
+    hidden: dict[str, tuple[Kind, Any]] = field(default_factory=dict)
+    sources: dict[str, Kind] = field(default_factory=dict)
+    reads: frozenset[str] = frozenset()
+    scalars: tuple[tuple[str, Reduction, Any], ...] = ()
+    pairs: bool = False
+    direct: Program | None = None
+
+    @property
+    def step(self) -> Step:
+        """The one step."""
+        return self.program.steps[0]
+
+
+@dataclass(eq=False)
+class Stage:
+    """One step: what runs before its arcs are swept, the sweep, and what runs after it."""
+
+    step: Step  # as it was traced
+    before: Program | None = None  # fills hidden fields at all vertices
+    arcs: ArcPart | None = None
+    after: Program | None = None
+
+
+@dataclass
+class Source:
+    """What stands for generated code in reports."""
+
+    source: str
+
+
+@dataclass(eq=False)
+class Staged:
+    """A program as stages, by role."""
+
+    program: Program
+    stages: dict[str, list[Stage]]
+    rendered: Source
+    wakes: list[ArcPart]  # what wakes those that gather from changed vertices
+    sweeps: tuple[Any, ...] = ()
+    fired: tuple[str, ...] = ("arc_parts",)
+
+
+def with_hidden(signature: Signature, hidden: dict[str, Kind]) -> Signature:
+    """Return a signature with hidden fields and the scalars of sweeps."""
+    fields = tuple((name, dtype, shape) for name, (dtype, shape) in hidden.items())
+    numbers = tuple((name, INT64) for name in (SUPERSTEP, LEAST_ROW, END_ROW))
+    return replace(signature, fields=signature.fields + fields, scalars=signature.scalars + numbers)
+
+
+def load_supersteps(program: Program) -> None:
+    """Let all blocks read the number of the superstep from a scalar: a single run has none."""
+    for step in program.steps:
+        hoisted = [block for _, block in step.hoisted]
+        for block in (step.body, step.accept, step.active, *hoisted):
+            for value in block.walk() if block is not None else ():
+                if value.op == "load" and value.attr[0] == "superstep":
+                    value.attr = ("scalar", SUPERSTEP)

@@ -1,0 +1,253 @@
+"""The streamed carrier: vertex state in memory, blocks read from disk while kernels run.
+
+Blocks that hold no row of the frontier are skipped. As many blocks as the memory has room for stay
+there for the next superstep; of the others a thread reads the next one while the present one is
+swept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import bytes_text
+from weft.backends.blocks.carrier import Resumed, Swept, Work
+from weft.backends.blocks.combine import combined, start_of_scalar
+from weft.backends.blocks.kernels import BlockRun, BlockSpace
+from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
+from weft.blocks.block_file import Block, BlockReader
+from weft.blocks.manifest import Manifest
+from weft.blocks.read_ahead import Need, blocks_ahead
+from weft.errors import ConfigError
+from weft.ir.ops import Program
+from weft.ir.request import Request, Start
+from weft.topology.topology import Adjacency, Direction, Topology
+
+Array = np.ndarray[Any, Any]
+
+AHEAD = 1  # blocks that are read before they are needed
+
+
+class StreamedCarrier:
+    """Sweeps block files on this machine.
+
+    Parameters
+    ----------
+    folder
+        Where the block files are.
+    manifest
+        The graph.
+    degrees
+        The degrees of its vertices by direction.
+    memory
+        Bytes that blocks may take in memory at a time.
+    """
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
+    ) -> None:
+        self.folder, self.manifest, self.memory = folder, manifest, memory
+        self.space = BlockSpace(manifest, degrees)
+        self.reader = BlockReader(folder)
+        self._held: dict[tuple[str, int], Block] = {}
+        self._room = memory - self._in_flight()
+        self._swept = self._skipped = 0
+        if self._room < 0:
+            raise ConfigError(
+                f"memory={bytes_text(memory)} is too little to read blocks ahead: it takes "
+                f"{bytes_text(self._in_flight())}. Expected at least that, or a partition into "
+                "smaller blocks (weft partition --blocks)."
+            )
+
+    def _in_flight(self) -> int:
+        """Return the bytes of the blocks that are swept or read at a time."""
+        largest = sum(
+            max((entry.bytes for entry in entries), default=0)
+            for entries in self.manifest.blocks.values()
+        )
+        return (AHEAD + 2) * largest
+
+    @property
+    def vertices(self) -> Topology:
+        """A topology without arcs."""
+        return self.space.vertices
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Bytes read, and blocks swept and skipped."""
+        return {
+            "bytes_read": self.reader.bytes_read, "blocks_swept": self._swept,
+            "blocks_skipped": self._skipped,
+        }  # fmt: skip
+
+    def check(self, part: ArcPart) -> None:
+        """Refuse nothing: all blocks are within reach."""
+
+    def begin(self, program: Program, work: Work) -> Resumed | None:
+        """Return None: a run that is killed begins again."""
+        return None
+
+    def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
+        """Keep nothing."""
+
+    def end(self, work: Work, resumed: Resumed) -> None:
+        """Keep nothing."""
+
+    # -- sweeps
+
+    def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
+        """Sweep the rows of a frontier; see `Carrier.sweep`."""
+        members = self._members(frontier)
+        numbers = [number for number, rows in enumerate(members) if rows.size]
+        self._swept += len(numbers)
+        self._skipped += len(members) - len(numbers)
+        run = self._run(part, work, frontier)
+        totals = _Totals(part, work.data.scalars)
+        found: list[Array] = []
+        if part.pairs:
+            for number in numbers:
+                found += self._pairs(run, part, work, totals, number, members[number])
+        else:
+            for number, blocks in self._blocks(numbers, part.ways):
+                held = {way: [block] for way, block in blocks.items()}
+                totals.begin()
+                found.append(run.block(members[number], held))
+                totals.end()
+                for way, block in blocks.items():
+                    if (way, number) not in self._held:
+                        self.reader.recycle(block)
+        run.end()
+        totals.publish()
+        direct = run.request.program is part.direct
+        return Swept(union(found, self.space.dtype), direct)
+
+    def _pairs(
+        self, run: BlockRun, part: ArcPart, work: Work, totals: _Totals, row: int, members: Array
+    ) -> Iterator[Array]:
+        """Sweep the rows of a block, with those of every block that targets may lie in."""
+        (way,) = part.ways
+        cuts, scalars = self.manifest.cuts, work.data.scalars
+        ((_, own),) = self._blocks([row], (way,))
+        for column, blocks in self._blocks(range(self.manifest.num_blocks), (way,)):
+            scalars[LEAST_ROW][0], scalars[END_ROW][0] = cuts[column], cuts[column + 1]
+            (stored,) = own
+            both = [own[stored]] if column == row else [own[stored], blocks[stored]]
+            totals.begin()
+            yield run.block(members, {stored: sorted(both, key=lambda block: block.first)})
+            totals.end()
+
+    def _run(self, part: ArcPart, work: Work, frontier: Array | None) -> BlockRun:
+        """Return the sweep of the direct form where its proof holds, else of the other one."""
+        start = Start(frontier=frontier)
+        for program in (part.direct, part.program):
+            if program is not None:
+                request = Request(program, self.space.topology, work.options, work.data, start, 1)
+                run = BlockRun(self.space, request)
+                if program is part.program or run.writes_once:
+                    return run
+        raise AssertionError("a part always has a program")
+
+    def _members(self, frontier: Array | None) -> list[Array]:
+        """Return the members of a frontier by block."""
+        cuts, dtype = self.manifest.cuts, self.space.dtype
+        if frontier is None:
+            return [np.arange(low, high, dtype=dtype) for low, high in itertools.pairwise(cuts)]
+        places = np.searchsorted(frontier, cuts)
+        return [frontier[low:high] for low, high in itertools.pairwise(places)]
+
+    # -- blocks
+
+    def _blocks(
+        self, numbers: Sequence[int], ways: tuple[str, ...]
+    ) -> Iterator[tuple[int, dict[str, Block]]]:
+        """Yield blocks, those in memory first, by the directions in which they are stored."""
+        stored = tuple(dict.fromkeys(self.space.stored_way(way) for way in ways))
+        there = [n for n in numbers if all((way, n) in self._held for way in stored)]
+        for number in there:
+            yield number, {way: self._held[way, number] for way in stored}
+        known = set(there)
+        needs = [Need(number, stored) for number in numbers if number not in known]
+        for number, blocks in blocks_ahead(self.reader, self.manifest, needs, AHEAD):
+            for way, block in blocks.items():
+                self._keep(way, number, block)
+            yield number, blocks
+
+    def _keep(self, way: str, number: int, block: Block) -> None:
+        """Keep a block in memory if there is room: a scan that comes round finds the first ones."""
+        size = self.manifest.blocks[way][number].bytes
+        if (way, number) not in self._held and size <= self._room:
+            self._held[way, number] = block
+            self._room -= size
+
+    # -- the whole graph
+
+    def adjacency(self, direction: Direction) -> Adjacency:
+        """Return all arcs of a direction, in memory."""
+        offsets = np.zeros(self.manifest.num_vertices + 1, np.int64)
+        parts = []
+        for block in self._all(direction):
+            lengths = np.diff(block.offsets.astype(np.int64))
+            offsets[block.first + 1 : block.first + 1 + lengths.size] = lengths
+            parts.append(block.targets.copy())
+        np.cumsum(offsets, out=offsets)
+        empty = np.zeros(0, self.space.dtype)
+        return Adjacency(offsets, np.concatenate([empty, *parts]))
+
+    def column(self, name: str) -> Array:
+        """Return an edge column by edge id: of an undirected edge the arc to its upper end."""
+        way: Direction = self.space.topology.primary_direction
+        kind = self.manifest.columns[name]
+        parts = [np.zeros((0, *kind.shape), kind.dtype)]
+        for block in self._all(way):
+            kept: Any = slice(None)
+            if not self.manifest.directed:
+                lengths: Array = np.diff(block.offsets.astype(np.int64))
+                rows = np.arange(block.first, block.first + lengths.size)
+                kept = np.repeat(rows, lengths) <= block.targets
+            parts.append(block.columns[name][kept].copy())
+        return np.concatenate(parts)
+
+    def _all(self, way: str) -> Iterator[Block]:
+        needs = [Need(number, (way,)) for number in range(self.manifest.num_blocks)]
+        for _, blocks in blocks_ahead(self.reader, self.manifest, needs):
+            yield blocks[way]
+
+
+class _Totals:
+    """The scalars that a sweep reduces: each block sets them anew, and all are combined."""
+
+    def __init__(self, part: ArcPart, scalars: dict[str, Array]) -> None:
+        self.reduced, self.scalars = part.scalars, scalars
+        self.began = {name: scalars[name].copy() for name, _, _ in part.scalars}
+        self.totals = {
+            name: start_of_scalar(reduction, dtype) for name, reduction, dtype in part.scalars
+        }
+
+    def begin(self) -> None:
+        """Let a block read what the sweep began with."""
+        for name, value in self.began.items():
+            self.scalars[name][...] = value
+
+    def end(self) -> None:
+        """Take in what a block reduced."""
+        for name, reduction, _ in self.reduced:
+            self.totals[name] = combined(reduction, self.totals[name], self.scalars[name][0])
+
+    def publish(self) -> None:
+        """Set the scalars."""
+        for name, total in self.totals.items():
+            self.scalars[name][0] = total
+
+
+def union(parts: list[Array], dtype: Any) -> Array:
+    """Return the distinct members of sorted arrays, sorted."""
+    filled = [part for part in parts if part.size]
+    if not filled:
+        return np.zeros(0, dtype)
+    if len(filled) == 1:
+        return filled[0]
+    return np.unique(np.concatenate(filled)).astype(dtype, copy=False)

@@ -1,0 +1,1 @@
+"""Partitioned graphs: arcs in block files on disk, and how such files are made and read."""
