@@ -106,8 +106,11 @@ def ranked(g: Graph) -> Graph:
         return found
 
 
-def oriented(g: Graph) -> Graph:
-    """Return a simple undirected graph with each edge running to its end of higher degree."""
+def oriented(g: Graph, *columns: str) -> Graph:
+    """Return a simple undirected graph with each edge running to its end of higher degree.
+
+    It has the named edge columns of g; edges are numbered anew.
+    """
     rows, xp = g.topology.out, g.topology.xp
     place = _places(g)
     kept = rows.spread(place) < place[rows.targets]
@@ -116,7 +119,8 @@ def oriented(g: Graph) -> Graph:
     offsets = before[rows.offsets].astype(np.int64)
     arcs = Adjacency(offsets, xp.compress(kept, rows.targets))
     topology = Topology.from_sorted(arcs, directed=True, keep="out", device=g.topology.device)
-    return Graph(topology)
+    held = {name: xp.compress(kept, g.edge.in_slots(name, "out")) for name in columns}
+    return Graph(topology, edge=held)
 
 
 def _places(g: Graph) -> Array:
