@@ -19,6 +19,7 @@ import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.shortest_dags import Sweeps
+from weft.algorithms.support.simple_edges import pair_numbers
 from weft.algorithms.support.sources import check_sources
 from weft.config import Config
 from weft.graph import Graph
@@ -101,27 +102,16 @@ def edge_betweenness(
 
 def _of_edges(g: Graph, sweeps: Sweeps) -> Array:
     """Return the flow of every pair of vertices in equal parts at its lightest edges."""
-    held, xp, n = sweeps.g, g.topology.xp, g.num_vertices
+    held, xp = sweeps.g, g.topology.xp
     numbers = held.topology.edges(held.topology.primary_direction)
     flow = sweeps.flows.flow
     if numbers is not None:
         flow = sums_of_keys(numbers, flow, held.num_edges)
-    near, far = _keyed(held, *held.topology.edge_endpoints(), n)
-    order = xp.lexsort(xp.stack((far, near)))
-    keys = near[order].astype(np.int64) * n + far[order]
+    pair = pair_numbers(g, held)
     src, dst = g.topology.edge_endpoints()
-    a, b = _keyed(g, src, dst, n)
-    place = xp.searchsorted(keys, a.astype(np.int64) * n + b)
-    pair = order[xp.minimum(place, keys.size - 1)]
     shares = src != dst
     if sweeps.weighted:
         weight = g.edge.storage("weight").astype(np.float64)
         shares &= weight == held.edge.storage("weight")[pair]
     parallel = count_keys(pair[shares], held.num_edges)
     return xp.where(shares, flow[pair] / xp.maximum(parallel[pair], 1), 0.0)
-
-
-def _keyed(g: Graph, src: Array, dst: Array, n: int) -> tuple[Array, Array]:
-    """Return the ends of edges, the smaller first if directions do not matter."""
-    xp = g.topology.xp
-    return (src, dst) if g.directed else (xp.minimum(src, dst), xp.maximum(src, dst))
