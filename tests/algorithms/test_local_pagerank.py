@@ -107,7 +107,7 @@ def test_far_vertices_are_not_looked_at():
 def test_arguments_are_checked():
     g = weft.generators.path(4)
     for options in ({"alpha": 0}, {"alpha": 1}, {"epsilon": 0}, {"epsilon": np.nan}):
-        with pytest.raises(ConfigError, match="is not possible. Expected a number above 0"):
+        with pytest.raises(ConfigError, match=r"is not possible. Expected a number above 0"):
             weft.local_pagerank(g, 0, **options)
     with pytest.raises(GraphError, match=r"the graph is directed"):
         weft.local_pagerank(AWKWARD["social"](), 0)
