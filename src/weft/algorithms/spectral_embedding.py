@@ -1,9 +1,10 @@
 """Spectral embedding.
 
 Method: the eigenvectors of the normalised Laplacian I - D^(-1/2) A D^(-1/2), with zeros in the rows
-of vertices without edges, for the smallest eigenvalues, which vary least along the edges. They are those of D^(-1/2) A D^(-1/2) for the largest
-ones, found by the Lanczos method of SciPy or CuPy from a fixed start; each has its largest entry
-positive. Small graphs are solved as dense matrices.
+of vertices without edges, for the smallest eigenvalues, which vary least along the edges. They are
+those of D^(-1/2) A D^(-1/2) for the largest ones, found by the Lanczos method of SciPy or CuPy from
+a fixed start; the largest entry of each is positive. Small graphs are solved as dense matrices.
+O(m) per step.
 
 A. Ng, M. Jordan, Y. Weiss: On spectral clustering: analysis and an algorithm (NIPS 2001).
 """
