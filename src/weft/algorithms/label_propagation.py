@@ -59,10 +59,10 @@ def adopt(direction: str, weighted: bool = False, ends: bool = False) -> Any:
 
     @vertex
     def follow(v: Any) -> None:
-        def label(u: Any, e: Any) -> Any:
+        def vote(u: Any, e: Any) -> Any:
             return (u.label, e.weight) if weighted else u.label
 
-        frequent = v.gather(label, monoids.mode, direction=direction)
+        frequent = v.gather(vote, monoids.mode, direction=direction)
         label = fn.where(v.in_degree + v.out_degree > 0, frequent, v.label)
         if ends:
             fn.reduce("moved", fn.cast(label != v.label, np.int64), monoids.sum)

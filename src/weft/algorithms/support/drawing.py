@@ -52,8 +52,8 @@ def drawn_arcs(
         choose = _repeated if draw.replace else _distinct
         owner, slot = choose(xp, begin, degree, key, count)
     else:
-        choose = _repeated_by_weight if draw.replace else _distinct_by_weight
-        owner, slot = choose(xp, begin, degree, key, count, draw.weight)
+        weigh = _repeated_by_weight if draw.replace else _distinct_by_weight
+        owner, slot = weigh(xp, begin, degree, key, count, draw.weight)
     numbers = topology.edges(direction)
     edge = slot if numbers is None else numbers[slot]
     other = rows.targets[slot].astype(np.int64)
