@@ -297,7 +297,7 @@ class Listing:
         What the file says about itself.
     line : int, callable that returns one, or None
         The line to name if there are implausibly many vertices.
-    labels : sequence or None
+    labels : sequence, array or None
         A name for each vertex.
     """
 
@@ -307,7 +307,7 @@ class Listing:
     num_vertices: int
     directed: bool
     line: int | Callable[[], int] | None = None
-    labels: Sequence[Any] | None = None
+    labels: Sequence[Any] | Array | None = None
 
 
 def build(source: Source, listing: Listing, options: Options) -> Graph:

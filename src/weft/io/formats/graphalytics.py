@@ -53,7 +53,7 @@ def read(source: Source, options: Options) -> Graph:
     ends = [_placed(edges, ids, part, name) for part, name in ((src, "source"), (dst, "target"))]
     listing = Listing(
         ends[0], ends[1], weights(weight), int(ids.size),
-        _DIRECTED[facts.get("directed", "true").lower()], line, None if counted else ids.tolist(),
+        _DIRECTED[facts.get("directed", "true").lower()], line, None if counted else ids,
     )  # fmt: skip
     return build(edges, listing, options)
 
