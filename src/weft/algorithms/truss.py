@@ -40,9 +40,9 @@ NEEDS = Needs(("out",), Fields(own=200), simple=True, oriented=True)
 
 
 @vertex
-def take_away(v: Any, least: Any) -> None:
+def take_away(v: Any, floor: Any) -> None:
     """Settle the truss number of the edge v."""
-    v.truss = least + 2
+    v.truss = floor + 2
     v.turn = fn.cast(fn.superstep(), np.int64)
 
 
@@ -72,10 +72,10 @@ def find_least(v: Any) -> None:
 
 
 @vertex(on="all")
-def is_due(v: Any, lowest: Any, least: Any) -> Any:
+def is_due(v: Any, lowest: Any, floor: Any) -> Any:
     """Whether the edge v goes next."""
-    fn.reduce("least", fn.maximum(lowest, least), monoids.max)
-    return (v.turn == STAYS) & (v.support <= fn.maximum(lowest, least))
+    fn.reduce("floor", fn.maximum(lowest, floor), monoids.max)
+    return (v.turn == STAYS) & (v.support <= fn.maximum(lowest, floor))
 
 
 @algorithm(
@@ -128,7 +128,7 @@ def _peeled(plain: Graph, config: Config | None) -> Array:
     state = held.state(
         a=full(0, vertex_id), b=full(0, vertex_id), edge=full(lambda v: v.id, np.int64),
         support=full(0), turn=full(-1), truss=full(0), seen=full(0),
-        lowest=scalar(0), least=scalar(0),
+        lowest=scalar(0), floor=scalar(0),
     )  # fmt: skip
     state.a[:count], state.b[:count] = src, dst
     state.support[:count], state.turn[:count] = supports(plain, config), STAYS
