@@ -1,14 +1,15 @@
 """Times of the library beside NetworKit, igraph and SciPy, on a CPU or weft's alone on a GPU.
 
 `python benchmarks/library.py kron18` and `python benchmarks/library.py kron21 --device cuda`; with
-`--processor` for the processor time of all threads rather than wall time, which a busy machine
-disturbs less. Every system gets the same graph in its own form, built before; calls are interleaved
+`--processor` on one core and for processor rather than wall time, which a busy machine disturbs
+less. Every system gets the same graph in its own form, built before; calls are interleaved
 and the fastest of a few counts. Results of weft are checked with NumPy and SciPy.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -51,7 +52,7 @@ class Forms:
         if not hasattr(self, "_networkit"):
             import networkit
 
-            networkit.setNumberOfThreads(2)
+            networkit.setNumberOfThreads(len(os.sched_getaffinity(0)))
             arcs = self.matrix.tocoo()
             upper = arcs.row < arcs.col
             ends = arcs.row[upper].astype(np.uint64), arcs.col[upper].astype(np.uint64)
@@ -482,6 +483,8 @@ def main() -> None:
     parser.add_argument("--processor", action="store_true", help="processor time, not wall time")
     given = parser.parse_args()
     clock = time.process_time if given.processor else time.perf_counter
+    if given.processor:  # one core, so that no thread spins while it waits for another
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     forms = Forms(given.graph, given.device)
     alone = given.alone or given.device != "cpu"
     for name in given.tasks.split(","):

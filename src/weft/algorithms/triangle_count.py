@@ -96,7 +96,7 @@ def ranked(g: Graph) -> Graph:
         found = _known.get(g.topology)
         if found is None:
             n, device = g.num_vertices, g.topology.device
-            number = n - 1 - _places(g)
+            number = n - 1 - places(g)
             src, dst = oriented(g).topology.endpoints()
             offsets, targets, _ = sort_arcs(number[src], number[dst], n)
             topology = Topology.from_sorted(
@@ -112,7 +112,7 @@ def oriented(g: Graph, *columns: str) -> Graph:
     It has the named edge columns of g; edges are numbered anew.
     """
     rows, xp = g.topology.out, g.topology.xp
-    place = _places(g)
+    place = places(g)
     kept = rows.spread(place) < place[rows.targets]
     before = xp.zeros(kept.size + 1, fitting_dtype(kept.size))
     before[1:] = xp.cumsum(kept, dtype=before.dtype)
@@ -123,7 +123,7 @@ def oriented(g: Graph, *columns: str) -> Graph:
     return Graph(topology, edge=held)
 
 
-def _places(g: Graph) -> Array:
+def places(g: Graph) -> Array:
     """Return the place of each vertex in the order of rising degrees."""
     xp, dtype = g.topology.xp, g.topology.index_dtype
     place = xp.empty(g.num_vertices, dtype)
