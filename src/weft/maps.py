@@ -2,9 +2,10 @@
 
 A map calls a function at every edge (or vertex) whose source (which) is in `active_in`, None being
 all. The function updates `v` in place and returns whether that changed it; those go into
-`active_out`, None meaning that nobody is recorded. Updates at an edge are atomic: ``v.x += ...``,
-``*=``, ``|=``, ``&=``, ``v.x.min(...)`` or ``v.x.max(...)``. With a last parameter `f` a function
-is called for each feature: ``u.x[f]`` is one feature of a vector, or one row of a matrix.
+`active_out`, None meaning that no vertex is recorded. Updates at an edge are atomic:
+``v.x += ...``, ``*=``, ``|=``, ``&=``, ``v.x.min(...)`` or ``v.x.max(...)``. With a last parameter
+`f` a function is called for each feature: ``u.x[f]`` is one feature of a vector, or one row of a
+matrix.
 
 The functions are traced into steps of weft: what a map does, `g.run` does with `weft.edge`,
 `weft.vertex` and `weft.fold`.

@@ -248,7 +248,7 @@ def vertex(
 
 
 def fold(*functions: EdgeFunction | VertexFunction, relaxed: bool = False) -> Fold:
-    """Join functions into a sequence that runs as one sweep where nobody can see the difference.
+    """Join functions into a sequence that runs as one sweep where that cannot be observed.
 
     Runs of edge functions go over the arcs once, each applied only where the one before it sent;
     runs of vertex functions likewise. A vertex run after an edge run runs at the vertices that the

@@ -54,6 +54,34 @@ def check_pagerank(g, **options):
         assert rank.sum() == pytest.approx(1)
 
 
+def check_strong_components(g, **options):
+    got = weft.acc.strong_components(g, **options)
+    expected = np.empty(g.num_vertices, np.int64)
+    for members in nx.strongly_connected_components(nx.DiGraph(multigraph(g))):
+        expected[list(members)] = min(members)
+    assert got.tolist() == expected.tolist()
+
+
+def beliefs_of(g, priors, potential, supersteps):
+    """Pass beliefs on in plain NumPy, in logarithms."""
+    src, dst = g.topology.endpoints()
+    log = np.log(priors)
+    for _ in range(supersteps):
+        sent = np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
+        log = np.log(priors)
+        np.add.at(log, dst, np.log(sent[src] @ potential))
+    odds = np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def check_beliefs(g, supersteps=4, **options):
+    priors = np.random.default_rng(5).random((g.num_vertices, 3)) + 0.1
+    potential = np.array([[2.0, 1.0, 0.5], [0.5, 3.0, 1.0], [1.0, 1.0, 1.0]])
+    got = weft.acc.belief_propagation(g, priors, potential, tol=0.0, max_iter=supersteps, **options)
+    expected = beliefs_of(g, priors, potential, supersteps)
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
 def non_negative(g):
     return not g.weighted or bool(np.all(g.edge["weight"] >= 0))
 
@@ -69,6 +97,34 @@ def test_awkward_graphs(name):
     check_pagerank(g)
     for k in (0, 1, 2, 3):
         check_k_core(g, k)
+    check_strong_components(g.to("reference"))
+    check_beliefs(g.to("reference"))
+
+
+def test_components_of_long_paths_and_nested_rings():
+    down = weft.Graph.from_edges(range(1, 200), range(199))
+    check_strong_components(down)
+    ring = np.arange(60)
+    src = np.concatenate([ring, ring + 60, [3, 90]])
+    dst = np.concatenate([(ring + 1) % 60, (ring + 1) % 60 + 60, [70, 119]])
+    check_strong_components(weft.Graph.from_edges(src, dst))
+
+
+def test_beliefs_settle_and_bad_ones_are_refused():
+    g = weft.generators.path(40)
+    priors, potential = np.ones((40, 2)), np.array([[3.0, 1.0], [1.0, 3.0]])
+    priors[0] = 5, 1
+    settled = weft.acc.belief_propagation(g, priors, potential, tol=1e-9, max_iter=1000)
+    again = weft.acc.belief_propagation(g, priors, potential, tol=0.0, max_iter=1000)
+    np.testing.assert_allclose(settled, again, atol=1e-6)
+    with pytest.raises(GraphError, match=r"shape \(39, 2\)"):
+        weft.acc.belief_propagation(g, priors[1:], potential)
+    with pytest.raises(ConfigError, match=r"Expected \(2, 2\)"):
+        weft.acc.belief_propagation(g, priors, np.ones((3, 3)))
+    with pytest.raises(GraphError, match="positive"):
+        weft.acc.belief_propagation(g, priors * 0, potential)
+    with pytest.raises(ConfigError, match="positive"):
+        weft.acc.belief_propagation(g, priors, -potential)
 
 
 @given(graphs(index_dtype=None, weights="int", min_vertices=1))
@@ -79,6 +135,8 @@ def test_random_graphs(g):
     check_components(g)
     check_pagerank(g)
     check_k_core(g, 2)
+    check_strong_components(g)
+    check_beliefs(g)
 
 
 @pytest.mark.parametrize("direction", ["auto", "push", "pull"])

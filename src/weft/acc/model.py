@@ -70,6 +70,8 @@ class Program:
         ``priority(v)``: send in this order where that cannot change the result.
     senders
         ``"active"``, or ``"all"``: every vertex sends for as long as any is active.
+    along
+        ``"out"``, or ``"in"``: updates run against the arcs, as if each ran from v to u.
     push_below
         A share of the vertices: pull while more of them are active, push from then on. Without it
         the engine chooses, superstep by superstep.
@@ -101,6 +103,7 @@ class Program:
         prepare: Function | None = None,
         priority: Function | None = None,
         senders: str = "active",
+        along: str = "out",
         push_below: float | None = None,
     ) -> None:
         if isinstance(combine, str) and combine != "vote":
@@ -125,6 +128,7 @@ class Program:
             active=None if active is None else _Active(active),
             priority=priority,
             on=on,
+            along=along,
         )
         if send.__name__ == "<lambda>":
             send.__name__ = "compute"

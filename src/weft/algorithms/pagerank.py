@@ -163,9 +163,14 @@ def pagerank(
                 "adaptive=True, several personalizations and warm_start= exclude each other. "
                 "Expected one of them."
             )
-        ranks, run = _without_sinks(
-            g, several, personalization, weighted, damping, tol, max_iter, dtype, config
-        )
+        options = {
+            "damping": damping,
+            "tol": tol,
+            "max_iter": max_iter,
+            "dtype": dtype,
+            "config": config,
+        }
+        ranks, run = _without_sinks(g, several, personalization, weighted, options)
         _check_end(run, on_unconverged, tol)
         return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
@@ -197,19 +202,19 @@ def _within(tol: float) -> Any:
 
 
 def _without_sinks(
-    g: Graph, several: bool, personalization: Any, weighted: bool, damping: float, *options: Any
+    g: Graph, several: bool, personalization: Any, weighted: bool, options: dict[str, Any]
 ) -> tuple[Array, Run]:
     """Rank by the linear system alone, in which vertices without out-edges send nothing."""
-    if damping == 1:
+    if options["damping"] == 1:
         raise ConfigError("damping=1 never jumps home. Expected less with these options.")
-    dtype = options[2]
+    dtype = options["dtype"]
     home = None
     if personalization is not None and not several:
         home = _home(personalization, g)
     g, strength = usable_strengths(g, dtype) if weighted else (g, None)
     if several:
-        return many_ranks(g, personalization, strength, damping, *options)
-    return adaptive_ranks(g, home, strength, damping, *options)
+        return many_ranks(g, personalization, strength, **options)
+    return adaptive_ranks(g, home, strength, **options)
 
 
 def _check_end(run: Run, on_unconverged: str, tol: float) -> None:

@@ -1,6 +1,6 @@
 """Formats as they were built for a topology, and its columns and arcs in their order.
 
-When a graph changes in place, formats that can be edited follow it; others are built anew when they
+When a graph changes in place, formats that can be edited follow it; others are rebuilt when they
 are needed.
 """
 

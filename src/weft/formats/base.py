@@ -197,7 +197,7 @@ class Format:
     edit
         Makes the layout of a graph that changed, by less work than `build`:
         ``edit(layout, offsets, targets, changed, xp)`` from the one before, the adjacency as it is
-        now and the rows that differ, each at least once. Without it the format is built anew.
+        now and the rows that differ, each at least once. Without it the format is rebuilt.
     formula
         The memory that it is said to take, in words of a vertex: text over E, V and facts.
     turns

@@ -1,6 +1,6 @@
 """Formats of large graphs are kept on disk between processes, where arrays lie in host memory.
 
-On a GPU they are built anew: that takes less time than reading them.
+On a GPU they are rebuilt, which takes less time than reading them.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ struct Output {
         straight && (compaction == Compaction::batch || dedup == Dedup::proven);
     static constexpr bool marks = kind == Kind::queue && !exact && !marks_late;
     // Degrees decide nothing about the bin: they are asked for all of its entries at once, at the
-    // end, and nobody who emits waits for them.
+    // end, and no emitting lane waits for them.
     static constexpr bool counts_late = binned && straight && classes == 1;
 
     WEFT_DEVICE void begin() {
@@ -286,7 +286,7 @@ struct Output {
         return true;
     }
 
-    // The same for some vertices; nobody waits for one stamp before the next is exchanged.
+    // The same for some vertices; no stamp is awaited before the next is exchanged.
     template <class Id, u32 count>
     WEFT_DEVICE void admit_batch(const Id (&vertices)[count], bool (&in)[count]) {
         if constexpr (exact && !hashed && kind == Kind::queue) {
@@ -304,7 +304,7 @@ struct Output {
         }
     }
 
-    // Without a look before: whoever comes has just changed the vertex, and mostly is the first. With
+    // Without a look before: the caller has just changed the vertex, and mostly is the first. With
     // it on large graphs whose frontiers are wide, where many come and stamps are far away.
     WEFT_DEVICE bool claim(i64 v) {
 #ifdef WEFT_LOOK_FIRST
@@ -454,7 +454,7 @@ struct Output {
         for (u32 c = 0; c < classes; ++c) {
             const u32 asked = counts()[c];
             const u32 held = held_in_bin(asked, room(c));
-            if (!straight && asked > held) continue;  // The queue will be built anew.
+            if (!straight && asked > held) continue;  // The queue will be rebuilt.
             const u64 first = firsts()[c];
             for (u32 i = thread_id(); i < held; i += block_size()) {
                 const Vertex v = bins()[before(c) + i];

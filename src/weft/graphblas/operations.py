@@ -34,6 +34,7 @@ def expression(
     op: Any,
     dtype: Any,
     shape: tuple[int, ...],
+    *,
     kernel: Any,
     inputs: tuple[Any, ...],
     node: tuple[Any, ...] = (),
@@ -82,9 +83,9 @@ def apply(self: Any, op: Any, right: Any = None, left: Any = None) -> Any:
             op,
             op.return_type,
             self.shape,
-            lambda mask, x: _scalar_result(x, lambda s: kernels.apply_unary(s, op)),
-            (self,),
-            ("apply", op),
+            kernel=lambda mask, x: _scalar_result(x, lambda s: kernels.apply_unary(s, op)),
+            inputs=(self,),
+            node=("apply", op),
         )
     if left is not None and right is not None:
         raise TypeError("Cannot provide both `left` and `right` to apply.")
@@ -141,9 +142,9 @@ def _apply_bound(self: Any, op: Any, right: Any, left: Any) -> Any:
         op,
         op.return_type,
         self.shape,
-        kernel,
-        (self, scalar),
-        ("bound", op, is_left),
+        kernel=kernel,
+        inputs=(self, scalar),
+        node=("bound", op, is_left),
     )
 
 
@@ -164,7 +165,9 @@ def _apply_index(self: Any, op: Any, right: Any, left: Any) -> Any:
     def kernel(mask: Any, x: Any, k: Any) -> Any:
         return _scalar_result(x, lambda s: kernels.apply_index(s, op, k))
 
-    return expression("apply", (self, thunk), op, op.return_type, self.shape, kernel, (self, thunk))
+    return expression(
+        "apply", (self, thunk), op, op.return_type, self.shape, kernel=kernel, inputs=(self, thunk)
+    )
 
 
 def _typed_index_op(op: Any, self: Any, thunk: Any) -> Any:
@@ -208,7 +211,9 @@ def select(self: Any, op: Any, thunk: Any = None) -> Any:
     def kernel(mask: Any, x: Any, k: Any) -> Any:
         return _scalar_result(x, lambda s: kernels.select_index(s, typed, k))
 
-    return expression("select", (self, thunk), typed, self.dtype, self.shape, kernel, (self, thunk))
+    return expression(
+        "select", (self, thunk), typed, self.dtype, self.shape, kernel=kernel, inputs=(self, thunk)
+    )
 
 
 _TENSORS = {"Vector", "Matrix", "TransposedMatrix", "Scalar"}
@@ -247,7 +252,9 @@ def _select_mask(self: Any, mask: Any, thunk: Any) -> Any:
             return kernels.chosen(x, ~found if mask.complement else found)
         return kernels.chosen(x, view.admits(x.keys))
 
-    return expression("select", (self, mask), None, self.dtype, self.shape, kernel, (self, parent))
+    return expression(
+        "select", (self, mask), None, self.dtype, self.shape, kernel=kernel, inputs=(self, parent)
+    )
 
 
 def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
@@ -264,7 +271,7 @@ def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
             found = kernels.aggregate_all(x, op)
             return identity if found is None else found
 
-        return expression(within, (self,), op, op.return_type, (), aggregate, (self,))
+        return expression(within, (self,), op, op.return_type, (), kernel=aggregate, inputs=(self,))
     op = _monoid_of(self, op, within)
     empty = None if allow_empty else op.type.np_type.type(op.identity)
 
@@ -273,7 +280,14 @@ def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
         return empty if found is None else found
 
     return expression(
-        within, (self,), op, op.return_type, (), kernel, (self,), ("reduce", op, allow_empty)
+        within,
+        (self,),
+        op,
+        op.return_type,
+        (),
+        kernel=kernel,
+        inputs=(self,),
+        node=("reduce", op, allow_empty),
     )
 
 
@@ -312,8 +326,8 @@ def reduce_rows(self: Any, op: Any, *, columns: bool) -> Any:
             op,
             op.return_type,
             shape,
-            lambda mask, x: kernels.aggregate_rows(x, op),
-            (source,),
+            kernel=lambda mask, x: kernels.aggregate_rows(x, op),
+            inputs=(source,),
         )
     op = _monoid_of(self, op, within)
     return expression(
@@ -322,9 +336,9 @@ def reduce_rows(self: Any, op: Any, *, columns: bool) -> Any:
         op,
         op.return_type,
         shape,
-        lambda mask, x: kernels.reduce_rows(x, op),
-        (source,),
-        ("reduce_rows", op),
+        kernel=lambda mask, x: kernels.reduce_rows(x, op),
+        inputs=(source,),
+        node=("reduce_rows", op),
     )
 
 
@@ -362,7 +376,7 @@ def extract(self: Any, indexes: Any) -> Any:
         def kernel(mask: Any, x: Any) -> Any:
             return extract_region(x, axes)
 
-    return expression("extract", (self,), None, self.dtype, shape, kernel, (self,))
+    return expression("extract", (self,), None, self.dtype, shape, kernel=kernel, inputs=(self,))
 
 
 def reposition(self: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -373,7 +387,7 @@ def reposition(self: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> An
             return move_vector(x, offset[0], shape[0])
         return move_matrix(x, (offset[0], offset[1]), (shape[0], shape[1]))
 
-    return expression("reposition", (self,), None, self.dtype, shape, kernel, (self,))
+    return expression("reposition", (self,), None, self.dtype, shape, kernel=kernel, inputs=(self,))
 
 
 def power(self: Any, n: Any, op: Any) -> Any:
@@ -415,7 +429,9 @@ def power(self: Any, n: Any, op: Any) -> Any:
                 square = multiply_matrices(square, square, op, None)
         return result
 
-    return expression("power", (self,), op, op.return_type, self.shape, kernel, (self,))
+    return expression(
+        "power", (self,), op, op.return_type, self.shape, kernel=kernel, inputs=(self,)
+    )
 
 
 def column_matrix(store: Any) -> Any:

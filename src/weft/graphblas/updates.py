@@ -64,15 +64,20 @@ def updater_of(
     elif replaces:
         raise TypeError("'replace' argument may only be True if a mask is provided.")
     if accum is not None:
-        accum = get_typed_op(accum, target.dtype, kind="binary")
-        if accum.opclass == "Monoid":
-            accum = accum.binaryop
-        elif accum.opclass != "BinaryOp":
-            raise TypeError(
-                f"Bad type for keyword argument `accum`. Expected type: BinaryOp; got "
-                f"{accum.opclass}."
-            )
+        accum = _accumulator(accum, target.dtype)
     return Updater(target, mask, accum, replaces, input_mask)
+
+
+def _accumulator(accum: Any, dtype: Any) -> Any:
+    """Return the binary operator that old and new values meet in."""
+    typed = get_typed_op(accum, dtype, kind="binary")
+    if typed.opclass == "Monoid":
+        return typed.binaryop
+    if typed.opclass != "BinaryOp":
+        raise TypeError(
+            f"Bad type for keyword argument `accum`. Expected type: BinaryOp; got {typed.opclass}."
+        )
+    return typed
 
 
 def _check_scalar_update(mask: Any, replaces: bool, input_mask: Any) -> None:

@@ -37,7 +37,7 @@ FEATURE = frozenset({
 #   ("id", who) ("out_degree", who) ("in_degree", who) with who in u v w; ("edge_id",), ("rank",)
 #   ("least",) of `until`: no vertex of the frontier has a priority below it
 #   ("superstep",), ("num_vertices",); ("scalar", name); ("parameter", "all", name)
-#   ("refreshing",) 1 where `renew` runs because nobody is in the frontier, else 0
+#   ("refreshing",) 1 where `renew` runs because the frontier is empty, else 0
 LOAD = frozenset({"load"})
 LEAF = frozenset({"const", "constant", "param"})  # attr: a value; a lifted constant; a position
 
@@ -97,6 +97,7 @@ class Value:
         attr: Any = None,
         dtype: np.dtype[Any] = BOOL,
         shape: Shape = (),
+        *,
         weak: bool = False,
         blocks: tuple[Block, ...] = (),
         results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
@@ -203,7 +204,7 @@ class Signature:
 class Findings(dict[Any, Any]):
     """What was found out about a program: its key, its facts, what was made of it.
 
-    Only a program that nobody changes any more has some. A copy, which may be changed, begins
+    Only a program that is complete has some. A copy, which may be changed, begins
     without.
     """
 
@@ -231,7 +232,7 @@ class Program:
     # In place of the steps while the frontier is wide. They leave behind what the steps keep for
     # themselves, so `renew` comes between, in every REFRESH-th superstep, and as a refill, which
     # such a program does not have otherwise. All run everywhere. One without `until` is over when a
-    # superstep that renews puts out nobody.
+    # superstep that renews puts out no vertex.
     wide: tuple[Step, ...] = ()
     renew: tuple[Step, ...] = ()
     next_threshold: Block | None = None
@@ -245,7 +246,7 @@ class Program:
 
     @property
     def rests_renewed(self) -> bool:
-        """Whether the run is over when a superstep that renews puts out nobody."""
+        """Whether the run is over when a superstep that renews puts out no vertex."""
         return bool(self.renew) and self.until is None
 
     @property

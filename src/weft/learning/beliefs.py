@@ -280,7 +280,9 @@ def belief_propagation(
         state = g.state(**fields, told=prior, moving=scalar(0), few=scalar(0))
         config = replace(config, change_driven=False)
         only = passing_changes(column, turned, mode, float(damping), tol / HELD_BACK)
-        steps, converged = _by_changes(g, step, *only, state, messages, tol, max_iter, config)
+        steps, converged = _by_changes(
+            g, step, *only, state, messages, tol=tol, max_iter=max_iter, config=config
+        )
     else:
         state = g.state(**fields)
         messages.known_to_be("uniform", "dropped")
@@ -300,7 +302,7 @@ def _is_driven(g: Graph, config: Config | None) -> bool:
 
 
 def _by_changes(
-    g: Graph, step: Any, only: Any, begin: Any, state: State, messages: State, tol: float,
+    g: Graph, step: Any, only: Any, begin: Any, state: State, messages: State, *, tol: float,
     max_iter: int, config: Config,
 ) -> tuple[int, bool]:  # fmt: skip
     """Let all pass on while many beliefs move, then those whose belief did, then all again."""

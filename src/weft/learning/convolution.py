@@ -55,7 +55,7 @@ def spreading(
         total = v.gather(message, monoids.sum, direction=direction)
         total = total + scaled(v) if loops else total
         v.y = v.after * total if after else total
-        v.changed = False  # nobody asks who is
+        v.changed = False  # the next frontier is not used
 
     return spread
 

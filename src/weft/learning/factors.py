@@ -189,9 +189,28 @@ def als(
     if not alternate and max_sweeps:
         g.run(refitting(direction, ridge, kind), state, sides[0], config=config)
     if driven:
-        rests = _run_by_changes(g, state, ridge, kind, tol, max_sweeps, alternate, config)
+        rests = _run_by_changes(
+            g,
+            state,
+            ridge,
+            kind,
+            tol=tol,
+            max_sweeps=max_sweeps,
+            alternate=alternate,
+            config=config,
+        )
         return Factors(state.factor, _measured(g, measure, state, track, config), rests)
-    sweep = _sweeper(g, state, sides, direction, ridge, implicit, kind, alternate, config)
+    sweep = _sweeper(
+        g,
+        state,
+        sides,
+        direction,
+        ridge=ridge,
+        implicit=implicit,
+        dtype=kind,
+        alternate=alternate,
+        config=config,
+    )
     errors: list[float] = []
     if implicit is None and not track:
         sweep(max_sweeps)
@@ -233,7 +252,7 @@ def _measured(g: Graph, measure: Any, state: State, track: bool, config: Config 
 
 
 def _sweeper(
-    g: Graph, state: State, sides: tuple[Any, Any], direction: str, ridge: float,
+    g: Graph, state: State, sides: tuple[Any, Any], direction: str, *, ridge: float,
     implicit: float | None, dtype: Any, alternate: bool, config: Config | None,
 ) -> Callable[[int], None]:  # fmt: skip
     """Return a function that solves for all vertices a number of times."""
@@ -258,8 +277,8 @@ def _sweeper(
 
 
 def _run_by_changes(
-    g: Graph, state: State, ridge: float, dtype: Any, tol: float, max_sweeps: int, alternate: bool,
-    config: Config | None,
+    g: Graph, state: State, ridge: float, dtype: Any, *, tol: float, max_sweeps: int,
+    alternate: bool, config: Config | None,
 ) -> bool:  # fmt: skip
     """Solve until no factor moves further than twice `tol`; return whether that was reached.
 

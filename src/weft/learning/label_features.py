@@ -49,6 +49,7 @@ def propagation(
     weight: str,
     apart: bool,
     seeded: bool,
+    *,
     alpha: float,
     tol: float | None,
     dtype: Any,
@@ -163,7 +164,14 @@ def label_propagation_features(
     state = g.state(**fields)
     own, told = tolerances(config, tol)
     step = propagation(
-        names, weight, shape != (), seeds is not None, alpha, own, dtype, scales is not None
+        names,
+        weight,
+        shape != (),
+        seeds is not None,
+        alpha=alpha,
+        tol=own,
+        dtype=dtype,
+        scaled=scales is not None,
     )
     run = g.iterate(step, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "label propagation", tol, on_unconverged)

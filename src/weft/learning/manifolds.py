@@ -49,7 +49,7 @@ def ranking(
     def weigh(v: Any) -> None:
         total = v.gather(lambda u, e: scaled_weight(v, e, weight, dtype, scaled), monoids.sum)
         v.share = fn.hadamard_inverse(total)
-        v.changed = False  # nobody asks who is
+        v.changed = False  # the next frontier is not used
 
     @vertex(wake="all")
     def spread(v: Any) -> None:

@@ -67,7 +67,7 @@ class Preparation:
 
     `shape` is what beside the program decides about the code; `make(program, off)` compiles a copy
     of the program, which it may change, with some rewrites switched off. What rests on a proof
-    about the start is made anew without it where the proof does not hold.
+    about the start is made again without it where the proof does not hold.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ def _refuted(request: Request, compiled: Proofs, constants: list[Any]) -> str:
 
 
 def may_start_anywhere(request: Request, compiled: Proofs) -> bool:
-    """Whether no proof of write-once hangs on a frontier that is not the first."""
+    """Whether no proof of write-once depends on a frontier other than the first."""
     if not compiled.checks_frontier:
         return True
     return len(request.program.steps) == 1 and not request.start.arcs and not request.program.refill
@@ -165,7 +165,7 @@ def push_narrow(sweeps: list[Sweep], program: Program, directions: tuple[str, ..
     if program.wide and "push" in directions:
         for sweep in sweeps:
             if sweep.kind == "edge" and not sweep.push_refused:
-                sweep.pull_refused = "while many are active, all messages are gathered anew"
+                sweep.pull_refused = "wide frontiers re-gather every message, so this only pushes"
 
 
 def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request) -> None:

@@ -60,7 +60,7 @@ class Sweep:
 
     @property
     def direct_pull(self) -> bool:
-        """Whether a pull may write its own vertex at once, since nobody else reads it."""
+        """Whether a pull may write its own vertex at once, since nothing else reads it."""
         far = self.facts.far | self.facts.far_old
         # A row that tests a live field must wait for the live writes of all other rows.
         waits = self.facts.live_written & block_facts(self.last.active).near

@@ -78,7 +78,7 @@ struct BlockSchedule {
         Partial* carried = reinterpret_cast<Partial*>(
             boards + (lanes < warp_size ? warps * Board::bytes : 0));
 
-        // The scans' barriers also see to it that nobody reads the tile before.
+        // The barriers of the scans also end all reads of the previous tile.
         i64 count, total;
         const i64 rank = scan_block(mine.degree > 0, totals, count);
         const i64 start = scan_block(mine.degree, totals, total);

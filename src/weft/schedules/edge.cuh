@@ -59,7 +59,7 @@ struct EdgeSchedule {
         i64 row = owner(format, mine, -1);
         bool wanted = rows.holds(row) && visitor.open(row);
         i64 done = -1;  // the last row of which no more is wanted
-        // Where a row is not wanted nobody looks at what is loaded.
+        // What is loaded for an unwanted row is ignored.
         Row held = load_if(visitor, row, wanted);
         Partial partial = visitor.empty(held);
         bool some = false;

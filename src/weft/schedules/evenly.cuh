@@ -32,7 +32,7 @@ WEFT_DEVICE u32 starts_in(i64 window, bool some, i64 start, u32 width) {
     return reduce_or(full_mask, here ? 1u << static_cast<u32>(start - window) : 0u);
 }
 
-// Where nothing gathers in rows and nobody leaves them, and a group is one lane: the slots of as many
+// Where nothing gathers in rows, no row is left early, and a group is one lane: the slots of as many
 // windows as the visitor asks for go through each stage together: targets, messages, swaps, and what
 // became of them. `mine` is what the arcs of the lane's own row share; the board's marks are the lanes
 // that have the rows. Of a slot no more than the rank of its row is kept, to save registers.
@@ -222,7 +222,7 @@ WEFT_DEVICE void share_out(const Format& format, Visitor& visitor, const Keeper&
         const i64 start = sum - mine.degree;
         const u32 present = ballot(full_mask, some);
         const Board board(memory);
-        sync_warp(full_mask);  // Nobody reads the rows of the share before.
+        sync_warp(full_mask);  // The rows of the previous share are no longer read.
         if (some) {
             const u32 place = popcount(present & lanes_below());
             board.row[place] = mine.row;

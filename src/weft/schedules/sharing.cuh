@@ -52,7 +52,7 @@ WEFT_DEVICE i64 scan_warp(i64 value) {
 // of shared memory.
 WEFT_DEVICE i64 scan_block(i64 value, i64* totals, i64& total) {
     const i64 sum = scan_warp(value);
-    sync_block();  // Nobody reads the former totals any more.
+    sync_block();  // The former totals are no longer read.
     if (lane_id() == warp_size - 1) totals[warp_id()] = sum;
     sync_block();
     i64 before = 0;
@@ -135,7 +135,7 @@ WEFT_DEVICE void meet_keyed(Visitor& visitor, typename Visitor::Partial& partial
     }
 }
 
-// Nobody else can end a row.
+// No other lane can end a row.
 struct Unheard {
     WEFT_DEVICE bool raised() const { return false; }
     WEFT_DEVICE void raise() const {}
@@ -307,7 +307,7 @@ WEFT_DEVICE void take_every(const Format& format, Visitor& visitor,
     }
 }
 
-// The same where nobody else works on the row; whether it asked to leave the row.
+// The same where no other group works on the row; returns whether the visitor asked to leave it.
 template <class Format, class Visitor>
 WEFT_DEVICE bool take_alone(const Format& format, Visitor& visitor,
                             typename Visitor::Partial& partial, const typename Visitor::Row& held,
@@ -417,7 +417,7 @@ WEFT_DEVICE void clear_flag(unsigned char* shared) {
     }
 }
 
-// Rows of a warp are nobody else's.
+// A warp shares its rows with no other warp.
 struct CloseWhole {
     template <class Visitor>
     WEFT_DEVICE void finish(Visitor& visitor, const typename Visitor::Row& held, i64 row,

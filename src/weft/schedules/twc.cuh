@@ -170,7 +170,7 @@ struct TwcSchedule {
                 queue[mine % 2 == 0 ? at : size - 1 - at] = share.row;
                 if (Visitor::exits && mine == FOR_GRID) memory.stops[at] = 0;
             }
-            sync_block();  // Nobody reads the counts any more.
+            sync_block();  // The counts are no longer read.
         }
     }
 

@@ -69,7 +69,7 @@ struct TwceSchedule {
                                         visitor, warp_size);
                 }
                 share_out<lanes>(format, visitor, CloseWhole(), board, share);
-                sync_block();  // Nobody reads the table any more.
+                sync_block();  // The table is no longer read.
             }
         }
     }

@@ -20,7 +20,7 @@ struct WarpSchedule {
         if constexpr (is_joined<Format> && lanes != 1) {
             VertexSchedule<Format, lanes>::template run<0>(place, {}, {}, format, rows, visitor);
         } else if constexpr (lanes == 0 || lanes == warp_size) {
-            // One group in the unit: nobody to share with.
+            // A unit of one group has nothing to share.
             const i64 stride = num_groups<lanes>(place);
             for (i64 i = first_group<lanes>(place); i < size; i += stride) {
                 walk_row(format, rows.row(i), visitor);

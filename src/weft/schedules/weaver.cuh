@@ -72,7 +72,7 @@ struct WeaverSchedule {
         unsigned char* boards = reinterpret_cast<unsigned char*>(starts + threads + 2);
         unsigned char* board = boards + warp_id() * Board::bytes;
 
-        // The scans' barriers also see to it that nobody reads the table of the round before.
+        // The barriers of the scans also end all reads of the previous round's table.
         i64 count, total;
         const i64 rank = scan_block(mine.degree > 0, totals, count);
         const i64 start = scan_block(mine.degree, totals, total);

@@ -103,7 +103,7 @@ def divided(x: Any, y: Any, kind: Any, modulo: Any) -> Any:
 
 
 @_jit
-def integer_op(op: Any, x: Any, y: Any, kind: Any) -> Any:
+def integer_op(op: Any, x: Any, y: Any, kind: Any) -> Any:  # noqa: C901 -- a switch
     """Return the result of an elementwise op on integers, not yet wrapped."""
     if op == ADD:
         return x + y
@@ -167,7 +167,7 @@ def integer_op(op: Any, x: Any, y: Any, kind: Any) -> Any:
 
 
 @_jit
-def float_function(op: Any, x: Any) -> Any:
+def float_function(op: Any, x: Any) -> Any:  # noqa: C901 -- a switch
     """Return the result of a function of one float."""
     if op == SQRT:
         return np.sqrt(x)

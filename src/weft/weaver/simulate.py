@@ -45,7 +45,7 @@ NEVER = np.int64(1) << 60
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
-def run(
+def run(  # noqa: C901, PLR0915 -- one loop: a call for each instruction costs more than it
     code: Any, consts: Any, cfg: Any, shape: Any, bufs: Any, data: Any, fdata: Any, regs: Any,
     fregs: Any, shared: Any, u: Any, caches: Any, layout: Any, counts: Any, phases: Any,
     stalls: Any, idle: Any, reads: Any, trace: Any, found: Any,

@@ -134,9 +134,13 @@ class Sweep:
         with asm.within(Phase.GATHER), asm.scope():
             if self.far_filter is not None:
                 with asm.when(self.far_filter(asm, far)), asm.scope():
-                    self._send(asm, base, far, place, known, gathered, columns, hit)
+                    self._send(
+                        asm, base, far, place, known, gathered=gathered, columns=columns, hit=hit
+                    )
             else:
-                self._send(asm, base, far, place, known, gathered, columns, hit)
+                self._send(
+                    asm, base, far, place, known, gathered=gathered, columns=columns, hit=hit
+                )
 
     def _lowering(self, asm: Assembler, who: dict[str, int], **more: Any) -> Lowering:
         return Lowering(asm, replace(self.site, who=who, **more))
@@ -156,7 +160,7 @@ class Sweep:
 
     def _send(
         self, asm: Assembler, base: int, far: int, place: int, known: Known | None,
-        gathered: list[Registers] | None, columns: dict[str, int] | None,
+        *, gathered: list[Registers] | None, columns: dict[str, int] | None,
         hit: Callable[[], None] | None,
     ) -> None:  # fmt: skip
         other = "v" if self.base == "u" else "u"

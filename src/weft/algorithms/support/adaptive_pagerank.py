@@ -92,8 +92,9 @@ def sweeping(weighted: bool, personal: bool, dtype: Any) -> list[Any]:
         fn.reduce("bend", bend, monoids.max)
 
     @vertex(on="all", wake="all")
-    def go(v: Any, damping: Any, bent: Any, plain: Any, length: Any, bend: Any, least: Any,
-           first: Any) -> None:  # fmt: skip
+    def go(  # noqa: PLR0917 -- the scalars of the state
+        v: Any, damping: Any, bent: Any, plain: Any, length: Any, bend: Any, least: Any, first: Any,
+    ) -> None:  # fmt: skip
         home = v.home if personal else 1 / fn.num_vertices()
         bends = (bent <= plain) & (first == 0)
         way = fn.where(first == 0, fn.cast(v.residue - bend * v.way, dtype), 0)
@@ -240,6 +241,7 @@ def adaptive_ranks(
     g: Graph,
     home: Array | None,
     strength: Array | None,
+    *,
     damping: float,
     tol: float,
     max_iter: int,

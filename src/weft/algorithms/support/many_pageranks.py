@@ -57,6 +57,7 @@ def many_ranks(
     g: Graph,
     personalization: Any,
     strength: Array | None,
+    *,
     damping: float,
     tol: float,
     max_iter: int,

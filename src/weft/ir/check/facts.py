@@ -82,7 +82,7 @@ def facts_of(step: Step) -> Facts:
 
 
 def program_facts(program: Program) -> list[Facts]:
-    """Return the facts about each step of a program that nobody changes any more."""
+    """Return the facts about each step of a complete program."""
     known: list[Facts] | None = program.findings.get("facts")
     if known is None:
         known = program.findings["facts"] = [facts_of(step) for step in program.all_steps()]

@@ -28,7 +28,7 @@ class Key:
 
 
 def keyed(program: Program, lift: bool) -> tuple[Key, list[Any]]:
-    """Return the key of a program that nobody changes, and the constants that are lifted."""
+    """Return the key of a complete program, and the constants that are lifted."""
     found: tuple[Key, list[Any]] | None = program.findings.get(("key", lift))
     if found is None:
         keyer = Keyer(lift)

@@ -138,7 +138,7 @@ def _join(block: Block, first: Value, second: Value) -> None:
 
 
 def drop_dead(program: Program) -> bool:
-    """Drop what nobody uses: unused loads (weights, fields), stores that a later one overwrites."""
+    """Drop loads (weights, fields) that are never used and stores that a later one overwrites."""
     fired = False
     for step in program.all_steps():
         live = facts_of(step).live

@@ -240,7 +240,7 @@ class _Body:
             attr = value.attr
             if value.op == "load" and attr[:2] == ("field", "u") and attr[2] in renamed:
                 attr = ("field", "u", prefix + attr[2])
-            copied = Value(value.op, args, attr, value.dtype, value.shape, value.weak)
+            copied = Value(value.op, args, attr, value.dtype, value.shape, weak=value.weak)
             self.body.append(copied)
             self.made[key] = copied
         return self.made[key]

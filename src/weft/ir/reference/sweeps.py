@@ -1,6 +1,6 @@
 """Carries out steps arc by arc and vertex by vertex: the meaning of edge and vertex functions.
 
-A *sweep* is what runs between two moments at which everybody waits: one step, or an edge run of a
+A *sweep* is what runs between two barriers: one step, or an edge run of a
 fold together with the vertex run after it. Within a sweep
 
 - an edge function reads every vertex as it was when the sweep began; its messages are combined with

@@ -133,6 +133,7 @@ class Builder:
         attr: Any = None,
         dtype: np.dtype[Any] = BOOL,
         shape: Shape = (),
+        *,
         weak: bool = False,
         blocks: tuple[Block, ...] = (),
         results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
@@ -143,7 +144,7 @@ class Builder:
                 f"{self.function} only looks at the state, but this would change it. Move the "
                 f"change into the edge or vertex function."
             )
-        value = Value(op, args, attr, dtype, shape, weak, blocks, results)
+        value = Value(op, args, attr, dtype, shape, weak=weak, blocks=blocks, results=results)
         value.home = self.blocks[-1]
         self.blocks[-1].body.append(value)
         return value
@@ -192,7 +193,7 @@ class Builder:
             raise fail(str(error)) from None
 
     def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
-        """Return the value in another dtype; a weak constant is made anew."""
+        """Return the value in another dtype; a weak constant is created again."""
         if value.dtype == dtype and not value.weak:
             return value
         if value.op == "const" and value.weak:
@@ -330,7 +331,7 @@ class Builder:
         shape = self.broadcast(condition.shape, self.broadcast(a.shape, b.shape))
         a, b = self.cast_operand(a, dtype, weak), self.cast_operand(b, dtype, weak)
         test = self.condition(condition, "the condition of weft.where")
-        return self.emit("select", (test, a, b), None, dtype, shape, weak)
+        return self.emit("select", (test, a, b), None, dtype, shape, weak=weak)
 
     def condition(self, value: Value, what: str) -> Value:
         """Return a truth value: integers are compared with zero, floats are refused."""

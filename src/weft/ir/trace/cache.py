@@ -289,7 +289,7 @@ def _objects(value: Any) -> Any:
 def _identity(value: Any, depth: int = 0) -> Any:
     """Return what two values have in common that are traced the same way.
 
-    Functions that are made anew in every call, from the same code over the same values, are one.
+    Functions created again in every call, from the same code over the same values, are one.
     What is not told apart by its value is by its identity: a kept trace holds it, or what it reads
     of it, so that nothing else takes its place in memory.
     """

@@ -42,7 +42,7 @@ def _results(
 def unpack(loop: Value, builder: Builder, weak: Sequence[bool] = ()) -> Any:
     """Return the parts of a value; those that are `weak` go on as ids do."""
     parts = tuple(
-        Expr(builder.emit("project", (loop,), i, dtype, shape, i < len(weak) and weak[i]))
+        Expr(builder.emit("project", (loop,), i, dtype, shape, weak=i < len(weak) and weak[i]))
         for i, (dtype, shape) in enumerate(loop.results)
     )
     return parts[0] if len(parts) == 1 else parts
@@ -52,7 +52,7 @@ def _params(
     state: tuple[Value, ...], ids: list[bool], builder: Builder, first: int = 0
 ) -> tuple[Value, ...]:
     params = tuple(
-        Value("param", (), first + i, s.dtype, s.shape, is_id)
+        Value("param", (), first + i, s.dtype, s.shape, weak=is_id)
         for i, (s, is_id) in enumerate(zip(state, ids, strict=True))
     )
     builder.ids.update(p for p in params if p.weak)
@@ -112,7 +112,7 @@ def cond(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> An
     ]
     kinds, weak = builder.unite(blocks, branches)
     dtype, shape = kinds[0] if kinds else (ops.BOOL, ())
-    value = builder.emit("cond", (chosen,), None, dtype, shape, False, tuple(blocks), kinds)
+    value = builder.emit("cond", (chosen,), None, dtype, shape, blocks=tuple(blocks), results=kinds)
     if not kinds:
         return None
     builder.keep_ids(results := unpack(value, builder, weak), ids)
@@ -170,7 +170,13 @@ def while_loop(
         inner.append(block)
     types_ = tuple((s.dtype, s.shape) for s in state)
     loop = builder.emit(
-        "while", state, int(bound), state[0].dtype, state[0].shape, False, tuple(inner), types_
+        "while",
+        state,
+        int(bound),
+        state[0].dtype,
+        state[0].shape,
+        blocks=tuple(inner),
+        results=types_,
     )
     builder.keep_ids(parts := unpack(loop, builder, ids), ids)
     return parts
@@ -210,7 +216,9 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
     block.results = results
     types_ = tuple((s.dtype, s.shape) for s in state)
     dtype, shape = types_[0] if types_ else (INT64, ())
-    loop = builder.emit("for", (*bounds, *state), None, dtype, shape, False, (block,), types_)
+    loop = builder.emit(
+        "for", (*bounds, *state), None, dtype, shape, blocks=(block,), results=types_
+    )
     if not state:
         return None
     builder.keep_ids(parts := unpack(loop, builder, ids), ids)

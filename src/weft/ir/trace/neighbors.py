@@ -120,7 +120,7 @@ def common(
     attr = tuple((r, count, when is not None) for r, count in groups)
     kinds = tuple((m.dtype, m.shape) for m in messages)
     dtype = kinds[0][0] if kinds else BOOL
-    value = builder.emit("common", args, attr, dtype, (), False, (block,), kinds)
+    value = builder.emit("common", args, attr, dtype, blocks=(block,), results=kinds)
     return unpack(value, builder) if kinds else None
 
 

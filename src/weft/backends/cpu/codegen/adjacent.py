@@ -311,7 +311,7 @@ def _walk(
     out = renderer.out
     slot, far = out.fresh("s"), out.fresh("u")
     format_, row = site.gathers, site.index["v"]
-    with arcs_of(out, site.args, format_, "gather", way, row, slot, far) as place:
+    with arcs_of(out, site.args, format_, "gather", way, vertex=row, slot=slot, far=far) as place:
         known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
         inner = replace(
             site, direction=way, slot=place, index={**site.index, "u": far}, known=known,

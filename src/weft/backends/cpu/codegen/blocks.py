@@ -6,7 +6,7 @@ vector or matrix becomes a stretch of an array: a field itself, or scratch memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +14,10 @@ import numpy as np
 
 from weft.backends.cpu.codegen.expressions import cast, combine, elementwise, literal
 from weft.backends.cpu.codegen.text import Arguments, Emitter
+from weft.backends.emit import blocks
 from weft.ir.check.facts import uses
-from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import (
-    EMIT,
-    FEATURE,
-    LIVE_WRITE,
-    Block,
-    Reduction,
-    Shape,
-    Value,
-    identity_of,
-    payload_identity,
-)
+from weft.ir.ops import Block, Reduction, Shape, Value
 
-_LEAVES = ("const", "constant", "param")
 PAD = 128  # elements: two cache lines at least
 
 
@@ -77,13 +66,13 @@ class Scope:
         vertex: str = "v",
         gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
         site: Any = None,
-        placed: Callable[[str], Any] | None = None,
+        placed: Callable[[str, str], Any] | None = None,
         emits: str = "",
     ) -> None:
         self.load = load
         self.emits = emits  # what a program that emits does, see `Program`
         self.site = site
-        self.placed = placed or (lambda place: site)  # the site of a computed vertex v
+        self.placed = placed or (lambda place, field: site)  # the site of a computed vertex v
         self.live = live or set()
         self.function = function
         self.vertex = vertex
@@ -97,37 +86,15 @@ class Scope:
         )  # fmt: skip
 
 
-class BlockRenderer:
+class BlockRenderer(blocks.BlockRenderer):
     """Renders the instructions of one function."""
 
     def __init__(self, out: Emitter, args: Arguments, scratch: Scratch, scope: Scope) -> None:
-        self.out = out
-        self.args = args
+        super().__init__(out, args, scope)
         self.scratch = scratch
-        self.scope = scope
-        self.known: dict[int, Operand] = {}
-        self.parts: dict[int, list[Operand]] = {}
-        self.counts: dict[int, int] = {}
-        self.stores: dict[str, tuple[Value, Operand]] = {}
-        self.begun: dict[str, str] = {}  # live fields of v as they were before the function
-        self.assigned: dict[str, str] = {}  # and what the function assigned to them last
-        self.edge_stores: dict[str, tuple[Value, Operand]] = {}
-        self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
-        self.changed: Operand | None = None
         self.pending: frozenset[int] = frozenset()  # values that are left to their only user
 
     # -- operands
-
-    def operand(self, value: Value) -> Operand:
-        """Return the operand of a value that was rendered, or of a leaf."""
-        known = self.known.get(id(value))
-        if known is not None:
-            return known
-        if value.op == "const":
-            return literal(value.attr, value.dtype)
-        if value.op == "constant":
-            return self.args.use("constant", value.attr, value.dtype)
-        raise KeyError(f"{value!r} was not rendered")
 
     def scalar(self, value: Value) -> str:
         """Return a scalar operand as text."""
@@ -150,66 +117,33 @@ class BlockRenderer:
         """Count uses in a block, so that values used once can be inlined."""
         self.counts.update(uses(block))
 
-    def run(self, values: Iterable[Value]) -> None:
-        """Render instructions in order."""
-        for value in values:
-            if id(value) not in self.known:
-                self._value(value)
+    def literal(self, number: Any, dtype: np.dtype[Any]) -> str:
+        """Return a number as a literal."""
+        return literal(number, dtype)
 
-    def block(self, block: Block) -> list[Operand]:
-        """Render a whole block and return its results."""
-        self.prepare(block)
-        self.run(block.body)
-        return [self.operand(result) for result in block.results]
+    def _feature(self, value: Value) -> None:
+        from weft.backends.cpu.codegen.features import render_feature
 
-    def _value(self, value: Value) -> None:
-        op = value.op
-        if op in _LEAVES:
-            return
-        if op == "load":
-            self._load(value)
-        elif op in ELEMENTWISE:
-            self._elementwise(value)
-        elif op in FEATURE:
-            from weft.backends.cpu.codegen.features import render_feature
+        self.known[id(value)] = render_feature(self, value)
 
-            self.known[id(value)] = render_feature(self, value)
-        elif op == "project":
-            self.known[id(value)] = self.parts[id(value.args[0])][value.attr]
-        elif op == "while":
-            self._while(value)
-        elif op == "for":
-            self._for(value)
-        elif op == "cond":
-            self._cond(value)
-        elif op in ("gather", "gather_by"):
-            assert self.scope.gather is not None
-            self.parts[id(value)] = self.scope.gather(value, self)
-        elif op == "common":
-            from weft.backends.cpu.codegen.common import render_common
+    def _common(self, value: Value) -> None:
+        from weft.backends.cpu.codegen.common import render_common
 
-            self.parts[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
-            from weft.backends.cpu.codegen.adjacent import render_computed
+        self.parts[id(value)] = render_common(self, value)
 
-            self.known[id(value)] = render_computed(self, value)
-        elif op == "field_at":
-            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
-            site = self.scope.placed(self.checked(value.args[0]))
-            self.known[id(value)] = self.hold(site.load(load), value.dtype)
-        elif op in ("random_bits", "random_unit"):
-            a, b = (self.scalar(arg) for arg in value.args)
-            self.known[id(value)] = self.variable(f"{op}({a}, {b})")
-        elif op in EMIT:
-            from weft.backends.cpu.codegen.emits import render_emit
+    def _computed(self, value: Value) -> None:
+        from weft.backends.cpu.codegen.adjacent import render_computed
 
-            render_emit(self, value)
-        elif op == "at_load":
-            self._live_load(value)
-        elif op in LIVE_WRITE:
-            self._live_write(value)
-        else:
-            self._effect(value)
+        self.known[id(value)] = render_computed(self, value)
+
+    def _random(self, value: Value) -> None:
+        a, b = (self.scalar(arg) for arg in value.args)
+        self.known[id(value)] = self.variable(f"{value.op}({a}, {b})")
+
+    def _emit(self, value: Value) -> None:
+        from weft.backends.cpu.codegen.emits import render_emit
+
+        render_emit(self, value)
 
     def _bind(self, value: Value, text: str) -> None:
         """Keep an expression inline if it is used once, else in a variable."""
@@ -271,7 +205,7 @@ class BlockRenderer:
             index = "np.uint64(0)"
         return operand.at(index)
 
-    def hold(self, operand: Operand, dtype: np.dtype[Any]) -> Operand:
+    def hold(self, operand: Operand, dtype: np.dtype[Any], shape: Shape = ()) -> Operand:
         """Return the operand as something that keeps its value: a variable, or scratch."""
         return operand if isinstance(operand, Stretch) else self.variable(operand)
 
@@ -342,10 +276,6 @@ class BlockRenderer:
                 state.append(name)
         return state
 
-    def _params(self, block: Block, state: list[Operand], first: int = 0) -> None:
-        for param, operand in zip(block.params[first:], state, strict=True):
-            self.known[id(param)] = operand
-
     def _advance(self, state: list[Operand], results: list[Operand], dtypes: list[Any]) -> None:
         """Give the state its next values all at once: a result may be the old value of a part."""
         places = [s for s in state if isinstance(s, Stretch)]
@@ -383,7 +313,7 @@ class BlockRenderer:
 
         With `count` it is an edge, one of so many.
         """
-        index = "" if count else self._own_index(value)
+        index = "" if count else self.own_index(value)
         if index:
             return index
         place = self.scalar(value)
@@ -397,13 +327,6 @@ class BlockRenderer:
         if self.args.renumbered and not count:
             place = f"np.uint64({self.args.use('vertex_places')}[{place}])"
         return self.variable(place, "p")
-
-    def _own_index(self, value: Value) -> str:
-        """Return the index of a vertex that is at hand, where its id would have to be looked up."""
-        while value.op == "cast":
-            value = value.args[0]
-        known = self.args.renumbered and value.op == "load" and value.attr[0] == "id"
-        return str(self.scope.site.index[value.attr[1]]) if known else ""
 
     def _live_load(self, value: Value) -> None:
         place = self.checked(value.args[0])
@@ -429,23 +352,11 @@ class BlockRenderer:
         else:
             self.out.line(text)
 
-    def _effect(self, value: Value) -> None:
-        operand = self.operand(value.args[0])
-        if value.op == "store" and value.attr in self.scope.live:
-            if value.attr in self.begun:
-                operand = self.assigned[value.attr] = self.variable(str(operand))
-            array = self.args.use("field", value.attr)
-            text = stored(str(operand), value.dtype)
-            self.out.line(f"atomic_store({array}, {self.scope.vertex}, {text})")
-        elif value.op == "store":
-            self.stores[value.attr] = (value, self.hold(operand, value.dtype))
-        elif value.op == "store_edge":
-            self.edge_stores[value.attr] = (value, self.hold(operand, value.dtype))
-        elif value.op == "reduce_scalar":
-            name, reduction = value.attr
-            self.reduced.append((name, reduction, self.hold(operand, value.dtype), value.dtype))
-        elif value.op == "set_changed":
-            self.changed = self.hold(operand, value.dtype)
+    def store_live(self, value: Value, operand: str) -> None:
+        """Write an own field that others may read in the same superstep."""
+        array = self.args.use("field", value.attr)
+        text = stored(operand, value.dtype)
+        self.out.line(f"atomic_store({array}, {self.scope.vertex}, {text})")
 
     # -- reductions
 
@@ -453,18 +364,7 @@ class BlockRenderer:
         """Return two scalars combined; statements of a user's monoid go before."""
         if reduction.combine is None:
             return combine(reduction.name, a, b, dtype)
-        block = reduction.combine
-        for param, text in zip(block.params, (a, b), strict=True):
-            self.known[id(param)] = text
-        for value in block.walk():
-            self.known.pop(id(value), None)
-        (result,) = self.block(block)
-        return str(result)
-
-    def identity(self, reduction: Reduction, dtype: np.dtype[Any], payload: bool = False) -> str:
-        """Return the identity of a reduction as a literal."""
-        value = payload_identity(dtype) if payload else identity_of(reduction, dtype)
-        return literal(value, dtype)
+        return self.folded(reduction, (a, b))
 
 
 class Scratch:

@@ -264,7 +264,7 @@ def _sweep_push_parts(kernel: Kernel, sweep: Sweep) -> None:
         out.line("u = i if dense else np.uint64(queue_a[i])")
         offsets = args.use("offsets", way)
         out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
-        with arcs_of(out, args, format_, "push", way, "u", "s", "v") as place:
+        with arcs_of(out, args, format_, "push", way, vertex="u", slot="s", far="v") as place:
             site = kernel.arc_site("push", way, place)
             site.turned = sweep.turned
             overlay_pairs(kernel, site)
@@ -388,7 +388,7 @@ def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
     side, way = side_of(sweep, "pull"), sweep.way("pull")
     format_ = kernel.options.format(side)
     if format_ is not None:
-        with arcs_of(out, args, format_, side, way, "v", "s", "u") as place:
+        with arcs_of(out, args, format_, side, way, vertex="v", slot="s", far="u") as place:
             site = kernel.arc_site(side, way, place)
             site.turned = sweep.turned
             site.known.update(pulled.site.known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,62 +43,85 @@ def cast(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
 
 def elementwise(op: str, args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
     """Return the source of one op; `source` is the dtype of its (first) operand."""
-    narrow = target.kind in "iu" and target.itemsize < 8
-    if op == "cast":
-        return cast(args[0], source, target)
-    if op == "broadcast":
-        return args[0]
-    if op == "bitcast":
-        return _bitcast(args[0], source, target)
-    if op == "select":
-        return f"({args[1]} if {args[0]} else {args[2]})"
+    if op in _SPECIAL:
+        return _SPECIAL[op](args, source, target)
+    narrow = _narrow(target)
     if op in _WRAPPING and target.name == "int64":
         return f"{_WRAPPING[op]}({args[0]}, {args[1]})"
     if op in _INFIX:
         text = f"({args[0]} {_INFIX[op]} {args[1]})"
-        return (
-            f"to_{target.name}{text}"
-            if narrow and op in ("add", "sub", "mul")
-            else (f"to_{target.name}{text}" if narrow and op.startswith("bit") else text)
-        )
-    if op == "div":
-        return f"({args[0]} / {args[1]})"
+        wraps = narrow and (op in ("add", "sub", "mul") or op.startswith("bit"))
+        return f"to_{target.name}{text}" if wraps else text
     if op in _CALLS:
         return f"{_CALLS[op]}({args[0]}, {args[1]})"
-    if op in ("minimum", "maximum"):
-        name = op[:3]
-        return f"{'f' if target.kind == 'f' else ''}{name}({args[0]}, {args[1]})"
-    if op == "neg":
-        zero = literal(0, target)
-        if target.name == "int64":
-            return f"minus({zero}, {args[0]})"
-        text = f"(-{args[0]})" if target.kind == "f" else f"({zero} - {args[0]})"
-        return f"to_{target.name}{text}" if narrow else text
-    if op == "abs":
-        if target.kind == "u":
-            return args[0]
-        if target.kind == "f":
-            return f"abs({args[0]})"
-        return f"to_{target.name}(magnitude({args[0]}))" if narrow else f"magnitude({args[0]})"
-    if op == "invert":
-        if target.kind == "b":
-            return f"(not {args[0]})"
-        return f"to_{target.name}(~{args[0]})" if narrow else f"(~{args[0]})"
-    if op == "sign":
-        if target.kind == "f":
-            return f"(np.{target.name}(np.sign({args[0]})) + {literal(0.0, target)})"
-        zero = literal(0, target)
-        return f"to_{target.name}(({args[0]} > {zero}) - ({args[0]} < {zero}))"
-    if op in ("popcount", "clz"):
-        return f"to_int32({op}({args[0]}))"
     call = f"{OPS[op].numba}({', '.join(args)})"
     return call if target.kind == "b" else f"np.{target.name}({call})"
+
+
+def _narrow(target: np.dtype[Any]) -> bool:
+    """Whether a result is an integer that Numba would widen."""
+    return target.kind in "iu" and target.itemsize < 8
+
+
+def _extreme(name: str) -> Callable[[list[str], Any, Any], str]:
+    def text(args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
+        return f"{'f' if target.kind == 'f' else ''}{name}({args[0]}, {args[1]})"
+
+    return text
+
+
+def _negated(args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    zero = literal(0, target)
+    if target.name == "int64":
+        return f"minus({zero}, {args[0]})"
+    text = f"(-{args[0]})" if target.kind == "f" else f"({zero} - {args[0]})"
+    return f"to_{target.name}{text}" if _narrow(target) else text
+
+
+def _absolute(args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    if target.kind == "u":
+        return args[0]
+    if target.kind == "f":
+        return f"abs({args[0]})"
+    text = f"magnitude({args[0]})"
+    return f"to_{target.name}({text})" if _narrow(target) else text
+
+
+def _inverted(args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    if target.kind == "b":
+        return f"(not {args[0]})"
+    return f"to_{target.name}(~{args[0]})" if _narrow(target) else f"(~{args[0]})"
+
+
+def _sign(args: list[str], source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    if target.kind == "f":
+        return f"(np.{target.name}(np.sign({args[0]})) + {literal(0.0, target)})"
+    zero = literal(0, target)
+    return f"to_{target.name}(({args[0]} > {zero}) - ({args[0]} < {zero}))"
 
 
 def _bitcast(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
     if source.itemsize >= 4:
         return f"as_{target.name}({text})"
     return f"to_{target.name}({text})"
+
+
+# Ops whose text depends on the dtype, or that are not calls.
+_SPECIAL: dict[str, Callable[[list[str], np.dtype[Any], np.dtype[Any]], str]] = {
+    "cast": lambda args, source, target: cast(args[0], source, target),
+    "broadcast": lambda args, source, target: args[0],
+    "bitcast": lambda args, source, target: _bitcast(args[0], source, target),
+    "select": lambda args, source, target: f"({args[1]} if {args[0]} else {args[2]})",
+    "div": lambda args, source, target: f"({args[0]} / {args[1]})",
+    "minimum": _extreme("min"),
+    "maximum": _extreme("max"),
+    "neg": _negated,
+    "abs": _absolute,
+    "invert": _inverted,
+    "sign": _sign,
+    "popcount": lambda args, source, target: f"to_int32(popcount({args[0]}))",
+    "clz": lambda args, source, target: f"to_int32(clz({args[0]}))",
+}
 
 
 def combine(name: str, a: str, b: str, dtype: np.dtype[Any]) -> str:

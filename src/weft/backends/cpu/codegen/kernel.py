@@ -71,7 +71,7 @@ class Kernel:
     share_bounds: tuple[str, int] = ("size", 1)
     pairs: dict[str, tuple[str, int]] = field(default_factory=dict)  # key field -> (array, width)
     carries_hoisted: bool = False  # whether a superstep writes the next one's hidden fields
-    discards: bool = False  # whether nobody sees the output of the sweep being rendered
+    discards: bool = False  # whether the output of the sweep being rendered is not used
     buffered_edges: set[str] = field(default_factory=set)  # edge state that some sweep buffers
     serial: bool = False  # whether one thread does the whole of the phase being rendered
     sorts: bool = False  # whether queues are sorted, so that sums over them have one order
@@ -122,7 +122,7 @@ class Kernel:
         )
         return BlockRenderer(self.out, self.args, self.scratch, scope)
 
-    def _placed(self, place: str) -> Site:
+    def _placed(self, place: str, field: str) -> Site:
         """Return the site of a computed vertex v, whose fields are read between two sweeps."""
         from weft.backends.cpu.codegen.pairs import overlay_pairs
 

@@ -3,7 +3,7 @@
 A vertex that was improved goes to the near queue if its priority is below the threshold, else to
 the far list; flags keep it from being in either twice (bit 0: in the near queue, bit 1: on the far
 list). Threads go on with their own near vertices without a barrier while these are few. When no
-near work is left the threshold rises by `delta` and the far list is split anew; where that brings
+near work is left the threshold rises by `delta` and the far list is split again; where that brings
 nothing near, it rises above the least priority that waits. `delta` is steered by load: doubled
 after a bucket with too little work to share, halved after one with a lot. A priority of NaN is
 always near. A threshold of NaN makes everything near.
@@ -189,7 +189,9 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
         render_functions(kernel, sweep, site, [renderer], update)
 
     if format_ is not None:
-        with arcs_of(out, kernel.args, format_, "push", way, "u", "s", "v") as place:
+        with arcs_of(
+            out, kernel.args, format_, "push", way, vertex="u", slot="s", far="v"
+        ) as place:
             site = kernel.arc_site("push", way, place)
             site.turned = sweep.turned
             overlay_pairs(kernel, site)

@@ -28,7 +28,7 @@ def is_plain(format_: Any) -> bool:
 
 @contextmanager
 def arcs_of(
-    out: Emitter, args: Arguments, format_: Any, side: str, way: str, vertex: str, slot: str,
+    out: Emitter, args: Arguments, format_: Any, side: str, way: str, *, vertex: str, slot: str,
     far: str,
 ) -> Iterator[str]:  # fmt: skip
     """Open a loop over the arcs of a vertex; gives the place of their columns.

@@ -110,7 +110,7 @@ def _prologue(kernel: Kernel) -> None:
     out.line("order = tid  # whose share of a queue is taken")
     with out.block("if began == 0:"):
         out.line("began = cycles()")
-    kernel.barrier()  # nobody may save before all have loaded
+    kernel.barrier()  # no thread may save before all have loaded
     out.line("base = counters(ctl, phase, 1)")
     if "local" in args.bindings or "local_touched" in args.bindings:
         out.line("local_base = tid * LOCAL")

@@ -29,7 +29,7 @@ def size_of(shape: tuple[int, ...]) -> int:
 
 
 def emit_once(kernel: Kernel, vertex: str = "v") -> None:
-    """Put a vertex into the next frontier unless somebody did so in this phase."""
+    """Put a vertex into the next frontier unless that happened in this phase already."""
     if kernel.discards:
         return
     stamp = kernel.args.use("stamp")
@@ -64,7 +64,7 @@ def push_update(
 def _claim(
     kernel: Kernel, sweep: Sweep, step: Step, renderer: BlockRenderer, messages: list[Operand]
 ) -> None:
-    """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
+    """Write-once: the lane that swaps the deciding field writes the others and queues v."""
     out, args = kernel.out, kernel.args
     claim = claim_field(step)
     dtype, _ = kernel.types[claim]
@@ -166,7 +166,7 @@ def _inbox(kernel: Kernel, reduction: Reduction, name: str, number: int = 0) -> 
 def _deferred(
     kernel: Kernel, number: int, step: Step, renderer: BlockRenderer, messages: list[Operand]
 ) -> None:
-    """Into the inboxes by atomics; `any` is written by whoever touched v first."""
+    """Into the inboxes by atomics; `any` is written by the first to touch v."""
     out = kernel.out
     won = _touch(kernel, number)
     for reduction, names, positions in groups_of(step):

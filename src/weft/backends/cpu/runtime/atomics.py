@@ -251,7 +251,7 @@ def _store(arr, i, x, ordering):
 
 @intrinsic
 def atomic_load(typingctx, arr, i):
-    """Return arr[i], read whole and anew at every call."""
+    """Return arr[i], read whole, and again at every call."""
     return _load(arr, i, "monotonic")
 
 
@@ -269,5 +269,5 @@ def load_acquire(typingctx, arr, i):
 
 @intrinsic
 def store_release(typingctx, arr, i, x):
-    """Write x to arr[i]; whoever reads it with `load_acquire` sees all writes before this."""
+    """Write x to arr[i]; a reader that uses `load_acquire` sees all writes before this."""
     return _store(arr, i, x, "release")

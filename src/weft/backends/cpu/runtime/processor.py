@@ -32,7 +32,7 @@ def pointer(typingctx, arr):
     """Return a pointer to the elements of an array.
 
     A pointer is indexed like the array, but it is one word, its indices are not looked at, and
-    nobody counts references to it: arrays that are handed to a function or swapped in a loop are
+    its references are not counted: arrays that are handed to a function or swapped in a loop are
     counted by atomic additions, which threads would fight for.
     """
 

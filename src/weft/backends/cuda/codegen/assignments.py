@@ -164,7 +164,7 @@ def _store(
 
 
 def _stored(sweep: Sweep, renderer: BlockRenderer) -> dict[tuple[Any, ...], str]:
-    """Return the fields of v that a function has assigned and nobody else changes."""
+    """Return the fields of v that a function has assigned and nothing else changes."""
     return {
         ("field", "v", name): operand
         for name, (_, operand) in renderer.stores.items()

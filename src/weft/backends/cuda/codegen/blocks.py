@@ -9,7 +9,7 @@ be used where one of them acts alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,22 +18,10 @@ import numpy as np
 from weft.backends.cuda.codegen.expressions import bare, cast, combine, elementwise, literal
 from weft.backends.cuda.codegen.site import loaded
 from weft.backends.cuda.codegen.text import Arguments, Emitter, c_type, columns_of, items_of
-from weft.ir.elementwise import ELEMENTWISE
-from weft.ir.ops import (
-    BOOL,
-    EMIT,
-    FEATURE,
-    INT64,
-    LIVE_WRITE,
-    Block,
-    Reduction,
-    Shape,
-    Value,
-    identity_of,
-    payload_identity,
-)
+from weft.backends.emit import blocks
+from weft.backends.emit.blocks import LEAVES
+from weft.ir.ops import BOOL, INT64, Block, Reduction, Shape, Value
 
-LEAVES = ("const", "constant", "param")
 _INLINE = 72  # characters of the longest expression that is not given a name
 _AT_REDUCE = {"sum": "at_add", "min": "at_min", "max": "at_max", "or": "at_or", "and": "at_and"}
 
@@ -87,25 +75,14 @@ class Scope:
         )
 
 
-class BlockRenderer:
+class BlockRenderer(blocks.BlockRenderer):
     """Renders the instructions of one function."""
 
     def __init__(self, out: Emitter, args: Arguments, scope: Scope) -> None:
-        self.out = out
-        self.args = args
-        self.scope = scope
-        self.known: dict[int, Operand] = {}
-        self.parts: dict[int, list[Operand]] = {}
-        self.counts: dict[int, int] = {}
+        super().__init__(out, args, scope)
         self.whole: set[int] = set()  # values of which more is used than single features
         self.turned: set[int] = set()  # transposed matrices that only multiply vectors
         self.outside: set[int] = set()  # matrices that stay in memory
-        self.stores: dict[str, tuple[Value, Operand]] = {}
-        self.begun: dict[str, Operand] = {}  # live fields of v as they were before the function
-        self.assigned: dict[str, Operand] = {}  # and what the function assigned to them last
-        self.edge_stores: dict[str, tuple[Value, Operand]] = {}
-        self.reduced: list[tuple[str, Reduction, Operand, np.dtype[Any]]] = []
-        self.changed: Operand | None = None
 
     def inner(self, site: Any) -> BlockRenderer:
         """Return a renderer for the body of a loop inside this block."""
@@ -117,17 +94,13 @@ class BlockRenderer:
 
     # -- operands
 
-    def operand(self, value: Value) -> Operand:
-        """Return the operand of a value that was rendered, or of a leaf."""
-        known = self.known.get(id(value))
-        if known is not None:
-            return known
-        if value.op == "const":
-            return literal(value.attr, value.dtype)
-        if value.op == "constant":
-            text = self.args.use("constant", value.attr, value.dtype)
-            return cast_loaded(text, value.dtype)
-        raise KeyError(f"{value!r} was not rendered")
+    def literal(self, number: Any, dtype: np.dtype[Any]) -> str:
+        """Return a number as a literal."""
+        return literal(number, dtype)
+
+    def loaded_constant(self, text: str, value: Value) -> str:
+        """Return a constant as it is used, from its argument."""
+        return cast_loaded(text, value.dtype)
 
     def scalar(self, value: Value) -> str:
         """Return a scalar operand."""
@@ -175,69 +148,30 @@ class BlockRenderer:
         """Begin a statement that one lane of a group makes for all."""
         return f"if (is_first<{self.scope.lanes}>()) " if self.scope.lanes > 1 else ""
 
-    def run(self, values: Iterable[Value]) -> None:
-        """Render instructions in order."""
-        for value in values:
-            if id(value) not in self.known:
-                self._value(value)
+    def _common(self, value: Value) -> None:
+        from weft.backends.cuda.codegen.common import render_common
 
-    def block(self, block: Block) -> list[Operand]:
-        """Render a whole block and return its results."""
-        self.prepare(block)
-        self.run(block.body)
-        return [self.operand(result) for result in block.results]
+        self.parts[id(value)] = render_common(self, value)
 
-    def _value(self, value: Value) -> None:
-        op = value.op
-        if op in LEAVES:
-            return
-        if op == "load":
-            self._load(value)
-        elif op in ELEMENTWISE:
-            self._elementwise(value)
-        elif op in FEATURE:
-            if not self.only_turned(value) and not self.in_memory(value):
-                self._feature(value)
-        elif op == "project":
-            self.known[id(value)] = self.parts[id(value.args[0])][value.attr]
-        elif op == "while":
-            self._while(value)
-        elif op == "for":
-            self._for(value)
-        elif op == "cond":
-            self._cond(value)
-        elif op in ("gather", "gather_by"):
-            assert self.scope.gather is not None
-            self.parts[id(value)] = self.scope.gather(value, self)
-        elif op == "common":
-            from weft.backends.cuda.codegen.common import render_common
+    def _computed(self, value: Value) -> None:
+        from weft.backends.cuda.codegen.adjacent import render_computed
 
-            self.parts[id(value)] = render_common(self, value)
-        elif op in ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"):
-            from weft.backends.cuda.codegen.adjacent import render_computed
+        self.known[id(value)] = render_computed(self, value)
 
-            self.known[id(value)] = render_computed(self, value)
-        elif op == "field_at":
-            load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
-            site = self.scope.placed(self.checked(value.args[0]), value.attr)
-            self.known[id(value)] = self.variable(site.load(load), type_of(value))
-        elif op in ("random_bits", "random_unit"):
-            a, b = (self.scalar(arg) for arg in value.args)
-            self._bind(value, f"{op}({a}, {b})")
-        elif op in EMIT:
-            from weft.backends.cuda.codegen.emits import render_emit
+    def _random(self, value: Value) -> None:
+        a, b = (self.scalar(arg) for arg in value.args)
+        self._bind(value, f"{value.op}({a}, {b})")
 
-            render_emit(self, value)
-        elif op == "at_load":
-            self._live_load(value)
-        elif op in LIVE_WRITE:
-            self._live_write(value)
-        else:
-            self._effect(value)
+    def _emit(self, value: Value) -> None:
+        from weft.backends.cuda.codegen.emits import render_emit
+
+        render_emit(self, value)
 
     def _feature(self, value: Value) -> None:
         from weft.backends.cuda.codegen.features import render_feature
 
+        if self.only_turned(value) or self.in_memory(value):
+            return
         text = render_feature(self, value)
         if self.scope.spread:
             self.known[id(value)] = self.variable(text, type_of(value))
@@ -350,10 +284,6 @@ class BlockRenderer:
     def _loop_state(self, args: tuple[Value, ...]) -> list[Operand]:
         return [self.mutable(self.operand(arg), type_of(arg)) for arg in args]
 
-    def _params(self, block: Block, state: list[Operand], first: int = 0) -> None:
-        for param, operand in zip(block.params[first:], state, strict=True):
-            self.known[id(param)] = operand
-
     def _advance(
         self, state: list[Operand], results: list[Operand], args: tuple[Value, ...]
     ) -> None:
@@ -387,7 +317,7 @@ class BlockRenderer:
 
         With `count` it is an edge, one of so many.
         """
-        index = "" if count else self._own_index(value)
+        index = "" if count else self.own_index(value)
         if index:
             return index
         place = self.scalar(value)
@@ -396,13 +326,6 @@ class BlockRenderer:
         if self.args.renumbered and not count:
             place = f"i64(load_constant({self.args.use('vertex_places')} + {place}))"
         return self.variable(place, "i64", "p")
-
-    def _own_index(self, value: Value) -> str:
-        """Return the index of a vertex that is at hand, where its id would have to be looked up."""
-        while value.op == "cast":
-            value = value.args[0]
-        known = self.args.renumbered and value.op == "load" and value.attr[0] == "id"
-        return str(self.scope.site.index[value.attr[1]]) if known else ""
 
     def _live_load(self, value: Value) -> None:
         place = self.checked(value.args[0])
@@ -427,26 +350,10 @@ class BlockRenderer:
         else:
             self.out.line(f"{self.alone}{text};")
 
-    # -- effects
-
-    def _effect(self, value: Value) -> None:
-        operand = self.operand(value.args[0])
-        if value.op == "store" and value.attr in self.scope.live:
-            if value.attr in self.begun:
-                operand = self.assigned[value.attr] = self.hold(operand, value.dtype)
-            array = self.args.use("field", value.attr)
-            self.out.line(f"{self.alone}at_store({array}, {self.scope.vertex}, {operand});")
-            return
-        held = self.hold(operand, value.dtype, value.shape)
-        if value.op == "store":
-            self.stores[value.attr] = (value, held)
-        elif value.op == "store_edge":
-            self.edge_stores[value.attr] = (value, held)
-        elif value.op == "reduce_scalar":
-            name, reduction = value.attr
-            self.reduced.append((name, reduction, held, value.dtype))
-        elif value.op == "set_changed":
-            self.changed = held
+    def store_live(self, value: Value, operand: str) -> None:
+        """Write an own field that others may read in the same superstep."""
+        array = self.args.use("field", value.attr)
+        self.out.line(f"{self.alone}at_store({array}, {self.scope.vertex}, {operand});")
 
     # -- reductions
 
@@ -470,18 +377,8 @@ class BlockRenderer:
     def _combined_scalars(self, reduction: Reduction, a: str, b: str, dtype: Any) -> str:
         if reduction.combine is None:
             return combine(reduction.name, a, b, dtype)
-        block = reduction.combine
-        for param, text in zip(block.params, (a, b), strict=True):
-            self.known[id(param)] = text if is_place(text) else self.variable(text, dtype)
-        for value in block.walk():
-            self.known.pop(id(value), None)
-        (result,) = self.block(block)
-        return result
-
-    def identity(self, reduction: Reduction, dtype: np.dtype[Any], payload: bool = False) -> str:
-        """Return the identity of a reduction as a literal."""
-        value = payload_identity(dtype) if payload else identity_of(reduction, dtype)
-        return literal(value, dtype)
+        held = (text if is_place(text) else self.variable(text, dtype) for text in (a, b))
+        return self.folded(reduction, held)
 
 
 def _uses(block: Block) -> dict[int, int]:

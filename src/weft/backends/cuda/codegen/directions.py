@@ -13,7 +13,7 @@ from weft.plan.sweeps import Sweep
 # in arcs that a pull looks at: on road networks 10 to 30, on social ones less.
 INBOX_COST = 6
 # The same where only the first message counts: in the supersteps that are decided about, many a
-# pushed arc finds somebody new, who is claimed and queued. On an H200 (kron21, rmat24) that takes
+# pushed arc finds a new vertex, which is claimed and queued. On an H200 (kron21, rmat24) that takes
 # 0.05 to 0.2 ns an arc, a pull 0.02 to 0.04.
 CLAIM_COST = 3
 

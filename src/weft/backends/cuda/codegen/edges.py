@@ -40,7 +40,7 @@ def output_of(
 ) -> str:  # fmt: skip
     """Return the C++ type of an output that may (exact) get a vertex twice, or surely does not.
 
-    With `repeats` nobody can see a vertex that is queued twice. A `batch` is filtered afterwards.
+    With `repeats` queueing a vertex twice cannot be observed. A `batch` is filtered afterwards.
     """
     compaction = kernel.options.compaction if kind == "queue" else "online"
     dedup = "exact" if exact else "proven"
@@ -255,7 +255,7 @@ def _sweep_phases(
     if by:
         finish = f"finish_{direction}_{k}(t);"
     else:
-        finish = _finish(kernel, sweep, k, direction, kind, touched, then)
+        finish = _finish(kernel, sweep, k, direction, kind=kind, touched=touched, then=then)
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
@@ -273,8 +273,8 @@ def _sweep_phases(
 
     serial = sweep.in_order and direction == "push"
     start = sweep_parts(
-        kernel, name, chosen, way, source, plain, body_of, [finish], turn=direction, kept=KEPT,
-        lanes=lanes, call=IN_ORDER if serial else "", by=by,
+        kernel, name, chosen, way, source=source, plain=plain, body_of=body_of, after=[finish],
+        turn=direction, kept=KEPT, lanes=lanes, call=IN_ORDER if serial else "", by=by,
         between=("keep_told(t);",) if sweep.adds else (),
     )  # fmt: skip
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
@@ -350,7 +350,9 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         output=output_of(kernel, kind, exact=exact, batch=batch), format_=arcs,
     )  # fmt: skip
     chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
-    finish = _finish(kernel, sweep, k, "arcs", kind, touched and not sorts, then, chain)
+    finish = _finish(
+        kernel, sweep, k, "arcs", kind=kind, touched=touched and not sorts, then=then, chain=chain
+    )
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     start = kernel.phase(f"arcs_{k}", body, [finish])
@@ -366,7 +368,9 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     side = kernel.options.push
     visitor = push_visitor(kernel, sweep, f"Push{k}", "push", update=keep_message)
     chain = _sorted_phase(kernel, sweep, k, "push", then)
-    finish = _finish(kernel, sweep, k, "push", "counter", False, then, chain)
+    finish = _finish(
+        kernel, sweep, k, "push", kind="counter", touched=False, then=then, chain=chain
+    )
 
     source, plain, head = inputs_of(kernel, "push", side, sweep)
 
@@ -377,8 +381,8 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         )  # fmt: skip
 
     start = sweep_parts(
-        kernel, f"push_{k}", "push", sweep.way("push"), source, plain, body_of, [finish],
-        turn="push", kept=KEPT,
+        kernel, f"push_{k}", "push", sweep.way("push"), source=source, plain=plain,
+        body_of=body_of, after=[finish], turn="push", kept=KEPT,
     )  # fmt: skip
     return kernel.ready(
         start,
@@ -403,7 +407,7 @@ def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: st
 
 
 def _finish(
-    kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, touched: bool, then: str,
+    kernel: Kernel, sweep: Sweep, k: int, direction: str, *, kind: str, touched: bool, then: str,
     chain: str = "",
 ) -> str:  # fmt: skip
     """Return what follows a sweep: counters, second buffers, `chain` or the new frontier."""

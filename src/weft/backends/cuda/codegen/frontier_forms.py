@@ -18,8 +18,8 @@ CLASSES_OUT = f"Output<Vertex, Kind::queue, Compaction::online, Dedup::proven, {
 def takes_classes(program: Program, sweeps: list[Sweep], options: Options) -> bool:
     """Whether pushes take queues by degree class, as the sweep before them left them.
 
-    Nobody else may read the queue: the program is one edge function to the fixpoint. A vertex comes
-    once, so that the degrees bound how many there are of a class.
+    Nothing else may read the queue: the program is one edge function to the fixpoint. A vertex
+    comes once, so that the degrees bound how many there are of a class.
     """
     push, sweep = options.push, sweeps[0]
     alone = program.mode == "iterate" and len(program.steps) == 1 and not program.refill
@@ -102,8 +102,14 @@ def render_conversions(kernel: Kernel) -> None:
     for name in ("QUEUE", "CLEAR_MAP", "CLEAR_NEXT"):
         if name in phases:
             phases[name] = f"{WIDE} {phases[name]}"
+    kernel.decide("ready", _decisions(kernel, phases))
+    _queue_taking(kernel)
+
+
+def _decisions(kernel: Kernel, phases: dict[str, str]) -> list[str]:
+    """Return what each sweep does before it starts: the conversions that it still lacks."""
     lines = ["switch (t.loop.back) {"]
-    for number, start in enumerate(starts):
+    for number, start in enumerate(kernel.starts):
         lines.append(f"case {number}:")
         if start.classes:
             wide = f"if (t.loop.queued == 0) {{ {WIDE} }}"
@@ -114,7 +120,7 @@ def render_conversions(kernel: Kernel) -> None:
             )
         if start.map:
             wanted = "t.loop.dense == 0 && t.loop.mapped == 0"
-            if told:
+            if kernel.state_rows:
                 listed = "t.loop.queued + t.loop.classed"
                 lines.append(f"    if ({wanted} && {listed} == 0) {{ {phases['QUEUE']} return; }}")
             lines.append(f"    if ({wanted}) {{ {phases['CLEAR_MAP']} return; }}")
@@ -124,9 +130,7 @@ def render_conversions(kernel: Kernel) -> None:
             lines.append(f"    if (t.loop.reversed != t.loop.epoch) {{ {start.reverse} return; }}")
         lines.append(f"    {start.statement}")
         lines.append("    break;")
-    lines += ["default:", "    break;", "}"]
-    kernel.decide("ready", lines)
-    _queue_taking(kernel)
+    return [*lines, "default:", "    break;", "}"]
 
 
 def _classify(kernel: Kernel, member: str) -> str:
@@ -155,7 +159,7 @@ def _classify(kernel: Kernel, member: str) -> str:
 
 
 def _queue_taking(kernel: Kernel) -> None:
-    """Add what makes the filled queue the frontier, building it anew where that is needed."""
+    """Add what makes the filled queue the frontier, rebuilding it where needed."""
     options = kernel.options
     rebuilds = options.compaction in ("ballot", "jit") or options.dedup in (
         "none", "bitmask", "history", "warp",

@@ -153,7 +153,16 @@ def gather_phases(
     inboxes = _inboxes(gather, k)
     if rows != "whole":
         with close.block("if (!whole)"):
-            _deliver(kernel, close, gather, site, step, inboxes, accumulators, rows == "mixed")
+            _deliver(
+                kernel,
+                close,
+                gather,
+                site,
+                step,
+                inboxes=inboxes,
+                accumulators=accumulators,
+                listed=rows == "mixed",
+            )
             close.line("return;")
     if rows != "split":
         functions(kernel, close, sweep, {id(gather): parts}, ending)
@@ -162,7 +171,9 @@ def gather_phases(
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
     done = [*totals, "keep_counts(t);", finish]
     if rows != "whole":
-        commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, totals, finish, way)
+        commit = _gather_commit(
+            kernel, sweep, k, kind, gather, inboxes=inboxes, totals=totals, finish=finish, way=way
+        )
         after = ["t.loop.touched += i64(t.cells[FAR]);"] if touched else []
         after += ["keep_counts(t);", commit]
         if rows == "told":
@@ -179,9 +190,10 @@ def gather_phases(
     # A schedule that starts from slots asks whether their rows are held, which a queue cannot tell.
     mapped = wants_map(side) or side.schedule.rows == "split"
     start = sweep_parts(
-        kernel, f"gather_{k}", "gather", way, MAP if mapped else QUEUE,
-        mapped_rows(kernel) if mapped else ENTERED, body_of, after, between=("keep_counts(t);",),
-        kept=KEPT, lanes=visitor.lanes, lasting=not (visitor.open or visitor.exits),
+        kernel, f"gather_{k}", "gather", way, source=MAP if mapped else QUEUE,
+        plain=mapped_rows(kernel) if mapped else ENTERED, body_of=body_of,
+        after=after, between=("keep_counts(t);",), kept=KEPT, lanes=visitor.lanes,
+        lasting=not (visitor.open or visitor.exits),
     )  # fmt: skip
     if ahead:
         start = kernel.phase(f"prepare_{k}", ahead, [start])
@@ -220,7 +232,9 @@ def _row_at_end(
         return {}
     step = sweep.steps[0]
     loads = {value.attr: value for value in step.body.body if value.op == "load"}
-    compared = () if any(v.op == "set_changed" for v in step.body.body) else sweep.facts.written
+    compared = (
+        () if any(v.op == "set_changed" for v in step.body.body) else sorted(sweep.facts.written)
+    )
     for name in compared:  # whether they change is asked in the end
         dtype, shape = kernel.types[name]
         attr = ("field", "v", name)
@@ -340,7 +354,7 @@ def _ahead(block: Block, lanes: int, outside: set[int]) -> Sequence[Value]:
 def _messages_ahead(kernel: Kernel, visitor: Visitor, k: int, way: str, gather: Value) -> list[str]:
     """Let the visitor find its messages in a buffer; return the body of the phase that fills it.
 
-    Nothing, if the messages depend on the row, or if computing one that nobody takes could be seen.
+    Nothing, if the messages depend on the row, or if computing an unused one could be observed.
     """
     block = gather.blocks[0]
     known = all(v.op in ELEMENTWISE or v.op in ("load", "const", "constant") for v in block.walk())
@@ -388,7 +402,7 @@ def _inboxes(gather: Value, k: int) -> list[list[tuple[Any, ...]]]:
 
 def _deliver(
     kernel: Kernel, out: Emitter, gather: Value, site: Site, step: Step,
-    inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator], listed: bool,
+    *, inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator], listed: bool,
 ) -> None:  # fmt: skip
     """Hand a part of a row on to the others' parts; `listed`: the vertices that have some."""
     told = any(reduction.name == "any" for reduction, _, _ in gather.attr[1])
@@ -403,17 +417,35 @@ def _deliver(
         with ExitStack() as stack:
             if accumulator.got:
                 stack.enter_context(out.block(f"if ({accumulator.got})"))
-                # Whoever comes first with a message writes it; a stamp of its own tells.
+                # The first lane with a message writes it, as a stamp of its own tells.
                 got = kernel.args.use("stamp", 1 + number)
                 touch_first(kernel, out, "first", f"touch({got}, v, u32(loop.epoch))", True)
-                deliver(kernel, out, reduction, arrays, kinds, renderer, accumulator.parts, "first")
+                deliver(
+                    kernel,
+                    out,
+                    reduction,
+                    arrays,
+                    kinds,
+                    renderer,
+                    messages=accumulator.parts,
+                    won="first",
+                )
                 continue
-            deliver(kernel, out, reduction, arrays, kinds, renderer, accumulator.parts, "won")
+            deliver(
+                kernel,
+                out,
+                reduction,
+                arrays,
+                kinds,
+                renderer,
+                messages=accumulator.parts,
+                won="won",
+            )
 
 
 def _gather_commit(
     kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value,
-    inboxes: list[list[tuple[Any, ...]]], totals: list[str], finish: str, way: str,
+    *, inboxes: list[list[tuple[Any, ...]]], totals: list[str], finish: str, way: str,
 ) -> str:  # fmt: skip
     """Add the phase that runs the function where rows were split."""
     out = kernel.emitter()

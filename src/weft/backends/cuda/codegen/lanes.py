@@ -36,7 +36,7 @@ Kind = tuple[Any, Shape]  # dtype and shape of a value
 def lanes_for(kinds: Iterable[Kind], options: Options, most: int = KEPT) -> int:
     """Return the width of a group that values of some kinds are spread over.
 
-    A lane has `most` bytes of a matrix, unless somebody asked for lanes.
+    A lane has `most` bytes of a matrix, unless lanes were requested.
     """
     wanted = max((_wanted(kind, options.lane_bytes, most) for kind in kinds if kind[1]), default=1)
     lanes = 1

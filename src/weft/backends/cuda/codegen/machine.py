@@ -149,7 +149,7 @@ class Kernel:
     carries_hoisted: bool = False
     states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
-    discards: bool = False  # nobody sees the output of the sweep being rendered
+    discards: bool = False  # the output of the sweep being rendered is not used
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered

@@ -183,8 +183,8 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
 
     def phases(name: str, by: str = "") -> str:
         return sweep_parts(
-            kernel, name, "push", sweep.way("push"), MAP if by_map else QUEUE, plain, body_of,
-            [finish],
+            kernel, name, "push", sweep.way("push"), source=MAP if by_map else QUEUE, plain=plain,
+            body_of=body_of, after=[finish],
             kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"), by=by,
         )  # fmt: skip
 

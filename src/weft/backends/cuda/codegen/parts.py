@@ -116,8 +116,8 @@ def _listing(kernel: Kernel, format_: str) -> list[str]:
 
 
 def sweep_parts(
-    kernel: Kernel, name: str, side_name: str, way: str, source: str, plain: str,
-    body_of: Callable[[Stage], list[str]], after: list[str], *, turn: str = "both",
+    kernel: Kernel, name: str, side_name: str, way: str, *, source: str, plain: str,
+    body_of: Callable[[Stage], list[str]], after: list[str], turn: str = "both",
     between: Sequence[str] = (), kept: Sequence[str] = (), lanes: int = 1, call: str = "",
     by: str = "", lasting: bool = False,
 ) -> str:  # fmt: skip

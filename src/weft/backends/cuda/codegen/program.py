@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from weft.backends.cuda.codegen.buffer_swap import turned_arrays, turned_bindings
+from weft.backends.cuda.codegen.buffers import type_of_argument
 from weft.backends.cuda.codegen.directions import directions_of, may_count_later, steers
 from weft.backends.cuda.codegen.edges import render_edge_sweep
 from weft.backends.cuda.codegen.frontier_forms import render_conversions
@@ -15,9 +14,8 @@ from weft.backends.cuda.codegen.lanes import widest_items
 from weft.backends.cuda.codegen.machine import DeviceTraits, Kernel, Options
 from weft.backends.cuda.codegen.ordered import render_ordered
 from weft.backends.cuda.codegen.pairs import find_pairs
-from weft.backends.cuda.codegen.parts import array_type
 from weft.backends.cuda.codegen.start_phase import render_beginning
-from weft.backends.cuda.codegen.text import c_type, identifier, stored_type
+from weft.backends.cuda.codegen.text import c_type, identifier
 from weft.backends.cuda.codegen.vertices import (
     fill_hoisted,
     hoisted_arrays,
@@ -123,12 +121,13 @@ def render(
     kernel.counted = counted_way(sweeps[0])
     render_beginning(kernel, sweeps, closed)
     render_conversions(kernel)
-    types = {name: _type_of(kernel, binding) for name, binding in kernel.args.bindings.items()}
+    bindings = kernel.args.bindings
+    types = {name: type_of_argument(kernel, binding) for name, binding in bindings.items()}
     source = _source(kernel, types, sweeps)
     scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
     return Rendered(
         source,
-        dict(kernel.args.bindings),
+        dict(bindings),
         types,
         headers_of(options),
         [(phase.name, phase.turn) for phase in kernel.phases],
@@ -153,72 +152,6 @@ def _narrows(program: Program, sweeps: list[Sweep]) -> bool:
     last = sweeps[-1]
     wakes_all = last.kind == "vertex" and last.last.wake == "all"
     return program.mode != "run" and not (program.mode == "iterate" and wakes_all)
-
-
-def _type_of(kernel: Kernel, binding: tuple[Any, ...]) -> str:
-    """Return the C++ type of a parameter."""
-    kind = binding[0]
-    if kind == "constant":
-        return c_type(binding[2])
-    if kind in ("field", "next", "inbox", "old", "old_next", "snapshot", "old_snapshot", "frozen"):
-        return f"{stored_type(kernel.types[binding[1]][0])}*"
-    if kind in ("hidden", "gathered", "messages"):
-        return f"{stored_type(binding[2])}*"
-    if kind in ("by_keys", "by_values"):
-        return f"{stored_type(binding[1])}*"
-    if kind == "emit_part":
-        return f"{stored_type(binding[2])}*"
-    if kind in ("by_table", "emit_places"):
-        return "i64*"
-    if kind == "keys":
-        return f"{stored_type(binding[1])}*"
-    if kind == "parameter":
-        held = {name: dtype for name, dtype, _ in kernel.program.signature.parameters}
-        return f"const {stored_type(held[binding[1]])}*"
-    if kind == "column":
-        columns = {name: dtype for name, dtype, _ in kernel.program.signature.columns}
-        return f"const {stored_type(columns[binding[1]])}*"
-    if kind in ("edge_state", "edge_next"):
-        return f"{stored_type(kernel.edge_types[binding[1]][0])}*"
-    if kind in ("offsets", "sorted_offsets", "path_offsets"):
-        return "const i64*"
-    if kind in ("arcs", "edges", "edge_ids", "reverse", "sorted_arcs"):
-        return "const Arc*"
-    if kind in ("targets", "owners", "degree", "arc_source", "arc_target"):
-        return "const Vertex*"
-    if kind in ("vertex_ids", "vertex_places"):
-        return "const Vertex*"
-    if kind == "arc_queue":
-        return "const i64*"
-    if kind in ("stamp", "locks", "pair_locks"):
-        return "u32*"
-    if kind == "pair":
-        return "u64*"
-    if kind == "wide_pair":
-        return "TwoWords*"
-    if kind in ("touched", "far", "reverse_queue", "batch"):
-        return "Vertex*"
-    if kind == "long_rows":
-        return "const i64*"
-    if kind in ("trail", "trail_ends"):
-        return "i64*"
-    if kind == "schedule":
-        side = kernel.options.side(binding[1])
-        (dtype,) = [d for name, d, _ in side.schedule.workspace(1, 1) if name == binding[2]]
-        return f"{c_type(np.dtype(dtype)) if dtype != 'vertex' else 'Vertex'}*"
-    if kind == "spread":
-        return "double*"
-    if kind == "shard":
-        return f"{stored_type(binding[3])}*"
-    if kind == "row_list":
-        return "i64*"
-    if kind in ("part_number", "num_edges"):
-        return "i64"
-    if kind == "part":
-        side, _, position, name = binding[1:]
-        dtype = array_type(kernel.options.side(side).format, position, name)
-        return f"const {'Vertex' if dtype == 'vertex' else c_type(np.dtype(dtype))}*"
-    raise AssertionError(f"no type for {binding!r}")
 
 
 # -- the loop
@@ -318,7 +251,7 @@ def _wide_tests(kernel: Kernel, planned: dict[str, list[Sweep]]) -> tuple[str, l
     whole = superstep(kernel, wide, number, "wake", "end_step(t);")
     end = len(kernel.phases)
     after = ["if (t.loop.refilling != 0) { after_refill(t); return; }", "end_step(t);"]
-    if kernel.program.rests_renewed:  # as after a refill that finds nobody
+    if kernel.program.rests_renewed:  # as after a refill that finds no vertex
         after.insert(1, "t.loop.refilling = t.loop.size == 0;")
     after_renewal = kernel.decide("after_renewal", after)
     anew = superstep(kernel, renew, number + len(wide), "wake", after_renewal)

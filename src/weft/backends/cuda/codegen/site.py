@@ -36,7 +36,7 @@ class Site:
     """Names of the vertices and of the arc at a place, and values that are known there already.
 
     Vertices and slots are i64. Fields that other threads write while they are read here are
-    `racy`, fields that nobody writes during the whole run are `constant`.
+    `racy`, fields that are never written during the run are `constant`.
     """
 
     args: Arguments

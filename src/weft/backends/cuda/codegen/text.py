@@ -1,4 +1,4 @@
-"""Text of generated CUDA: indented lines, types, and the arguments that the code asks for."""
+"""Text of generated CUDA: compound statements, types, names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.backends.emit import text
 from weft.ir.ops import Shape
 
 _TYPES = {
@@ -66,10 +67,10 @@ def columns_of(columns: int, lanes: int) -> int:
     return -(-columns // (pack * lanes)) * pack
 
 
-def bytes_of_type(text: str, lanes: int = 1) -> int:
+def bytes_of_type(kind: str, lanes: int = 1) -> int:
     """Return the most bytes that a member of a C++ type takes in a struct, in each lane."""
-    found = re.fullmatch(r"Vec<(\w+), (\d+), (\d+), feature_lanes>", text)
-    name, rows, columns = found.groups() if found else (text, "1", "1")
+    found = re.fullmatch(r"Vec<(\w+), (\d+), (\d+), feature_lanes>", kind)
+    name, rows, columns = found.groups() if found else (kind, "1", "1")
     (dtype,) = [known for known, called in _TYPES.items() if called == name]
     count = items_of((int(rows), int(columns)), lanes)
     return -(-np.dtype(dtype).itemsize * count // WORD) * WORD
@@ -77,78 +78,28 @@ def bytes_of_type(text: str, lanes: int = 1) -> int:
 
 def identifier(name: str) -> str:
     """Return a name that C++ takes for the name of a field or scalar."""
-    text = _ascii(name)
-    return f"{text}_" if text in _KEYWORDS else text
+    spelt = text.ascii_name(name)
+    return f"{spelt}_" if spelt in _KEYWORDS else spelt
 
 
-def _ascii(name: str) -> str:
-    text = re.sub(r"\W", "_", name)
-    return "".join(c if c.isascii() else f"_{ord(c):x}_" for c in text)
-
-
-class Emitter:
-    """Collects lines of source at the present indentation."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._depth = 0
-        self._names = 0
-
-    def line(self, text: str) -> None:
-        """Append one line."""
-        self.lines.append("    " * self._depth + text)
+class Emitter(text.Emitter):
+    """Collects lines of C++ at the present indentation."""
 
     def fresh(self, prefix: str = "t") -> str:
         """Return a name that was not used before."""
-        self._names += 1
-        name = f"{prefix}{self._names}"
+        name = super().fresh(prefix)
         return self.fresh(prefix) if name in _TYPES.values() else name  # u32 is taken
 
     @contextmanager
     def block(self, head: str, end: str = "}") -> Iterator[None]:
         """Append a compound statement in braces; lines inside belong to it."""
         self.line(f"{head} {{" if head else "{")
-        self._depth += 1
-        yield
-        self._depth -= 1
+        with self.indented():
+            yield
         self.line(end)
 
-    def text(self) -> str:
-        """Return the source."""
-        return "\n".join(self.lines) + "\n"
 
+class Arguments(text.Arguments):
+    """The arguments of a kernel, which are the members of its `Args a`."""
 
-class Arguments:
-    """The members of a kernel's `Args a`: each is named on first use and bound when it is called.
-
-    A binding is a tuple whose first part says what it is, e.g. ("field", "rank").
-    """
-
-    renumbered = False  # vertices lie in another order than the user's: ids are looked up
-
-    def __init__(self) -> None:
-        self.bindings: dict[str, tuple[Any, ...]] = {}
-
-    def use(self, *binding: Any) -> str:
-        """Return the member that holds what the binding describes."""
-        kind, *rest = binding
-        parts = [_SHORT.get(kind, kind), *(part for part in rest if part is not None)]
-        name = "_".join(_part(part) for part in parts if part != "")
-        if binding[0] == "far":
-            name = "far_a" if binding[1] == 0 else "far_b"
-        known = self.bindings.setdefault(name, binding)
-        if known != binding:
-            # Two names may look alike once they are identifiers.
-            alike = [other for other, b in self.bindings.items() if b == binding]
-            name = alike[0] if alike else f"{name}_{len(self.bindings)}"
-            self.bindings[name] = binding
-        return f"a.{name}"
-
-
-_SHORT = {"field": "f", "next": "new", "column": "col", "constant": "c", "scalar": "s"}
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, np.dtype):
-        return str(part.name)
-    return _ascii(str(part))
+    prefix = "a."

@@ -65,7 +65,7 @@ def push_update(
 
 
 def _claim(kernel: Kernel, out: Emitter, step: Step, messages: list[str]) -> None:
-    """Write-once: whoever swaps the deciding field writes the others and queues the vertex."""
+    """Write-once: the lane that swaps the deciding field writes the others and queues v."""
     claim = claim_field(step)
     message = messages[step.into.index(claim)]
     array = kernel.args.use("field", claim)
@@ -85,7 +85,7 @@ def can_part(kernel: Kernel, step: Step) -> bool:
 def try_claim(
     kernel: Kernel, out: Emitter, step: Step, messages: list[str]
 ) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Render the same in two parts: the swap, for which nobody waits, and what the winner does.
+    """Render the same in two parts: the swap, which is not awaited, and what the winner does.
 
     Returns the members of the message that lead from one to the other (type, name and initial
     value), and the lines of the second part, which returns whether v is in the next frontier.
@@ -175,7 +175,7 @@ def _deliver(
     kernel: Kernel, out: Emitter, number: int, step: Step, renderer: BlockRenderer,
     messages: list[str],
 ) -> None:  # fmt: skip
-    """Into the inboxes by atomics; `any` is written by whoever touched v first."""
+    """Into the inboxes by atomics; `any` is written by the first to touch v."""
     won = out.fresh("won")
     text = "touched.append(v)"
     if number > 0:
@@ -188,7 +188,7 @@ def _deliver(
             for name in names
         ]
         kinds = [kernel.types[name] for name in names]
-        deliver(kernel, out, reduction, arrays, kinds, renderer, parts, won)
+        deliver(kernel, out, reduction, arrays, kinds, renderer, messages=parts, won=won)
 
 
 def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) -> None:
@@ -203,7 +203,7 @@ def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) 
 
 def deliver(
     kernel: Kernel, out: Emitter, reduction: Reduction, arrays: list[tuple[Any, ...]],
-    kinds: list[tuple[Any, Any]], renderer: BlockRenderer, messages: list[str], won: str,
+    kinds: list[tuple[Any, Any]], renderer: BlockRenderer, *, messages: list[str], won: str,
 ) -> None:  # fmt: skip
     """Combine messages into arrays of one place per vertex that others write too."""
     if reduction.name == "any":
@@ -399,7 +399,7 @@ class Pulled:
 
     def __init__(self, kernel: Kernel, sweep: Sweep, site: Site, *, direct: bool = False) -> None:
         self.kernel, self.sweep, self.site = kernel, sweep, site
-        self.direct = direct or sweep.direct_pull  # nobody else reads what is written
+        self.direct = direct or sweep.direct_pull  # what is written is not read elsewhere
         self.step = sweep.steps[0]
         self.groups: list[tuple[Reduction, tuple[str, ...], range, Accumulator]] = []
         scratch = kernel.emitter()

@@ -266,7 +266,7 @@ def racy_fields(sweep: Sweep) -> frozenset[str]:
 def moving_fields(sweep: Sweep) -> set[str]:
     """Return the fields that may still improve while the arcs of a row are sent.
 
-    Each arc reads them anew: a message that is better by then saves another one later.
+    Each arc reads them again: a message that is better by then saves a later one.
     """
     relaxed = set(sweep.last.into) if sweep.mode == "online" else set()
     return relaxed | sweep.facts.live
@@ -393,7 +393,7 @@ def push_visitor(
     if sweep.mode == "once":
         claim = claim_field(sweep.steps[0])
         dtype, _ = kernel.types[claim]
-        # Looked at ahead: whoever finds it open still has to win the swap.
+        # Looked at ahead: a lane that finds it open still has to win the swap.
         array = kernel.args.use("field", claim)
         visitor.message.append((stored_type(dtype), "held", f"at_load({array}, v)"))
         out.line("const auto held = message.held;")

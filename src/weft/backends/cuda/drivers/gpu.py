@@ -154,7 +154,7 @@ class GpuKernel:
     def divide_memory(self, grid: int, shared_bytes: int) -> None:
         """Give the blocks of a coming launch the shared memory they need, and the rest to L1.
 
-        The division belongs to the kernel, not to the launch: it is set anew when it changes.
+        The division belongs to the kernel, not to the launch: it is set again when it changes.
         """
         blocks = -(-grid // self._multiprocessors)
         if self._divided == (blocks, shared_bytes):

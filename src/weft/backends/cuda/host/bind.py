@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.arrays.device import aligned
 from weft.arrays.fill import fill
+from weft.backends.cuda.codegen.buffers import STEADY
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
@@ -27,16 +28,6 @@ from weft.topology.topology import Direction, Topology
 # their number, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
-
-
-# Bindings to buffers that nothing is written to before a run, and to arrays of the topology: they
-# hang on the topology and on what is asked for alone.
-STEADY = frozenset({
-    "schedule", "hidden", "touched", "far", "messages", "batch", "keys", "reverse_queue",
-    "by_keys", "by_values", "by_table", "path_offsets",
-    "row_list", "pair_locks", "degree", "offsets", "targets", "owners", "part", "part_number",
-    "vertex_ids", "vertex_places", "num_edges",
-})  # fmt: skip
 
 
 def flat(array: Any) -> Any:
@@ -198,7 +189,7 @@ class Binder:
         return self._pair(key, payload, wide=True)
 
     def _pair_locks(self) -> Any:
-        """Return a lock for each vertex, all of them open: whoever took one gave it back."""
+        """Return a lock for each vertex, all of them open: every run releases those it takes."""
         return self.workspace.get("pair_locks", self.n, np.uint32)
 
     def put_back(self, swapped: int) -> None:

@@ -197,7 +197,7 @@ class _Plan:
             len(request.data.scalars), rendered.accumulators, places, kind
         )
         self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
-        # Bindings to what every run brings anew.
+        # Bindings to what differs from run to run.
         self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
         self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
 
@@ -460,7 +460,7 @@ class _Run:
         return Outcome(steps, converged, frontier, trail, followed, window)
 
     def _frontier(self, size: int) -> Any:
-        """Return the last frontier; in order and without duplicates once somebody asks for it.
+        """Return the last frontier; in order and without duplicates once it is requested.
 
         What it is made from is copied: the next run writes where it lies.
         """

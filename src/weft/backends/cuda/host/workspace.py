@@ -26,7 +26,7 @@ class Workspace:
         self.epoch = 0
 
     def remembered(self, key: Any, make: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what was made under a key, or make it; it is made anew once buffers moved.
+        """Return what was made under a key, or make it; it is made again once buffers moved.
 
         Arguments are passed on, not bound by a closure, which would outlive an error.
         """

@@ -153,7 +153,7 @@ template <u32 bytes>
 struct Memory;
 
 // A relaxed load may move across plain accesses; what orders or writes clobbers memory. Loads are
-// volatile all the same: else a compiler may do them where nobody asked, from wherever p points.
+// volatile all the same: else a compiler may move them ahead of the condition that guards p.
 #define WEFT_MEMORY(bytes, word, held, form, constraint)                                          \
     template <>                                                                                   \
     struct Memory<bytes> {                                                                        \
@@ -230,7 +230,7 @@ WEFT_DEVICE void store_volatile(T* word, Value<T> value) {
     *static_cast<volatile T*>(word) = value;
 }
 
-// A load of what nobody writes while the kernel runs: it may come from the read-only cache. Where
+// A load of what is not written while the kernel runs: it may come from the read-only cache. Where
 // WEFT_FETCH_AROUND is defined, the second-level cache fetches what lies around the word as well.
 template <class T>
 WEFT_DEVICE T load_constant(const T* word) {
@@ -241,7 +241,7 @@ WEFT_DEVICE T load_constant(const T* word) {
 #endif
 }
 
-// Bring what is soon read into the second-level cache; nobody waits for it.
+// Prefetch what is soon read into the second-level cache, without waiting for it.
 template <class T>
 WEFT_DEVICE void prefetch(const T* word) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(word));

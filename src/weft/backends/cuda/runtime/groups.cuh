@@ -61,7 +61,7 @@ WEFT_DEVICE T combine_lanes(T value, Combine combine WEFT_HERE) {
     }
 }
 
-// Every lane brings as many values as there are lanes; lane i gets everybody's i-th, combined.
+// Every lane brings as many values as there are lanes; lane i gets the i-th of every lane, combined.
 // A lane keeps one half of them and gives the other away, again and again.
 template <u32 lanes, class T, class Combine>
 WEFT_DEVICE T scatter_combined(T (&values)[lanes], Combine combine WEFT_HERE) {

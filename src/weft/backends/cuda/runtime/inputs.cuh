@@ -181,7 +181,7 @@ struct NoDegree {
     WEFT_DEVICE i64 operator()(i64) const { return 0; }
     WEFT_DEVICE void expect(i64) const {}
 };
-// Whoever pushes from a vertex will find its degree; only where its row is, is asked for already.
+// The degree is found when the vertex is pushed; only the place of its row is fetched ahead.
 struct LaterDegree {
     const i64* offsets;
     static constexpr bool counts = false;

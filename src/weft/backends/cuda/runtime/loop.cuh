@@ -111,7 +111,7 @@ WEFT_DEVICE auto make_touched(const Args& a, const Loop& loop, const Place& plac
                              place.shared + a.touched_at, a.bin_size, a.stamp_0,
                              static_cast<u32>(loop.epoch)};
 }
-// The same as the next frontier: nobody asks what became of what they got.
+// The same as the next frontier: what became of their messages is not needed.
 template <class Args>
 WEFT_DEVICE auto make_told(const Args& a, const Loop& loop, const Place& place, u64* cells) {
     auto told = make_touched(a, loop, place, cells);
@@ -256,7 +256,7 @@ WEFT_DEVICE void keep_told(T& t) {
     t.loop.overflow |= static_cast<i64>(t.cells[OVERFLOW]);
 }
 
-// Where nobody asked for their degrees: as many out-edges as the vertices may have at most.
+// Where their degrees were not requested: the most out-edges that the vertices can have.
 template <class T>
 WEFT_DEVICE void keep_uncounted(T& t) {
     keep_counts(t);

@@ -100,7 +100,7 @@ WEFT_DEVICE void clear_counters(u64* counters, u32 count) {
     for (u32 i = thread_id(); i < count; i += block_size()) counters[i] = 0;
 }
 
-// Whether somebody asks to stop. Nobody need wait for the answer before the phase is over.
+// Whether a stop was requested. The answer is not needed before the phase is over.
 template <class Args>
 WEFT_DEVICE u32 look_for_stop(const Args& a, const Loop& loop) {
     u32 stop = load_relaxed(&a.fault->cause);
@@ -225,7 +225,7 @@ WEFT_DEVICE void drive(const typename Program::Args& a) {
             do {
                 if (begins) {  // nothing is run before the first decision: each block for itself
                     begins = false;
-                    sync_block();  // everybody has looked at the loop; compilers look early, too
+                    sync_block();  // all threads have read the loop; compilers read early, too
                 } else {
                     run_phase<Program, phases>(a, held, counters, blocks, shared);
                     if (narrow) sync_cluster();

@@ -48,7 +48,7 @@ struct Marker {
     }
     WEFT_DEVICE void release() {
         if (!on) return;
-        sync_block();  // Nobody looks at the table any more.
+        sync_block();  // The table is no longer read.
         on = false;
     }
     WEFT_DEVICE bool has(Vertex w) const {

@@ -101,7 +101,7 @@
 //   neither taken nor closed. Where rows of a format are split, or vertices are, its answer may turn
 //   to false during a phase: lanes that must do the same agree about it (`open_together`).
 // - Every slot of an open row is taken exactly once, by one group, until `take` returned true for
-//   that row; then everybody who shares the row stops as soon as he can (a few more may be taken).
+//   that row; then every lane sharing the row stops as soon as possible (a few more may be taken).
 // - All lanes of a group call with the same row and slot, together. Different groups may diverge.
 // - close: a schedule whose rows are *whole* closes each open row once with whole = true, also a
 //   row without slots. Where they are *split*, each group (or warp) that gathered something closes
@@ -141,7 +141,7 @@ constexpr bool lists_arcs = false;
 template <class Format>
 constexpr bool foresees = false;
 
-// What can be tuned without compiling anew.
+// What can be tuned without compiling again.
 struct Knobs {
     u32 row_lanes;     // threads that share a row (schedule `row`); 0: a block
     u32 items;         // items per thread (schedule `merge`)

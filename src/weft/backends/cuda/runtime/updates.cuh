@@ -86,7 +86,7 @@ WEFT_DEVICE void add_features(Stored* array, i64 place, const V& value) {
     }
 }
 
-// Whether nobody stamped the vertex before in this sweep.
+// Whether the vertex was not yet stamped in this sweep.
 WEFT_DEVICE bool touch(u32* stamps, i64 v, u32 epoch WEFT_HERE) {
     return load_relaxed(stamps + v WEFT_PASS) != epoch &&
            atomic_exch(stamps + v, epoch WEFT_PASS) != epoch;
@@ -158,7 +158,7 @@ WEFT_DEVICE bool swap_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen
     return false;
 }
 
-// The same in two parts: a swap, of which nobody waits for what it found, and what becomes of it.
+// The same in two parts: a swap whose result is not awaited, and what follows once it is known.
 template <bool least_wins, class Key, class Payload>
 WEFT_DEVICE u64 try_pair(u64* pairs, i64 v, Key key, Payload payload, u64 seen) {
     if (!is_better<least_wins>(key, seen)) return ~seen;

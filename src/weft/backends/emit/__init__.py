@@ -1,0 +1,1 @@
+"""emit: what the generators of all backends share."""
