@@ -117,6 +117,7 @@ CASES = {
         ),
         check("asynchronous weighted"),
         "float",
+        False,
         avoid=BAD,
     ),
 }

@@ -105,6 +105,7 @@ CASES = {
         lambda g, **options: weft.load_centrality(lengths(g), False, weighted=True, **options),
         check_loads,
         "float",
+        False,
         avoid=BAD,
     ),
     "percolation_weighted": Case(
@@ -113,6 +114,7 @@ CASES = {
         ),
         check_percolation,
         "float",
+        False,
         least=1,
         avoid=BAD,
     ),

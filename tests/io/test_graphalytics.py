@@ -99,7 +99,7 @@ def ranks(g, damping, iterations):
     return weft.pagerank(g, **config, on_unconverged="return")
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("device", [pytest.param("cpu", marks=pytest.mark.slow), "reference"])
 def test_published_results(example, device, monkeypatch):
     monkeypatch.setenv("WEFT_EVALUATE", "on")
     name, path = example
