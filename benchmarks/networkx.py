@@ -1,6 +1,8 @@
 """Measure NetworkX's functions in NetworkX, in weft and in the other backends that are installed.
 
     python benchmarks/networkx.py [--edges 100_000] [--clock cpu] [--device cpu] [--only pagerank]
+    python benchmarks/networkx.py --chart docs/assets/networkx.svg      # the speed-ups as bars
+    python benchmarks/networkx.py --thresholds       # from which size on a first call is faster
 
 The graph is a Kronecker graph with about that many edges as an `nx.Graph` with float weights. Each
 function is measured in every backend twice: "first" with the conversion of the graph, and "again"
@@ -55,6 +57,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "greedy_color": lambda G, s, **b: nx.greedy_color(G, **b),
     "minimum_spanning_edges": lambda G, s, **b: list(nx.minimum_spanning_edges(G, **b)),
     "biconnected_components": lambda G, s, **b: list(nx.biconnected_components(G, **b)),
+    "louvain_communities": lambda G, s, **b: nx.community.louvain_communities(G, seed=1, **b),
+    "dfs_edges": lambda G, s, **b: list(nx.dfs_edges(G, s, **b)),
+    "relabel_nodes": lambda G, s, **b: nx.convert_node_labels_to_integers(G, **b),
     "maximal_matching": lambda G, s, **b: nx.maximal_matching(G, **b),
     "average_neighbor_degree": lambda G, s, **b: nx.average_neighbor_degree(G, **b),
     "is_bipartite": lambda G, s, **b: nx.is_bipartite(G, **b),
@@ -71,6 +76,66 @@ def graph_of(edges: int) -> Any:
     ends = zip(rows.src.tolist(), rows.dst.tolist(), rows.weight.tolist(), strict=True)
     graph.add_weighted_edges_from((u, v, w) for u, v, w in ends if u != v)
     return graph
+
+
+SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+COSTS = {
+    "linear": [
+        "connected_components", "single_source_shortest_path_length", "bfs_tree", "greedy_color",
+        "minimum_spanning_edges", "biconnected_components", "average_neighbor_degree",
+        "relabel_nodes",
+    ],
+    "more": [
+        "pagerank", "core_number", "triangles", "clustering", "betweenness_centrality (k=5)",
+        "eigenvector_centrality", "louvain_communities",
+    ],
+}  # fmt: skip
+
+
+def thresholds(clock: Callable[[], float]) -> Iterator[list[str]]:
+    """Yield for each function how much faster a first call is, by the number of edges."""
+    graphs = [nx.gnm_random_graph(size // 6, size, seed=1) for size in SIZES]
+    for cost, names in COSTS.items():
+        for name in names:
+            row = [name, cost]
+            for graph in graphs:
+                call = CALLS[name]
+                run_quietly(lambda: call(graph, 0, backend="weft"))  # noqa: B023  compiles
+                plain = seconds(lambda: call(graph, 0, backend="networkx"), clock)  # noqa: B023
+                first, _ = times(graph, lambda: call(graph, 0, backend="weft"), clock)  # noqa: B023
+                row.append(f"{plain / first:.1f}")
+            yield row
+
+
+def draw(rows: list[list[str]], title: str, path: Path) -> None:
+    """Draw the speed-ups of weft as bars on a logarithmic axis."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams |= {"svg.hashsalt": "weft", "svg.fonttype": "none"}
+    figure, axes = plt.subplots(figsize=(8, 0.42 * len(rows) + 1.2), layout="constrained")
+    figure.patch.set_alpha(0)
+    axes.set_facecolor("none")
+    for shift, column, colour, label in (
+        (-0.2, 2, "#8b9bb0", "first call, with conversion"),
+        (0.2, 3, "#3b82f6", "again"),
+    ):
+        values = [float(row[column].partition("(")[2].split()[0]) for row in rows]
+        places = [i + shift for i in range(len(rows))]
+        axes.barh(places, values, 0.38, left=0.01, color=colour, label=label)
+    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlim(0.1)
+    axes.axvline(1, color="#6f7d8f", linewidth=1)
+    axes.set_xlabel(f"times as fast as NetworkX ({title})")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    for item in (axes.xaxis.label, *axes.get_xticklabels(), *axes.get_yticklabels()):
+        item.set_color("#6f7d8f")
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def seconds(call: Callable[[], Any], clock: Callable[[], float], runs: int = 3) -> float:
@@ -106,14 +171,20 @@ def cells(
 ) -> list[str]:
     """Return the times with and without conversion, and how much faster each is."""
 
+    if run_quietly(call) is not None:
+        return ["–", "–"]
+    return [f"{t:.4f} ({plain / t:.1f} ×)" for t in times(graph, call, clock)]
+
+
+def times(graph: Any, call: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, float]:
+    """Return the time of a call that converts the graph, and of one that finds it converted."""
+
     def first() -> None:
         graph.__networkx_cache__.clear()
         call()
 
-    if run_quietly(call) is not None:
-        return ["–", "–"]
-    again, converting = seconds(call, clock), seconds(first, clock)
-    return [f"{t:.4f} ({plain / t:.1f} ×)" for t in (converting, again)]
+    again = seconds(call, clock)
+    return seconds(first, clock), again
 
 
 def run_quietly(call: Callable[[], Any]) -> Exception | None:
@@ -132,22 +203,38 @@ def main() -> None:
     parser.add_argument("--clock", choices=["cpu", "wall"], default="cpu")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", default="", help="names, separated by commas")
+    parser.add_argument("--chart", type=Path, help="where to draw the speed-ups: .svg or .png")
+    parser.add_argument("--thresholds", action="store_true", help="measure small graphs instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     nx.config.warnings_to_ignore.add("cache")
     nx.config.backends.weft.device = options.device
     clock = time.process_time if options.clock == "cpu" else time.perf_counter
+    if options.thresholds:
+        print_table(["function", "cost", *map("{:,}".format, SIZES)], thresholds(clock))
+        return
     graph = graph_of(options.edges)
     peers = [name for name in nx.utils.backends.backends if name != "weft"]
-    print(f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges; {options.clock} s\n")
+    title = f"{graph.number_of_nodes():,} nodes, {graph.number_of_edges():,} edges"
+    print(f"{title}; {options.clock} s\n")
     head = ["function", "networkx"]
     for backend in ("weft", *peers):
         head += [f"{backend}, first", f"{backend}, again"]
+    names = [name.strip() for name in options.only.split(",") if name] or list(CALLS)
+    rows = print_table(head, measured(graph, names, clock))
+    if options.chart:
+        draw([row for row in rows if row[2] != "–"], title, options.chart)
+
+
+def print_table(head: list[str], rows: Iterator[list[str]]) -> list[list[str]]:
+    """Print a table row by row; return the rows."""
     print("| " + " | ".join(head) + " |")
     print("|---" * len(head) + "|")
-    names = [name.strip() for name in options.only.split(",") if name] or list(CALLS)
-    for row in measured(graph, names, clock):
+    found = []
+    for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
+        found.append(row)
+    return found
 
 
 if __name__ == "__main__":

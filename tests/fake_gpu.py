@@ -29,6 +29,7 @@ class IdleDriver:
     limits = Limits("idle GPU", 132, 227 * 1024, 8, "sm_90")
 
     def __init__(self):
+        self.counted = {}
         self.last_size, self.last_queued = 0, False
 
     def compile(self, source, kernels, headers):

@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import scipy.sparse as sp
 
 
 def weighted(graph, seed=1):
@@ -71,8 +72,10 @@ SOURCE += "single_target_shortest_path_length single_source_shortest_path "
 SOURCE += "single_target_shortest_path single_source_dijkstra single_source_dijkstra_path "
 SOURCE += "single_source_dijkstra_path_length single_source_bellman_ford "
 SOURCE += "single_source_bellman_ford_path single_source_bellman_ford_path_length "
+SOURCE += "dfs_edges dfs_tree dfs_predecessors dfs_successors dfs_postorder_nodes "
+SOURCE += "dfs_preorder_nodes dijkstra_predecessor_and_distance single_source_all_shortest_paths "
 SOURCE += "node_connected_component local_reaching_centrality"
-PAIR = "bidirectional_shortest_path has_path dijkstra_path dijkstra_path_length "
+PAIR = "all_shortest_paths bidirectional_shortest_path has_path dijkstra_path dijkstra_path_length "
 PAIR += "bidirectional_dijkstra bellman_ford_path bellman_ford_path_length efficiency"
 SOURCES = "multi_source_dijkstra multi_source_dijkstra_path multi_source_dijkstra_path_length "
 SOURCES += "cut_size volume normalized_cut_size conductance edge_expansion mixing_expansion "
@@ -95,18 +98,55 @@ SPECIAL = {
     "number_of_walks": lambda g: ((g, 3), {}),
     "rich_club_coefficient": lambda g: ((g,), {"normalized": False}),
     "betweenness_centrality_subset": lambda g: ((g, half(g), list(g)), {}),
+    "edge_betweenness_centrality_subset": lambda g: ((g, half(g), list(g)), {"weight": "weight"}),
+    "clustering": lambda g: ((g,), {"weight": "weight"} if len(g) == 14 else {}),
+    "dfs_labeled_edges": lambda g: ((g,), {"depth_limit": 3}),
     "fast_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "faster_could_be_isomorphic": lambda g: ((g, g.copy()), {}),
     "betweenness_centrality": lambda g: ((g,), {"k": max(1, len(g) - 2), "seed": 4}),
     "maximal_independent_set": lambda g: ((g,), {"seed": 3}),
+    "compose": lambda g: ((g, g.subgraph(half(g)).copy()), {}),
+    "union": lambda g: ((g, g), {"rename": ("a", "b")}),
+    "disjoint_union": lambda g: ((g, g), {}),
+    "compose_all": lambda g: (([g, g, nx.create_empty_copy(g)],), {}),
+    "union_all": lambda g: (([g, g, g],), {"rename": ("a", "b")}),
+    "disjoint_union_all": lambda g: (([g, g, g],), {}),
+    "relabel_nodes": lambda g: ((g, {node: (node, 1) for node in half(g)}), {}),
+    "convert_node_labels_to_integers": lambda g: ((g,), {"first_label": 2, "label_attribute": "a"}),
+    "ego_graph": lambda g: ((g, first(g)), {"radius": 2}),
+    "lowest_common_ancestor": lambda g: (
+        ((g, last(g), half(g)[-1]), {}) if len(g) else ((g, 0, 0), {})
+    ),
+    "forceatlas2_layout": lambda g: ((g,), {"max_iter": 3, "seed": 5}),
+    "louvain_communities": lambda g: ((g,), {"seed": 2, "max_level": 2}),
+    "louvain_partitions": lambda g: ((g,), {"seed": 2}),
     "hits": lambda g: ((g,), {"nstart": dict.fromkeys(g, 1.0)}),
     "katz_centrality": lambda g: ((g,), {"alpha": 0.05}),
     "eigenvector_centrality": lambda g: ((g,), {"max_iter": 1000}),
 }
 
 
+def sparse(graph):
+    return nx.to_scipy_sparse_array(graph) if len(graph) else sp.csr_array((0, 0))
+
+
+BUILDERS = {
+    "from_scipy_sparse_array": lambda g: ((sparse(g),), {}),
+    "from_numpy_array": lambda g: ((nx.to_numpy_array(g),), {"nodelist": list(g)}),
+    "from_biadjacency_matrix": lambda g: ((sparse(g)[: len(g) // 2],), {}),
+    "from_dict_of_lists": lambda g: ((nx.to_dict_of_lists(g),), {}),
+    "from_pandas_edgelist": lambda g: (
+        (nx.to_pandas_edgelist(g),),
+        {"edge_attr": "weight" if nx.is_weighted(g) and g.size() else None},
+    ),
+}
+
+
 def call(name, graph):
     """Return the positional and keyword arguments of a call."""
+    if name in BUILDERS:
+        args, kwargs = BUILDERS[name](graph)
+        return args, {**kwargs, "create_using": nx.DiGraph if graph.is_directed() else nx.Graph}
     if name in SPECIAL:
         return SPECIAL[name](graph)
     for names, arguments in (

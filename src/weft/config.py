@@ -158,7 +158,8 @@ class Config:
     schedule
         How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
         ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"``, ``"row"`` or ``"weaver"``. A CPU
-        supports ``"vertex"``, ``"edge"`` and ``"merge"``, and rejects the others with a reason.
+        supports ``"vertex"``, ``"edge"``, ``"merge"`` and ``"weaver"``, and rejects the others with
+        a reason.
     lanes
         Maximum number of threads that share the features of one edge or vertex, or one row under
         the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"`` (rows only). With 1, each thread

@@ -15,7 +15,7 @@ from programs import Case, cases, edge_specs, fixpoints, graphs, vertex_specs
 from weft.backends.cpu.backend import BACKEND
 from weft.errors import ConfigError
 
-SCHEDULES = ("vertex", "edge", "merge")
+SCHEDULES = ("vertex", "edge", "merge", "weaver")
 THREADS = (1, 2, 3)
 
 

@@ -10,7 +10,7 @@ import weft
 from agreement import agreed, assert_bits_equal, run
 from weft.errors import ConfigError, FaultError, TraceError
 
-SCHEDULES = ("vertex", "edge", "merge")
+SCHEDULES = ("vertex", "edge", "merge", "weaver")
 
 
 @weft.edge(into=("count", "total", "least"), reduce=(weft.sum, weft.sum, weft.min))

@@ -193,7 +193,7 @@ def drawn_config(rng: Rng, device: str, **fixed: Any) -> weft.Config:
     """Draw a configuration that is valid, though not every program can run under it."""
     chosen: dict[str, Any] = {
         "direction": pick(rng, ("auto", "auto", "push", "pull", "beamer", "ligra", "simdx")),
-        "schedule": pick(rng, (None, "vertex", "edge", "merge")),
+        "schedule": pick(rng, (None, "vertex", "edge", "merge", "weaver")),
         "format": pick(rng, (None, None, *FORMATS.values())),
         "deterministic": chance(rng, 0.2),
         "fold": chance(rng, 0.8),

@@ -205,6 +205,17 @@ def same(run):
         np.testing.assert_allclose(got[3], expected[3], rtol=tolerance)
 
 
+CHOICES = [
+    {},
+    {"direction": "push"},
+    {"direction": "pull"},
+    {"store": "csr"},
+    {"store": "csc"},
+    {"mask": "after"},
+    {"switch": 0.1},
+]
+
+
 def operand(lib, drawn, transposed):
     found = made(lib, drawn)
     return found.T if transposed else found
@@ -249,8 +260,15 @@ def test_products_with_vectors(data):
     by_left = data.draw(st.booleans())
     vector = data.draw(vectors(shape[0] if by_left else shape[1]))
     target = data.draw(targets((shape[1] if by_left else shape[0],)))
+    choice = data.draw(st.sampled_from(CHOICES))
 
     def run(lib):
+        if lib is ours and choice:
+            with ours.options(**choice):
+                return compute(lib)
+        return compute(lib)
+
+    def compute(lib):
         a, u = operand(lib, matrix, flip), made(lib, vector)
         semiring = getattr(lib.semiring, op)
         if op.startswith(("any_second", "any_first")):

@@ -278,6 +278,23 @@ def test_supersteps_of_a_full_run_have_a_kernel_of_their_own(g, monkeypatch):
     assert report.launches.startswith("run_wide, run_anew, run_few and run_anew by turns")
 
 
+@pytest.mark.parametrize(
+    ("schedule_", "format_", "cause"),
+    [
+        ("vertex", "csr", ""),
+        ("edge", "coo", "the schedule 'edge' splits rows"),
+        ("twc", "csr", "the schedule 'twc' splits some rows"),
+        ("vertex", "ell", "the format 'ell' splits rows"),
+    ],
+)
+def test_what_makes_messages_meet_by_atomics(g, monkeypatch, schedule_, format_, cause):
+    (sweep,) = told_on(FakeDriver(), g, monkeypatch, schedule=schedule_, format=format_).sweeps
+    assert sweep.atomics == {"push": "rows share targets", "pull": cause}
+    assert f"pull: yes, {'with atomics: ' + cause if cause else 'without atomics'}" in str(sweep)
+    (sweep,) = weft.explain(add_up, g, levels(g)).sweeps  # of a CPU, where threads own rows
+    assert sweep.atomics == {"gather": ""} and str(sweep).endswith("gather: without atomics")
+
+
 @weft.vertex
 def add_up_quietly(v):
     v.level = v.gather(lambda u, e: u.level, weft.sum)

@@ -22,7 +22,7 @@ def original(name):
 
 
 def test_enough_functions_are_served():
-    assert len(FUNCTIONS) >= 150
+    assert len(FUNCTIONS) >= 240
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
@@ -82,7 +82,7 @@ def test_small_graphs_stay_with_networkx(monkeypatch, caplog):
     with caplog.at_level(logging.DEBUG, "networkx.utils.backends"):
         assert nx.number_connected_components(graph) == 1
     assert not graph.__networkx_cache__
-    assert "fewer than 20000 edges" in caplog.text
+    assert "fewer than 10000 edges" in caplog.text
     monkeypatch.setattr(nx.config.backends.weft, "linear_edges", 10)
     assert nx.number_connected_components(graph) == 1
     assert graph.__networkx_cache__
@@ -126,3 +126,68 @@ def test_a_seed_is_left_alone_where_networkx_goes_on():
         assert nx.betweenness_centrality(graph, k=5, seed=1, weight="weight") == expected
     finally:
         nx.config.backend_priority.algos = []
+
+
+SHORT = [
+    ("shortest_path", (0, 5), {}),
+    ("shortest_path_length", (), {"source": 0, "target": 5}),
+    ("single_source_shortest_path_length", (0, 1), {}),
+    ("bfs_edges", (0,), {"depth_limit": 2}),
+    ("dfs_tree", (0, 1), {}),
+    ("ego_graph", (0,), {"radius": 1}),
+    ("descendants_at_distance", (0, 1), {}),
+    ("clustering", (3,), {}),
+    ("triangles", ([1, 2],), {}),
+    ("volume", ({1, 2},), {}),
+    ("edge_boundary", ([1],), {}),
+    ("jaccard_coefficient", ([(0, 1)],), {}),
+    ("is_tree", (), {}),
+]
+LONG = [
+    ("shortest_path", (0,), {}),
+    ("shortest_path", (0, 5, "weight"), {}),
+    ("single_source_shortest_path_length", (0,), {}),
+    ("clustering", (), {}),
+    ("triangles", (list(range(30)),), {}),
+    ("volume", (set(range(30)),), {}),
+    ("jaccard_coefficient", (), {}),
+    ("closeness_centrality", (0,), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "pays"), [
+    *((*call, False) for call in SHORT), *((*call, True) for call in LONG)
+])  # fmt: skip
+def test_arguments_decide_whether_a_conversion_pays(name, args, kwargs, pays, monkeypatch):
+    for setting in ("linear_edges", "more_edges"):
+        monkeypatch.setattr(nx.config.backends.weft, setting, 10)
+    graph = nx.cycle_graph(50)
+    answer = backend.should_run(name, (graph, *args), kwargs)
+    assert answer is True if pays else "less than a conversion" in answer
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), [
+    ("pagerank", (), {"dangling": {0: 1}}),
+    ("greedy_color", ("DSATUR",), {}),
+    ("minimum_spanning_tree", (), {"algorithm": "prim"}),
+    ("all_shortest_paths", (0, 1), {"method": "bellman-ford"}),
+    ("dfs_edges", (), {"sort_neighbors": sorted}),
+    ("forceatlas2_layout", (), {"store_pos_as": "pos"}),
+])  # fmt: skip
+def test_what_weft_does_not_have_is_refused_before_a_conversion(name, args, kwargs):
+    graph = nx.path_graph(4)
+    assert f"weft does not have {name} with" in backend.can_run(name, (graph, *args), kwargs)
+    assert backend.can_run(name, (graph, *args[:-1]), {}) is True
+    assert not graph.__networkx_cache__
+
+
+def test_kinds_of_graphs_are_refused_before_a_conversion():
+    assert "undirected" in backend.can_run("transitivity", (nx.DiGraph(),), {})
+    assert "parallel edges" in backend.can_run("complement", (nx.MultiGraph(),), {})
+    assert backend.can_run("complement", (nx.DiGraph(),), {}) is True
+
+
+def test_lists_of_graphs_are_judged_together():
+    small, large = nx.path_graph(3), nx.path_graph(20_000)
+    assert backend.should_run("compose_all", ([small, large],), {}) is True
+    assert "fewer than" in backend.should_run("compose_all", ([small, small],), {})

@@ -32,9 +32,17 @@ __global__ void crash(int* null) {
 __global__ void fine(int* out, double x, twelve_bytes s) {
     out[weft::thread_id()] = static_cast<int>(x) + s.values[2];
 }
+
+__global__ void counted(int* out) {
+    weft::sync_block();
+    weft::sync_warp(weft::full_mask);
+    const int sum = weft::shuffle(weft::full_mask, 1, 0) + weft::shuffle_up(weft::full_mask, 1, 1);
+    if (weft::ballot(weft::full_mask, true) == weft::full_mask) weft::atomic_add(out, sum);
+    weft::atomic_cas(out + 1, 0, 1);
+}
 """
 MORE = "struct twelve_bytes { int values[3]; };\n"
-KERNELS = ("endless", "crash", "fine")
+KERNELS = ("endless", "crash", "fine", "counted")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +80,15 @@ def test_values_and_structures_are_passed(endings):
     outcome = run_one(endings, Launch("fine", ("out", np.float64(4), scalar)))
     assert outcome.report is None
     assert (outcome.outputs[0]["out"] == 7).all()
+
+
+def test_atomics_shuffles_votes_and_barriers_are_counted(endings):
+    outcome = run_one(endings, Launch("counted", ("out",), grid=3, block=64))
+    assert outcome.outputs[0]["out"][0] == 3 * 64 * 2
+    assert outcome.counts == {  # an atomic by each lane, the others by each warp or block
+        "atomics": 3 * 64 * 2, "shuffles": 3 * 2 * 2, "votes": 3 * 2, "warp_barriers": 3 * 2,
+        "block_barriers": 3,
+    }  # fmt: skip
 
 
 def test_a_compiled_program_is_found_again(endings, monkeypatch):

@@ -65,6 +65,7 @@ def test_a_profile_tells_supersteps_and_launches(g):
     assert facts["device"] == "host emulation" and facts["launches"] == 1
     assert {"grid", "block", "cluster", "push", "pull", "fuse"} <= set(facts)
     assert facts["registers"] == "not known"
+    assert facts["atomics"] > 0 and facts["block_barriers"] > 0 and facts["votes"] > 0
     assert "launches=1" in str(p) and "host emulation" in p.to_json()
 
 

@@ -88,7 +88,7 @@ def test_what_is_registered_later_is_in_the_space(monkeypatch):
 def test_a_cpu_has_a_space_of_its_own():
     space = make_space(Traits("cpu", ("push", "pull"), threads=6))
     assert space.axis("threads").values == (1, 2, 4, 6)
-    assert space.axis("schedule").values == ("vertex", "edge", "merge")
+    assert space.axis("schedule").values == ("vertex", "edge", "merge", "weaver")
     assert space.why_not(weft.Config(schedule="twc"))
     assert space.fixed["compaction"] == "means nothing on a CPU"
     assert not space.of_field("format")

@@ -25,7 +25,13 @@ def tables():
     return rows
 
 
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+EACH = [  # the emulation compiles a program for each schedule of T41
+    pytest.param(name, marks=pytest.mark.slow) if name == "T41" else name
+    for name in experiments.EXPERIMENTS
+]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_every_experiment_gives_a_table(name, tables):
     rows = tables(name)
     assert rows and all(row.what and row.ours for row in rows)
@@ -45,8 +51,12 @@ def test_read_ahead_hides_the_latency_of_the_tables(tables):
     assert numbers(with_it[-1].ours)[1] < numbers(without[-1].ours)[1]
 
 
-def test_the_unit_beats_gathering_hardware(tables):
-    assert numbers(tables("E7")[-1].ours)[0] > 2
+def test_the_unit_beats_gathering_hardware():
+    """On a graph that gives every core several rounds."""
+    larger = experiments.Bench(shrink=2, names=("G500",))
+    name, g = larger.first
+    cycles = {s: larger.run(name, g, "pagerank", s).cycles for s in ("eghw", "weaver")}
+    assert cycles["eghw"] > 2 * cycles["weaver"]
 
 
 def test_runs_are_made_once(tables):

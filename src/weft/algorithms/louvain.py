@@ -23,6 +23,7 @@ V. Traag, L. Waltman, N. van Eck: From Louvain to Leiden: guaranteeing well-conn
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -156,7 +157,7 @@ class _Levels:
     def __init__(self, g: Graph, resolution: float, seed: int, config: Config | None) -> None:
         self.g, self.seed, self.config, self.xp = g, seed, config, g.topology.xp
         self.strength = strengths(g)
-        self.member = self.xp.arange(g.num_vertices)
+        self.member, self.depth = self.xp.arange(g.num_vertices), 0
         total = float(self.strength.sum())
         self.density = resolution / total if total else 0.0
 
@@ -202,6 +203,7 @@ class _Levels:
             self.g = contracted(self.g, number, count)
             self.strength = sums_of(number, self.strength, count)
             self.member = number[self.member]
+            self.depth += 1
         return fewer
 
 
@@ -317,18 +319,36 @@ def leiden(
     >>> weft.leiden(g).tolist()
     [0, 0, 0, 3, 3, 3]
     """
+    *_, label = leiden_levels(g, resolution, weighted=weighted, seed=seed, config=config)
+    return connected_parts(g, label, config=config)
+
+
+def leiden_levels(
+    g: Graph,
+    resolution: float = 1.0,
+    *,
+    weighted: bool = True,
+    seed: int = 0,
+    config: Config | None = None,
+) -> Iterator[Array]:
+    """Yield the communities at each level of Leiden's method, not yet split by connection."""
     levels = _begun(g, resolution, weighted, seed, config)
-    start, flat = _own(levels.g), levels.member
-    for _ in range(LEVELS):
+    start, fewer = _own(levels.g), True
+    while fewer and levels.depth < LEVELS:
         community = levels.moved(start)
         flat = community[levels.member]
         part = levels.refined(community)
         first = levels.xp.flatnonzero(part == _own(levels.g))  # in the order of their numbers
-        if not levels.contract(part):
-            break
-        start = numbered(community)[0][first].astype(levels.g.topology.index_dtype)
+        fewer = levels.contract(part)
+        if fewer:
+            start = numbered(community)[0][first].astype(levels.g.topology.index_dtype)
+        yield flat
+
+
+def connected_parts(g: Graph, label: Array, *, config: Config | None = None) -> Array:
+    """Return communities split into what is connected."""
     src, dst = g.topology.edge_endpoints()
-    inside = flat[src] == flat[dst]
+    inside = label[src] == label[dst]
     kept = Graph.from_edges(
         src[inside], dst[inside], num_vertices=g.num_vertices, directed=False,
         index_dtype=g.topology.index_dtype, device=g.topology.device,

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-from weft.graphblas import dtypes, exceptions, io, viz
+from typing import Any
+
+from weft.graphblas import dtypes, exceptions, io, left_out, viz
 from weft.graphblas.building import MAX_SIZE
+from weft.graphblas.explain import Explanation, explain
 from weft.graphblas.matrix import Matrix
-from weft.graphblas.operators import calls, lookup
+from weft.graphblas.operators import calls, lookup, positional  # noqa: F401
 from weft.graphblas.operators.agg import agg
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.indexunary import indexunary
@@ -30,6 +33,7 @@ calls.install()
 
 __all__ = [
     "MAX_SIZE",
+    "Explanation",
     "Matrix",
     "Recorder",
     "Scalar",
@@ -40,6 +44,7 @@ __all__ = [
     "config",
     "dtypes",
     "exceptions",
+    "explain",
     "indexunary",
     "init",
     "io",
@@ -53,3 +58,7 @@ __all__ = [
     "unary",
     "viz",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    left_out.refuse("weft.graphblas", name)

@@ -6,24 +6,26 @@ import itertools
 from typing import Any
 
 from weft.graphblas.arithmetic import Arithmetic, InPlace
+from weft.graphblas.assignment import Assignment
 from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import is_scalar_like, output_kind
-from weft.graphblas.exceptions import DimensionMismatch
+from weft.graphblas.exceptions import DimensionMismatch, DomainMismatch
 from weft.graphblas.expressions import (
     BaseExpression,
     InfixExpression,
     Operation,
-    check_options,
 )
 from weft.graphblas.kernels import assign as kernels
-from weft.graphblas.kernels.write import WritePlan, plain, write
+from weft.graphblas.kernels.write import plain
+from weft.graphblas.left_out import WithoutStorage
 from weft.graphblas.mask import check_mask
+from weft.graphblas.options import current, options
 from weft.graphblas.recorder import record
 from weft.graphblas.settings import config, mode
 from weft.graphblas.updates import Assigner, IndexExpression, Updater, updater_of
 
 
-class BaseType(Arithmetic, InPlace):
+class BaseType(WithoutStorage, Arithmetic, InPlace):
     """A vector, matrix or scalar."""
 
     __slots__ = ("__weakref__", "_cell", "_pending", "dtype", "name")
@@ -82,14 +84,15 @@ class BaseType(Arithmetic, InPlace):
             Whether old values outside the mask are dropped.
         input_mask
             For extraction: which places of the source count.
+        **opts
+            Choices of execution; see `gb.options`.
         """
-        check_options(opts)
-        return updater_of(self, mask_accum_replace, mask, accum, replace, input_mask)
+        return updater_of(self, mask_accum_replace, mask, accum, replace, input_mask, opts)
 
     def update(self, expr: Any, **opts: Any) -> None:
-        """Assign an expression, as ``C << expr`` does."""
-        check_options(opts)
-        self._update(expr)
+        """Assign an expression, as ``C << expr`` does, with choices of `gb.options`."""
+        with options(**opts):
+            self._update(expr)
 
     def __lshift__(self, expr: Any) -> None:
         self._update(expr)
@@ -168,38 +171,17 @@ class BaseType(Arithmetic, InPlace):
         operation.check()
         record(self, mask, accum, replace, text)
         np_type = self.dtype.np_type
+        is_plain = mask is None and accum is None and current["switch"] == "auto"
+        if mode.blocking and is_plain and not operation.node:
+            self._cell = Cell(operation.now(None).cast(np_type))
+            self._pending = None
+            return
+        old = None if is_plain else self._current
+        assignment = Assignment(operation, old, mask, accum, replace, np_type)
         if mode.blocking:
-            if mask is None and accum is None:
-                self._cell = Cell(operation.now(None).cast(np_type))
-            else:
-                view = None if mask is None else mask.view()
-                plan = WritePlan(view, accum, replace, np_type)
-                self._cell = Cell(write(self._store, operation.now(view), plan))
-            self._pending = None
-            return
-        self._record(operation, mask, accum, replace)
-
-    def _record(self, operation: Operation, mask: Any, accum: Any, replace: bool) -> None:
-        """Keep an assignment to be computed later, with a snapshot of all that it reads."""
-        np_type = self.dtype.np_type
-        inputs = operation.cells()
-        cells = [cell for cell, _ in inputs]
-        if mask is None and accum is None:
-            self._cell = recorded(lambda: operation.run(None, inputs).cast(np_type), *cells)
-            self._pending = None
-            return
-        old = self._current
-        mask_cell = None if mask is None else mask.parent._current
-
-        def compute() -> Any:
-            view = None if mask_cell is None else mask.view(mask_cell.get())
-            plan = WritePlan(view, accum, replace, np_type)
-            return write(old.get(), operation.run(view, inputs), plan)
-
-        cells.append(old)
-        if mask_cell is not None:
-            cells.append(mask_cell)
-        self._cell = recorded(compute, *cells)
+            self._cell = Cell(assignment.run())
+        else:
+            self._cell = recorded(assignment.run, *assignment.cells(), plan=assignment, owner=self)
         self._pending = None
 
     def _check_mask_shape(self, mask: Any) -> None:
@@ -248,6 +230,30 @@ class BaseType(Arithmetic, InPlace):
     @property
     def _nvals(self) -> int:
         return self.nvals
+
+    def swap(self, other: Any) -> None:
+        """Exchange the values with another object of the same kind, type and shape.
+
+        Examples
+        --------
+        >>> import weft.graphblas as gb
+        >>> v, w = gb.Vector.from_coo([0], [1], size=2), gb.Vector(int, 2)
+        >>> v.swap(w)
+        >>> v.nvals, w.to_dict()
+        (0, {0: 1})
+        """
+        if type(other) is not type(self):
+            raise TypeError(
+                f"Cannot swap a {type(self).__name__} with a {type(other).__name__}. "
+                "Expected an object of the same kind."
+            )
+        if other.dtype is not self.dtype:
+            raise DomainMismatch(f"Cannot swap values of {self.dtype} with those of {other.dtype}.")
+        if other.shape != self.shape:
+            raise DimensionMismatch(f"Cannot swap a shape of {self.shape} with {other.shape}.")
+        mine = self._current
+        self._cell = other._current
+        other._cell = mine
 
     def wait(self, how: str = "materialize") -> Any:
         """Compute all recorded assignments to this object; return it.

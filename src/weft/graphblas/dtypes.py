@@ -167,3 +167,9 @@ def register_anonymous(dtype: Any, name: str | None = None) -> DataType:
     if name is not None and name != found.name:
         raise ValueError(f"{found.name} is a builtin data type and cannot be renamed to {name!r}.")
     return found
+
+
+def __getattr__(name: str) -> Any:
+    from weft.graphblas.left_out import refuse
+
+    refuse("weft.graphblas.dtypes", name)

@@ -1,12 +1,22 @@
-"""Where a product runs: in NumPy, or compiled by the engine."""
+"""Where a product runs: in NumPy, or compiled by the engine.
+
+What compiles is imported when it is first needed: importing it takes longer than all the rest.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from weft.graphblas.kernels import multiply
+from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
+from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
+
+# So few products are made in NumPy without a look at kernels.
+FEW = 256
 
 
 def compiles(matrix: Any) -> bool:
@@ -17,16 +27,62 @@ def compiles(matrix: Any) -> bool:
     return matrix.nvals > config["small"] and max(matrix.nrows, matrix.ncols) < 1 << 31
 
 
-def multiply_vector(matrix: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
-    """Return matrix times vector over a semiring."""
-    rows, pushes = multiply.plan(matrix, vector, mask)
-    if not pushes and matrix.nvals and compiles(matrix) and rows is None:
+def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return matrix times vector over a semiring; `flip` exchanges the factors."""
+    if matrix.nvals == 0 or vector.nvals == 0:
+        return empty_vector(matrix.nrows, op.return_type.np_type)
+    compiled = compiles(matrix)
+    plan = choose(matrix, vector, mask, compiles=compiled)
+    if not plan.pushes and compiled and plan.rows is None:
         from weft.graphblas.compiled.multiply import attempt, matrix_vector
 
-        found = attempt(matrix_vector, matrix, vector, op, flip, mask)
+        found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
         if found is not None:
             return found
-    return multiply.matrix_vector(matrix, vector, op, flip, mask, (rows, pushes))
+    if plan.pushes:
+        return push(matrix.columns, vector, op, flip, mask)
+    return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
+
+
+def multiply_vector_into(
+    matrix: Sides, vector: Any, op: Any, flip: bool, write: tuple[Any, Any]
+) -> Any:
+    """Return a target after a product was written into it, from one compiled kernel.
+
+    `write` is the assignment to the target, and a unary operator to apply before or None. The
+    result is None where the product is not one that a compiled kernel pulls.
+    """
+    assignment, post = write
+    if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
+        return None
+    view = assignment.view()
+    plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
+    if plan.pushes or plan.rows is not None:
+        return None
+    from weft.graphblas.compiled.fused import vector_into
+    from weft.graphblas.compiled.multiply import attempt
+
+    return attempt(vector_into, matrix.rows, vector, op, flip, (assignment, view, post))
+
+
+def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return the product of a vector's values, spread along columns of a matrix."""
+    if current["device"] != "cpu" and compiles(columns):
+        from weft.graphblas.compiled import device
+        from weft.graphblas.compiled.multiply import attempt
+
+        found = attempt(device.push, columns, vector, op, flip, mask)
+        if found is not None:
+            return found
+    if not columns.is_hyper and columns.ncols < MOST_DENSE:
+        products = int(columns.row_bounds(vector.indices)[1].sum())
+        if products >= FEW or current["kernel"] == "compiled":
+            from weft.graphblas.compiled import rows
+
+            module = rows.kernels(op, columns.values, vector.values, flip, products)
+            if module is not None:
+                return rows.push(module, columns, vector, op, mask, products)
+    return multiply.pushed(columns, vector, op, flip, mask)
 
 
 def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
@@ -37,4 +93,44 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
         found = attempt(masked_by_itself, left, right, op, mask)
         if found is not None:
             return found
+    if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
+        if current["device"] != "cpu" and compiles(left) and _fits(left, right):
+            from weft.graphblas.compiled import device
+            from weft.graphblas.compiled.multiply import attempt
+
+            found = attempt(device.product, left, right, op)
+            if found is not None:
+                return found
+        found = _by_rows(left, right, op, mask)
+        if found is not None:
+            return found
     return multiply.matrix_matrix(left, right, op, mask)
+
+
+def _fits(left: Any, right: Any) -> bool:
+    """Return whether the rows and columns of two factors can be numbered with 32 bits."""
+    return bool(left.nrows + right.nrows + right.ncols < MOST_DENSE)
+
+
+def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
+    """Return matrix times matrix in a compiled kernel; None where NumPy is better."""
+    if right.ncols >= MOST_DENSE:
+        return None
+    products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
+    if products < FEW and current["kernel"] != "compiled":
+        return None
+    from weft.graphblas.compiled import rows
+
+    module = rows.kernels(op, left.values, right.values, False, products)
+    if module is None:
+        return None
+    if mask is None and right.nvals == right.nrows * right.ncols:
+        return rows.product_with_full(module, left, right, op)
+    if mask is not None and not mask.complement:
+        entries = mask.entries()
+        turn = 0 if right._twin is not None else TURN_COST * right.nvals
+        steps = int(left.row_bounds(entries.rows)[1].sum()) + turn
+        steps += int(right.column_counts()[np.asarray(entries.cols)].sum())
+        if steps < products:
+            return rows.masked_dot(module, left, right, op, entries)
+    return rows.product(module, left, right, op, mask)

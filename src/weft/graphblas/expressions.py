@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.graphblas.checks import HINT
 from weft.graphblas.exceptions import EmptyObject
+from weft.graphblas.options import checked, current, options
 from weft.graphblas.settings import config
 
 
@@ -54,7 +55,7 @@ class Operation:
     def run(self, mask: Any, cells: list[tuple[Any, bool]]) -> Any:
         """Compute the result from a snapshot of the inputs."""
         stores = [cell.get().twin if flip else cell.get() for cell, flip in cells]
-        return self.kernel(mask, *stores)
+        return self.kernel(self.hint(mask), *stores)
 
     def now(self, mask: Any) -> Any:
         """Compute the result from the inputs as they are."""
@@ -62,7 +63,12 @@ class Operation:
             each._matrix._store.twin if each._output == "TransposedMatrix" else each._store
             for each in self.inputs
         ]
-        return self.kernel(mask, *stores)
+        return self.kernel(self.hint(mask), *stores)
+
+    @staticmethod
+    def hint(mask: Any) -> Any:
+        """Return what a kernel may know of the mask."""
+        return None if current["mask"] == "after" else mask
 
     def check(self) -> None:
         """Raise where a scalar operand has no value."""
@@ -162,8 +168,12 @@ class BaseExpression:
             Which places may get a value.
         name
             The name of the result.
+        **opts
+            Choices of execution; see `gb.options`.
         """
-        check_options(opts)
+        if opts:
+            with options(**opts):
+                return self.new(dtype, mask=mask, name=name)
         kept = self._value
         if mask is None and kept is not None and (dtype is None or kept.dtype == dtype):
             if name is not None:
@@ -183,12 +193,9 @@ def not_computed(expression: Any, attr: str | None) -> str:
 
 
 def check_options(opts: dict[str, Any]) -> None:
-    """Raise for options that are not known; descriptors belong to other libraries."""
+    """Raise for options that are not known, where none makes a difference."""
     if opts:
-        raise ValueError(
-            f"Descriptor options {sorted(opts)} are not known. Choices of execution are made with "
-            "`gb.options(...)`."
-        )
+        checked(opts)
 
 
 def delegate(cls: type, names: tuple[str, ...]) -> None:

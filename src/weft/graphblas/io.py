@@ -236,3 +236,9 @@ def to_graph(A: Any, *, keep: Any = "both") -> Any:
     graph = Graph(topology)
     graph.edge["weight"] = np.ascontiguousarray(store.values)
     return graph
+
+
+def __getattr__(name: str) -> Any:
+    from weft.graphblas.left_out import refuse
+
+    refuse("weft.graphblas.io", name)

@@ -265,6 +265,8 @@ def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
             raise ValueError(
                 f"allow_empty=False not allowed when using Aggregators without a monoid, as {op}."
             )
+        if op.parent.is_positional and self.ndim == 2:
+            raise ValueError(f"Aggregator {op.name} may not be used with Matrix.{within}.")
         identity = None if allow_empty else op.parent.monoid[op.type].identity
 
         def aggregate(mask: Any, x: Any) -> Any:

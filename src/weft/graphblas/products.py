@@ -10,7 +10,9 @@ from weft.graphblas.exceptions import DimensionMismatch
 from weft.graphblas.execution import multiply_matrices, multiply_vector
 from weft.graphblas.expressions import Operation
 from weft.graphblas.kernels import multiply as kernels
-from weft.graphblas.operators.lookup import get_typed_op
+from weft.graphblas.kernels.plan import Sides
+from weft.graphblas.kernels.positions import factors, vector_factors
+from weft.graphblas.operators.lookup import get_semiring, get_typed_op
 from weft.graphblas.operators.semiring import semiring
 
 MATRICES = ("Matrix", "TransposedMatrix")
@@ -35,34 +37,70 @@ def product(method: str, left: Any, right: Any, op: Any = None, *, is_infix: boo
             f"Dimensions of the factors of {method} do not fit: {left.shape} and {right.shape}."
         )
     shape = left.shape[:-1] + right.shape[1:]
-    if method == "mxv":
-        inputs = (left, right)
+    node: tuple[Any, ...] = ()
+    if op.binaryop.parent.position is not None:
+        inputs, kernel = _positional(method, left, right, op)
+    else:
+        inputs, kernel = _multiplication(method, left, right, op)
+        node = (method, op)
+        if method in {"mxv", "vxm"}:
+            node = (*node, _base(method, left if method == "mxv" else right)[1])
+    return expression_class(len(shape))(
+        method, (left, right), op, op.return_type, shape, Operation(kernel, inputs, node)
+    )
+
+
+def _multiplication(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any]:
+    """Return the inputs and the kernel of a product."""
+    inputs: tuple[Any, ...] = (left, right)
+    if method in {"mxv", "vxm"}:
+        matrix, vector = (left, right) if method == "mxv" else (right, left)
+        base, by_columns = _base(method, matrix)
+        inputs = base, vector
 
         def kernel(mask: Any, x: Any, y: Any) -> Any:
-            return multiply_vector(x, y, op, False, mask)
-
-    elif method == "vxm":
-        # The twin of the matrix is what mxv wants; a transposed operand has it already.
-        inputs = (right.T, left)
-
-        def kernel(mask: Any, x: Any, y: Any) -> Any:
-            return multiply_vector(x, y, op, True, mask)
+            return multiply_vector(Sides(x, by_columns), y, op, method == "vxm", mask)
 
     elif method == "mxm":
-        inputs = (left, right)
 
         def kernel(mask: Any, x: Any, y: Any) -> Any:
             return multiply_matrices(x, y, op, mask)
 
     else:
-        inputs = (left, right)
 
         def kernel(mask: Any, x: Any, y: Any) -> Any:
             return kernels.inner(x, y, op)
 
-    return expression_class(len(shape))(
-        method, (left, right), op, op.return_type, shape, Operation(kernel, inputs, (method, op))
-    )
+    return inputs, kernel
+
+
+def _base(method: str, matrix: Any) -> tuple[Any, bool]:
+    """Return the matrix behind a factor, and whether the product runs over its columns.
+
+    A transposed matrix is never made here: the kernel makes the side that it reads.
+    """
+    is_turned = matrix._output == "TransposedMatrix"
+    return (matrix._matrix if is_turned else matrix), is_turned != (method == "vxm")
+
+
+def _positional(method: str, left: Any, right: Any, op: Any) -> tuple[Any, Any]:
+    """Return the inputs and the kernel of a product that multiplies with places.
+
+    It is the product over `first` or `second` of factors that have their places as values.
+    """
+    inputs, _ = _multiplication(method, left, right, op)
+
+    def kernel(mask: Any, x: Any, y: Any) -> Any:
+        if method in {"mxv", "vxm"}:
+            matrix = left if method == "mxv" else right
+            turned = matrix._output == "TransposedMatrix"
+            x, y, multiply = vector_factors(method, x, y, op.binaryop, turned)
+        else:
+            x, y, multiply = factors(method, x, y, op.binaryop)
+        plain = get_semiring(op.monoid.parent, multiply.parent)[op.type]
+        return _multiplication(method, left, right, plain)[1](mask, x, y)
+
+    return inputs, kernel
 
 
 def outer(left: Any, right: Any, op: Any) -> Any:
@@ -74,6 +112,8 @@ def outer(left: Any, right: Any, op: Any) -> Any:
     expect_op(left, op, ("BinaryOp", "Monoid"), within="outer")
 
     def kernel(mask: Any, x: Any, y: Any) -> Any:
+        if op.parent.position is not None:
+            return kernels.outer(*factors("outer", x, y, op))
         return kernels.outer(x, y, op)
 
     shape = left.size, right.size
@@ -91,6 +131,8 @@ def kronecker(left: Any, right: Any, op: Any) -> Any:
     expect_op(left, op, ("BinaryOp", "Monoid"), within="kronecker")
 
     def kernel(mask: Any, x: Any, y: Any) -> Any:
+        if op.parent.position is not None:
+            return kernels.kronecker(*factors("kronecker", x, y, op))
         return kernels.kronecker(x, y, op)
 
     shape = left.nrows * right.nrows, left.ncols * right.ncols

@@ -14,6 +14,9 @@ class Recorder:
     ----------
     max_rows
         How many of the last assignments to keep; all if not given.
+    explain
+        Whether to keep in ``explanations`` how each expression was going to be computed. Its
+        operands are then computed at once.
 
     Examples
     --------
@@ -26,8 +29,17 @@ class Recorder:
     ['w << v.apply(unary.ainv[INT64])']
     """
 
-    def __init__(self, *, record: Any = None, start: bool = True, max_rows: int | None = None):
+    def __init__(
+        self,
+        *,
+        record: Any = None,
+        start: bool = True,
+        max_rows: int | None = None,
+        explain: bool = False,
+    ):
         self.data: list[str] = []
+        self.explanations: list[Any] = []
+        self.explains = explain
         self.max_rows = max_rows
         self._start = start
 
@@ -94,5 +106,9 @@ def record(target: Any, mask: Any, accum: Any, replace: bool, expr: Any) -> None
     line = f"{target.name}{'(' + ', '.join(how) + ')' if how else ''} << {text}"
     for each in _active:
         each.data.append(line)
+        if each.explains and not isinstance(expr, str):
+            from weft.graphblas.explain import explain
+
+            each.explanations.append(explain(expr, mask, accum))
         if each.max_rows is not None:
             del each.data[: -each.max_rows]

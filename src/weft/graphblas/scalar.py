@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas import operations
+from weft.graphblas.assignment import Assignment, result
 from weft.graphblas.base import BaseType
 from weft.graphblas.cells import Cell, recorded
 from weft.graphblas.checks import output_kind
 from weft.graphblas.dtypes import FP64, lookup_dtype
 from weft.graphblas.elementwise import ewise
-from weft.graphblas.expressions import Operation, check_options
+from weft.graphblas.expressions import Operation
 from weft.graphblas.operators.binary import binary
 from weft.graphblas.operators.monoid import monoid
+from weft.graphblas.options import options
 from weft.graphblas.recorder import record
 from weft.graphblas.settings import mode
 from weft.graphblas.storage.cast import cast
@@ -242,11 +244,11 @@ class Scalar(BaseType):
             self._set(self._accumulated(self._store if accum else None, operation.now(None), accum))
             return
         old = self._current if accum is not None else Cell(None)
-        inputs = operation.cells()
+        assignment = Assignment(operation, None, None, None, False, None)
         self._cell = recorded(
-            lambda: self._accumulated(old.get(), operation.run(None, inputs), accum),
+            lambda: self._accumulated(old.get(), result(assignment), accum),
             old,
-            *(cell for cell, _ in inputs),
+            *assignment.cells(),
         )
         self._pending = None
 
@@ -362,7 +364,9 @@ def new_scalar(
     **opts: Any,
 ) -> Scalar:
     """Compute an expression into a new scalar."""
-    check_options(opts)
+    if opts:
+        with options(**opts):
+            return new_scalar(expression, dtype, is_cscalar, name)
     made = Scalar(
         expression.dtype if dtype is None else dtype, is_cscalar=bool(is_cscalar), name=name
     )

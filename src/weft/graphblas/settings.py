@@ -65,7 +65,7 @@ class _Mode:
     """Whether assignments are computed at once."""
 
     def __init__(self) -> None:
-        self.blocking = True
+        self.blocking = False
         self.chosen: bool | None = None
 
 
@@ -81,8 +81,8 @@ def init(backend: str = "weft", blocking: bool = False) -> None:
         ``"weft"``; the names of python-graphblas's backends are accepted, so that its programs
         run.
     blocking
-        True computes every assignment at once. False records assignments and computes them when
-        a value is needed.
+        True computes every assignment at once. False, the default, records assignments and
+        computes them when a value is needed, several in one kernel where that is possible.
 
     Raises
     ------

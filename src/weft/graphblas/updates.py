@@ -10,6 +10,7 @@ from weft.graphblas.indexing import Indexes
 from weft.graphblas.kernels.assign import extract
 from weft.graphblas.mask import Mask, check_mask
 from weft.graphblas.operators.lookup import find_opclass, get_typed_op
+from weft.graphblas.options import applied, checked
 from weft.graphblas.settings import config
 
 
@@ -33,9 +34,11 @@ def updater_of(
     accum: Any,
     replaces: bool,
     input_mask: Any,
+    opts: dict[str, Any] | None = None,
 ) -> Updater:
     """Return what ``C(mask, accum, replace)`` stands for; mask and accum come in any order."""
     scalar = target._is_scalar
+    mask, opts = _chosen(mask, opts)
     for arg in given:
         if arg is replace:
             replaces = True
@@ -65,7 +68,14 @@ def updater_of(
         raise TypeError("'replace' argument may only be True if a mask is provided.")
     if accum is not None:
         accum = _accumulator(accum, target.dtype)
-    return Updater(target, mask, accum, replaces, input_mask)
+    return Updater(target, mask, accum, replaces, input_mask, opts)
+
+
+def _chosen(mask: Any, opts: dict[str, Any] | None) -> tuple[Any, dict[str, Any] | None]:
+    """Return the mask and the choices of execution; a word for the mask is one of those."""
+    if isinstance(mask, str):
+        opts, mask = {**(opts or {}), "mask": mask}, None
+    return mask, (checked(opts) if opts else None)
 
 
 def _accumulator(accum: Any, dtype: Any) -> Any:
@@ -108,7 +118,7 @@ class _Target:
 class Updater(_Target):
     """``C(mask, accum, replace)``, to be assigned to."""
 
-    __slots__ = ("accum", "input_mask", "mask", "parent", "replace")
+    __slots__ = ("accum", "input_mask", "mask", "opts", "parent", "replace")
 
     def __init__(
         self,
@@ -117,12 +127,17 @@ class Updater(_Target):
         accum: Any = None,
         replace: bool = False,
         input_mask: Any = None,
+        opts: dict[str, Any] | None = None,
     ) -> None:
         self.parent, self.mask, self.accum = parent, mask, accum
-        self.replace, self.input_mask = replace, input_mask
+        self.replace, self.input_mask, self.opts = replace, input_mask, opts
 
     def update(self, expr: Any) -> None:
         """Assign, as ``C(...) << expr`` does."""
+        if self.opts:
+            with applied(self.opts):
+                self.parent._update(expr, self.mask, self.accum, self.replace, self.input_mask)
+            return
         self.parent._update(expr, self.mask, self.accum, self.replace, self.input_mask)
 
     __lshift__ = update

@@ -51,6 +51,10 @@ class SweepSummary:
         Directions that are not possible, each with the reason.
     notes
         Further decisions, such as an early exit.
+    atomics
+        For each way in which messages are combined ("push", "pull", "gather"): which of three
+        conditions makes it need atomics: the direction, the schedule or the format. An empty string
+        if none does.
     role
         ``"refill"`` if the sweep belongs to ``refill=``. In a change-driven run, ``"wide"`` if it
         replaces the others while many vertices change, ``"renew"`` if it also re-gathers the values
@@ -63,6 +67,7 @@ class SweepSummary:
     buffered: tuple[str, ...]
     refused: dict[str, str]
     notes: tuple[str, ...]
+    atomics: dict[str, str]
     role: str
 
     def __str__(self) -> str:
@@ -74,10 +79,18 @@ class SweepSummary:
         lines += [f"  {note}" for note in self.notes]
         if self.kind == "edge":
             lines += [
-                f"  {direction}: {'no, ' + self.refused[direction] if reason else 'yes'}"
+                f"  {direction}: {'no, ' + reason if reason else 'yes' + self._how(direction)}"
                 for direction, reason in {"push": "", "pull": "", **self.refused}.items()
             ]
+        elif "gather" in self.atomics:
+            lines.append(f"  gather: {self._how('gather').removeprefix(', ')}")
         return "\n".join(lines)
+
+    def _how(self, way: str) -> str:
+        if way not in self.atomics:
+            return ""
+        cause = self.atomics[way]
+        return f", with atomics: {cause}" if cause else ", without atomics"
 
 
 @dataclass(frozen=True)
@@ -191,8 +204,8 @@ def explain(
     discover: edge sweep, mode once
       written in place by the first message, which settles the vertex
       a pull stops at the first message
-      push: yes
-      pull: yes
+      push: yes, with atomics: rows share targets
+      pull: yes, without atomics
     >>> "def kernel(" in report.source
     True
     """
@@ -269,6 +282,7 @@ def _described(
             wanted_direction(config),
             _role(sweep, made),
             unordered,
+            _atomics(sweep, compiled),
         )
         for sweep in compiled.sweeps
     ]
@@ -308,7 +322,18 @@ def _unordered(program: Program, config: Config, fired: list[str]) -> str:
     return "it applies to a single step of iterate that is pushed and updated in place"
 
 
-def _summary(sweep: Sweep, keep: str, wanted: str, role: str, unordered: str) -> SweepSummary:
+def _atomics(sweep: Sweep, compiled: Any) -> dict[str, str]:
+    """Return why messages of a sweep meet by atomics, for each way that combines them."""
+    if sweep.kind != "edge":
+        return {"gather": compiled.splits_rows("gather")} if "gather" in sweep.facts.ops else {}
+    if sweep.mode == "effects":
+        return {}
+    return {"push": "rows share targets", "pull": compiled.splits_rows("pull")}
+
+
+def _summary(
+    sweep: Sweep, keep: str, wanted: str, role: str, unordered: str, atomics: dict[str, str]
+) -> SweepSummary:
     refused = {}
     for direction, stored in (("push", "out"), ("pull", "in")):
         own = sweep.push_refused if direction == "push" else sweep.pull_refused
@@ -342,5 +367,6 @@ def _summary(sweep: Sweep, keep: str, wanted: str, role: str, unordered: str) ->
         tuple(sorted(sweep.buffered)),
         refused if sweep.kind == "edge" else {},
         tuple(notes),
+        atomics,
         role,
     )

@@ -19,6 +19,8 @@ from weft.arrays.device import to_host
 from weft.engine.state import full
 from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
+from weft.networkx import kernels
+from weft.networkx.flows import by_edge, marked, path_flows, rows_of
 from weft.networkx.network import Network
 from weft.networkx.ranking import betweenness_centrality
 from weft.program import vertex
@@ -71,8 +73,13 @@ def edge_betweenness_centrality(
     seed: Any = None,
 ) -> dict[Any, float]:
     """The share of shortest paths that run along each edge."""
-    if weight is not None or G.is_multigraph():
-        raise NotImplementedError("weights and parallel edges are NetworkX's own")
+    if G.is_multigraph():
+        raise NotImplementedError("flows along parallel edges are NetworkX's own")
+    if weight is not None:
+        G.weights(weight)  # refuses before anything is drawn
+        rows = np.array(_sources(G, k, seed), np.int64)
+        _, along = path_flows(G, rows, weight)
+        return by_edge(G, along * _edge_scale(G.size, None if k is None else k, normalized, G))
     sources = _sources(G, k, seed)
     sweeps = Sweeps(G)
     topology = sweeps.graph.topology
@@ -133,27 +140,31 @@ def betweenness_centrality_subset(
     weight: Any = None,
 ) -> dict[Any, float]:
     """The share of shortest paths between two sets that lead through each node."""
-    if weight is not None or G.is_multigraph():
-        raise NotImplementedError("weights and parallel edges are NetworkX's own")
-    place = G.structure.place
-    ends = np.zeros(G.size)
-    ends[[place[node] for node in targets if node in place]] = 1.0
-    total = np.zeros(G.size)
-    sweeps = Sweeps(G)
-    for node in sources:
-        if node not in place:
-            raise NotImplementedError("a source that is not there is an error of NetworkX's own")
-        mark = ends.copy()
-        mark[place[node]] = 0.0
-        owed = to_host(sweeps.run(place[node], mark).owed).copy()
-        owed[place[node]] = 0.0
-        total += owed
+    rows, ends = rows_of(G, sources), marked(G, targets)
+    if weight is not None:
+        total, _ = path_flows(G, rows, weight, ends, kernels.BUT_SOURCE)
+    else:
+        total = _swept(G, rows.tolist(), ends)
     if not np.isfinite(total).all():
         raise NotImplementedError("more shortest paths than float64 can count")
     n = G.size - 1
     if n >= 2:
         total *= 1 / (n * (n - 1)) if normalized else (1.0 if G.is_directed() else 0.5)
     return G.named(total)
+
+
+def _swept(G: Network, sources: list[int], ends: Array) -> Array:
+    """Return the flow through each row from sources to marked rows, by weft's sweeps."""
+    if G.is_multigraph():
+        raise NotImplementedError("flows along parallel edges are NetworkX's own")
+    total, sweeps = np.zeros(G.size), Sweeps(G)
+    for row in sources:
+        mark = ends.copy()
+        mark[row] = 0.0
+        owed = to_host(sweeps.run(row, mark).owed).copy()
+        owed[row] = 0.0
+        total += owed
+    return total
 
 
 def bipartite_betweenness_centrality(G: Network, nodes: Any) -> dict[Any, float]:

@@ -13,6 +13,7 @@ from weft.algorithms.support.simple import simple
 from weft.algorithms.triangle_count import oriented
 from weft.arrays.device import to_host
 from weft.engine.state import full
+from weft.networkx import kernels
 from weft.networkx.arguments import bunch, refuse
 from weft.networkx.degrees import both_ways
 from weft.networkx.network import Network
@@ -59,8 +60,44 @@ def _coefficients(G: Network) -> Array:
 def clustering(G: Network, nodes: Any = None, weight: Any = None) -> Any:
     """The share of pairs of neighbours that are adjacent."""
     if G.is_directed() or weight is not None:
-        raise NotImplementedError("directed and weighted clustering are NetworkX's own")
+        return _at(G, nodes, _weighted_coefficients(G, weight))
     return _at(G, nodes, _coefficients(G))
+
+
+def _weighted_coefficients(G: Network, weight: Any) -> Array:
+    """Return the coefficients of directed edges, by the cube roots of triangles' weights."""
+    refuse(G, multigraph=True)
+    structure = G.structure
+    weights = G.entry_weights(weight)
+    values = np.ones(structure.targets.size) if weights is None else weights.astype(np.float64)
+    if values.size:
+        values /= values.max()
+    us, vs = structure.sources.astype(np.int64), structure.targets.astype(np.int64)
+    proper = us != vs
+    us, vs, values = us[proper], vs[proper], values[proper]
+    keys = us * G.size + vs
+    if not G.is_directed():
+        order = np.argsort(keys)
+        keys, ahead, back = keys[order], values[order], np.full(keys.size, np.nan)
+    else:
+        opposite = vs * G.size + us
+        every = np.union1d(keys, opposite)
+        ahead, back = np.full(every.size, np.nan), np.full(every.size, np.nan)
+        ahead[np.searchsorted(every, keys)] = values
+        back[np.searchsorted(every, opposite)] = values
+        keys = every
+    rows, targets = keys // max(G.size, 1), (keys % max(G.size, 1)).astype(np.int32)
+    offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=G.size)))
+    total = kernels.weighted_triangles(offsets, targets, ahead, back)
+    degree = np.diff(offsets)
+    pairs = degree * (degree - 1.0)
+    if G.is_directed():
+        both = np.bincount(rows, ~np.isnan(ahead) & ~np.isnan(back), minlength=G.size)
+        degree = degree + both
+        pairs = 2 * (degree * (degree - 1.0) - 2 * both)
+    exact = (total / np.where(pairs > 0, pairs, 1)).astype(object)
+    exact[total == 0] = 0
+    return exact
 
 
 def average_clustering(

@@ -10,6 +10,7 @@ from weft.arrays.device import open_device, to_host
 from weft.graph import Graph
 from weft.graph.interop.rows import Rows, is_plain, read_rows
 from weft.networkx.network import Network, Structure, read_weights
+from weft.networkx.unfilled import network_of, unfilled
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +36,8 @@ def convert_from_nx(
     """
     if isinstance(graph, Network):
         return graph
+    if (network := network_of(graph)) is not None:
+        return network
     structure = _known(graph)
     if structure is None:
         if not is_plain(type(graph)):
@@ -63,22 +66,17 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
 
 
 def as_networkx(network: Network) -> Any:
-    """Return a new NetworkX graph with the structure and the edge columns of a network."""
+    """Return a new NetworkX graph with the structure and the edge attributes of a network."""
+    if not network.is_multigraph():
+        return unfilled(network)
     import networkx as nx
 
-    kind = f"{'Multi' if network.is_multigraph() else ''}{'Di' if network.is_directed() else ''}"
-    graph = getattr(nx, f"{kind}Graph")()
+    graph = nx.MultiDiGraph() if network.is_directed() else nx.MultiGraph()
     graph.add_nodes_from(network.nodes)
     structure = network.structure
     first = slice(None) if structure.first is None else structure.first
     ends = [network.at(side[first]) for side in (structure.sources, structure.targets)]
-    columns = {name: found for (name, _), found in network.columns.items() if found is not None}
-    if not columns:
-        graph.add_edges_from(zip(*ends, strict=True))
-        return graph
-    values = zip(*(found.tolist() for found in columns.values()), strict=True)
-    attributes = (dict(zip(columns, row, strict=True)) for row in values)
-    graph.add_edges_from(zip(*ends, attributes, strict=True))
+    graph.add_edges_from(zip(*ends, network.edge_data(), strict=True))
     return graph
 
 
@@ -101,9 +99,8 @@ def from_weft(g: Graph) -> Network:
     starts = arcs.offsets[(arcs.offsets > 0) & (arcs.offsets < arcs.targets.size)]
     same[starts - 1] = False
     rows = Rows(nodes, arcs.offsets, arcs.targets, None, g.directed, bool(same.any()))
-    columns: dict[Any, Array | None] | None
-    columns = {("weight", 1): to_host(g.edge["weight"])} if g.weighted else {}
-    network = Network(Structure(rows), columns=columns)
+    attributes = {"weight": to_host(g.edge["weight"])} if g.weighted else {}
+    network = Network(Structure(rows), attributes=attributes)
     network._graphs[("weight" if g.weighted else None), g.device] = g
     return network
 

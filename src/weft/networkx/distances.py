@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 
 from weft.networkx.arguments import bunch
+from weft.networkx.bounds import LARGEST, SMALLEST, extreme, tree_center
 from weft.networkx.components import is_tree
 from weft.networkx.network import Network
 from weft.networkx.paths import shortest_path_length
@@ -90,34 +91,46 @@ def _eccentricities(G: Network, e: Any, weight: Any) -> Any:
 
 def diameter(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The largest eccentricity."""
-    return max(_checked(G, e, usebounds, weight).values())
+    if _bounded(G, e, usebounds, weight):
+        return extreme(G, LARGEST, False, weight)[0]
+    return max(_eccentricities(G, e, weight).values())
 
 
 def radius(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The smallest eccentricity."""
-    return min(_checked(G, e, usebounds, weight).values())
+    if _bounded(G, e, usebounds, weight):
+        return extreme(G, SMALLEST, False, weight)[0]
+    return min(_eccentricities(G, e, weight).values())
 
 
 def periphery(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the largest eccentricity."""
-    found = _checked(G, e, usebounds, weight)
+    if _bounded(G, e, usebounds, weight):
+        return extreme(G, LARGEST, True, weight)[1]
+    found = _eccentricities(G, e, weight)
     most = max(found.values())
     return [node for node in found if found[node] == most]
 
 
 def center(G: Network, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """The nodes of the smallest eccentricity."""
+    if _bounded(G, e, usebounds, weight):
+        return extreme(G, SMALLEST, True, weight)[1]
     if e is None and weight is None and not G.is_directed() and not usebounds and is_tree(G):
-        raise NotImplementedError("the centre of a tree takes one pass in NetworkX")
-    found = _checked(G, e, usebounds, weight)
+        return tree_center(G)
+    found = _eccentricities(G, e, weight)
     least = min(found.values())
     return [node for node in found if found[node] == least]
 
 
-def _checked(G: Network, e: Any, usebounds: bool, weight: Any) -> Any:
-    if usebounds and e is None and not G.is_directed():
-        raise NotImplementedError("usebounds=True searches from few nodes, in NetworkX's order")
-    return _eccentricities(G, e, weight)
+def _bounded(G: Network, e: Any, usebounds: bool, weight: Any) -> bool:
+    """Whether bounds are to be used; by weights that are no integers they are NetworkX's own."""
+    if not usebounds or e is not None or G.is_directed() or not G.size:
+        return False
+    values = G.weights(weight)
+    if values is not None and values.dtype.kind == "f":
+        raise NotImplementedError("bounds on distances that are no integers are NetworkX's own")
+    return True
 
 
 def barycenter(G: Network, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 from typing import Any
 
 from weft.networkx.conversion import convert_from_nx, convert_to_nx
+from weft.networkx.deciding import Calls
 from weft.networkx.metadata import FUNCTIONS, LINEAR, NEVER
 from weft.networkx.network import Network
 from weft.networkx.settings import setting
-
-# Arguments that name a weight; a function in their place is refused.
-_WEIGHTS = ("weight", "distance")
+from weft.networkx.unfilled import network_of
 
 
 class Backend:
@@ -22,7 +20,7 @@ class Backend:
     convert_to_nx = staticmethod(convert_to_nx)
 
     def __init__(self) -> None:
-        self._weight_places: dict[str, tuple[int, str] | None] = {}
+        self._calls: dict[str, Calls] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:
@@ -32,35 +30,37 @@ class Backend:
         setattr(self, name, function)
         return function
 
+    def _calls_of(self, name: str) -> Calls:
+        if name not in self._calls:
+            self._calls[name] = Calls(name, getattr(self, name))
+        return self._calls[name]
+
     def can_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """Whether a call can be served, or the reason why not."""
-        if name not in self._weight_places:
-            self._weight_places[name] = _weight_place(getattr(self, name))
-        place = self._weight_places[name]
-        if place is not None:
-            position, keyword = place
-            weight = args[position] if len(args) > position else kwargs.get(keyword)
-            if callable(weight):
-                return f"{keyword}= is a function"
-        return True
+        calls = self._calls_of(name)
+        return calls.refusal(calls.given(args, kwargs)) or True
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
         """Whether a call is worth its conversion, or the reason why not."""
         graph = args[0] if args else next(iter(kwargs.values()), None)
         if _converted(graph):
             return True
-        _, cost = FUNCTIONS[name]
+        calls = self._calls_of(name)
+        cost = calls.cost(calls.given(args, kwargs))
         if cost == NEVER:
             return "it looks at less than a conversion would"
-        least = setting("linear_edges" if cost == LINEAR else "more_edges")
+        setting_name = "linear_edges" if cost == LINEAR else "more_edges"
+        least = setting(setting_name)
         if _has_edges(graph, least):
             return True
-        return f"the graph has fewer than {least} edges (nx.config.backends.weft)"
+        return f"the graph has fewer than {least} edges (nx.config.backends.weft.{setting_name})"
 
 
 def _converted(graph: Any) -> bool:
     """Whether a graph is converted already, or need not be."""
-    if isinstance(graph, Network):
+    if isinstance(graph, list | tuple):
+        return bool(graph) and all(map(_converted, graph))
+    if isinstance(graph, Network) or network_of(graph) is not None:
         return True
     cache = getattr(graph, "__networkx_cache__", None)
     held = cache.get("backends", {}).get("weft") if cache else None
@@ -69,6 +69,8 @@ def _converted(graph: Any) -> bool:
 
 def _has_edges(graph: Any, least: int) -> bool:
     """Whether a graph has that many edges; counts no further."""
+    if isinstance(graph, list | tuple):
+        return any(_has_edges(part, least) for part in graph)
     try:
         entries, enough = 0, least if graph.is_directed() else 2 * least
         for row in graph._adj.values():
@@ -78,13 +80,6 @@ def _has_edges(graph: Any, least: int) -> bool:
     except AttributeError:
         return True
     return False
-
-
-def _weight_place(function: Any) -> tuple[int, str] | None:
-    for position, name in enumerate(inspect.signature(function).parameters):
-        if name in _WEIGHTS:
-            return position, name
-    return None
 
 
 backend = Backend()

@@ -16,10 +16,10 @@ MORE: Final = "more"  # works more than that
 # Settings, each also an environment variable WEFT_NETWORKX_<NAME>.
 DEFAULTS: Final[dict[str, Any]] = {
     "device": "auto",  # "auto", "cpu", "cuda", ...
-    "linear_edges": 20_000,  # edges from which on a linear function is worth a conversion
+    "linear_edges": 10_000,  # edges from which on a linear function is worth a conversion
     "more_edges": 2_000,  # ... and one that does more
     "gpu_entries": 2_000_000,  # entries of rows from which on "auto" prefers a GPU
-    "engine_entries": 8_192,  # ... and the engine is faster than a search by one thread
+    "engine_entries": 1_000_000,  # ... and the engine is faster than a search by one thread
 }
 
 # The functions of each module, by cost.
@@ -42,6 +42,28 @@ _SERVED: Final = {
     ("traversal", LINEAR): """
         bfs_edges generic_bfs_edges bfs_tree bfs_predecessors bfs_successors bfs_layers
         descendants_at_distance descendants ancestors""",
+    ("ancestry", LINEAR): "lowest_common_ancestor",
+    ("ancestry", MORE): "all_pairs_lowest_common_ancestor",
+    ("derived", LINEAR): "ego_graph relabel_nodes convert_node_labels_to_integers reverse",
+    ("derived", MORE): "complement",
+    ("joined", LINEAR): """
+        compose compose_all union union_all disjoint_union disjoint_union_all""",
+    ("building", NEVER): """
+        from_scipy_sparse_array from_numpy_array from_biadjacency_matrix from_dict_of_lists
+        from_pandas_edgelist""",
+    ("layouts", MORE): "forceatlas2_layout",
+    ("depth", LINEAR): """
+        dfs_edges dfs_tree dfs_predecessors dfs_successors dfs_postorder_nodes
+        dfs_preorder_nodes dfs_labeled_edges""",
+    ("equal_paths", LINEAR): """
+        dijkstra_predecessor_and_distance all_shortest_paths single_source_all_shortest_paths
+        negative_edge_cycle""",
+    ("equal_paths", MORE): """
+        all_pairs_all_shortest_paths johnson floyd_warshall
+        floyd_warshall_predecessor_and_distance""",
+    ("flows", MORE): "edge_betweenness_centrality_subset",
+    ("holes", MORE): "effective_size constraint",
+    ("frames", LINEAR): "to_pandas_adjacency to_pandas_edgelist",
     ("components", NEVER): "is_bipartite",
     ("components", LINEAR): """
         connected_components number_connected_components is_connected node_connected_component
@@ -81,6 +103,9 @@ _SERVED: Final = {
         is_regular is_k_regular""",
     ("communities", LINEAR): """
         modularity partition_quality intra_community_edges inter_community_edges""",
+    ("partitions", MORE): """
+        louvain_communities louvain_partitions leiden_communities leiden_partitions
+        label_propagation_communities asyn_lpa_communities fast_label_propagation_communities""",
     ("shapes", LINEAR): """
         is_tournament score_sequence tournament_matrix faster_could_be_isomorphic
         fast_could_be_isomorphic is_eulerian has_eulerian_path is_semieulerian""",

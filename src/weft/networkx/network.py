@@ -145,7 +145,11 @@ class Network:
     origin
         The NetworkX graph; its attributes are read when a function needs them.
     columns
-        Edge attributes, in the order of first entries.
+        Edge attributes with their defaults, in the order of first entries.
+    attributes
+        All edge attributes, in the same order; None if they are those of the origin.
+    node_data
+        A dictionary of attributes for each node; None if there are none, or the origin has them.
     """
 
     __networkx_backend__ = "weft"
@@ -155,10 +159,14 @@ class Network:
         structure: Structure,
         origin: Any = None,
         columns: dict[Any, Array | None] | None = None,
+        attributes: dict[Any, Array] | None = None,
+        node_data: list[dict[Any, Any]] | None = None,
     ) -> None:
         self.structure = structure
+        self.attributes, self.node_data = attributes, node_data
         self.columns = {} if columns is None else columns
         self._origin = None if origin is None else weakref.ref(origin)
+        self._made: Any = None
         self._graphs: dict[Any, Graph] = {}
         self.__networkx_cache__: dict[str, Any] = {}
 
@@ -202,6 +210,12 @@ class Network:
         except TypeError:
             return False
 
+    def __reduce__(self) -> Any:
+        # A copy of a graph must not keep what was read from the original: it is converted again.
+        if self.attributes is None:
+            return _forgotten, ()
+        return Network, (self.structure, None, None, self.attributes, self.node_data)
+
     def __repr__(self) -> str:
         kind = f"{'Multi' if self.is_multigraph() else ''}{'Di' if self.is_directed() else ''}Graph"
         return f"Network({kind}, {self.size} nodes, {self.number_of_edges()} edges)"
@@ -212,9 +226,25 @@ class Network:
         known = None if self._origin is None else self._origin()
         if known is not None:
             return known
-        from weft.networkx.conversion import as_networkx
+        if self._made is None:
+            from weft.networkx.conversion import as_networkx
 
-        return as_networkx(self)
+            self._made = as_networkx(self)
+        return self._made
+
+    def belong_to(self, origin: Any) -> None:
+        """Take a graph as the NetworkX graph that this was made of."""
+        self._origin = weakref.ref(origin)
+
+    def edge_data(self) -> list[dict[Any, Any]]:
+        """Return a dictionary of attributes for each edge, in the order of first entries."""
+        columns = self.attributes
+        if columns is None:
+            columns = {name: held for (name, _), held in self.columns.items() if held is not None}
+        if not columns:
+            return [{} for _ in range(self.structure.num_edges)]
+        values = zip(*(held.tolist() for held in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
 
     def weights(self, name: Any, default: float = 1) -> Array | None:
         """Return an edge attribute in the order of first entries; None if all have the default.
@@ -230,8 +260,19 @@ class Network:
         if key not in self.columns:
             if callable(name):
                 raise NotImplementedError("weights that a function computes are not converted")
-            self.columns[key] = read_weights(self.origin, self.structure.rows, name, default)
+            self.columns[key] = self._read(name, default)
         return self.columns[key]
+
+    def _read(self, name: Any, default: Any) -> Array | None:
+        if self.attributes is None:
+            return read_weights(self.origin, self.structure.rows, name, default)
+        if name not in self.attributes:
+            return _constant(self.structure.rows, default)
+        values = self.attributes[name]
+        wide = {"i": np.int64, "u": np.int64, "f": np.float64}.get(values.dtype.kind)
+        if values.dtype.kind == "b" or wide is None:
+            return _usable(values if wide is None and values.dtype.kind == "b" else None, name)
+        return _usable(values.astype(wide, copy=False), name)
 
     def entry_weights(self, name: Any, default: float = 1) -> Array | None:
         """Return an edge attribute of every entry; None if all have the default."""
@@ -262,11 +303,14 @@ class Network:
         return [nodes[i] for i in to_host(numbers).tolist()]
 
 
+def _forgotten() -> None:
+    """Stand for a converted graph in the cache of a copy of its origin."""
+
+
 def read_weights(origin: Any, rows: Rows, name: Any, default: Any) -> Array | None:
     """Return an edge attribute by first entries, with a default; None if none has it."""
     values, present = read_column(EdgeValues(origin, rows), name, _numbers)
-    if values is None or values.ndim != 1:
-        raise NotImplementedError(f"the edge attribute {name!r} is not a number everywhere")
+    values = _usable(values, name, present)
     if present is not None:
         if not present.any():
             values = None
@@ -276,11 +320,20 @@ def read_weights(origin: Any, rows: Rows, name: Any, default: Any) -> Array | No
             values = np.where(present, values, default)
         else:
             values[~present] = default
-    if values is None:
-        return None if default == 1 else np.full(rows.targets.size, default)[: _count(rows)]
+    return _constant(rows, default) if values is None else values
+
+
+def _constant(rows: Rows, default: Any) -> Array | None:
+    return None if default == 1 else np.full(rows.targets.size, default)[: _count(rows)]
+
+
+def _usable(values: Array | None, name: Any, present: Array | None = None) -> Array:
+    """Return weights as integers or floats, or refuse them."""
+    if values is None or values.ndim != 1:
+        raise NotImplementedError(f"the edge attribute {name!r} is not a number everywhere")
     if values.dtype.kind == "b":
         return values.astype(np.int64)
-    if values.dtype.kind == "f" and np.isnan(values).any():
+    if values.dtype.kind == "f" and np.isnan(values if present is None else values[present]).any():
         raise NotImplementedError(f"the edge attribute {name!r} is NaN somewhere")
     return values
 

@@ -12,6 +12,7 @@ from weft.algorithms.pagerank import pagerank as engine_ranks
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import to_host
 from weft.errors import ConvergenceError, GraphError
+from weft.networkx.flows import factors, path_flows
 from weft.networkx.network import Network
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +70,7 @@ def betweenness_centrality(
 ) -> dict[Any, float]:
     """Brandes' accumulation over all nodes or a sample of them."""
     if weight is not None or endpoints:
-        raise NotImplementedError("weight= and endpoints= of betweenness are NetworkX's own")
+        return _by_flows(G, k, normalized, weight, endpoints, seed)
     if k is None or k == G.size:
         if not G.size:
             return {}
@@ -80,3 +81,21 @@ def betweenness_centrality(
         raise ZeroDivisionError("division by zero")
     g = simple(G.graph(), directed=True)
     return G.named(to_host(betweenness(g, np.array(rows), normalized)))
+
+
+def _by_flows(
+    G: Network, k: Any, normalized: bool, weight: Any, endpoints: bool, seed: Any
+) -> dict[Any, float]:
+    sampled = None
+    sources = np.arange(G.size)
+    if weight is not None:
+        G.weights(weight)  # refuses before anything is drawn
+    if G.is_multigraph():
+        raise NotImplementedError("flows along parallel edges are NetworkX's own")
+    if k is not None and k != G.size:
+        nodes = seed.sample(list(G.nodes), k)
+        sources = sampled = np.array([G.structure.place[node] for node in nodes], np.int64)
+        if k == 0:
+            raise ZeroDivisionError("division by zero")
+    through, _ = path_flows(G, sources, weight, endpoints=endpoints)
+    return G.named(through * factors(G, sampled, normalized, endpoints, G.size))

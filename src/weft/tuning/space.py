@@ -234,7 +234,7 @@ class Space:
     --------
     >>> space = make_space(Traits("cpu", ("push", "pull"), threads=2))
     >>> space.axis("schedule").values
-    ('vertex', 'edge', 'merge')
+    ('vertex', 'edge', 'merge', 'weaver')
     >>> space.size == math.prod(len(axis.values) for axis in space.axes)
     True
     >>> space.why_not(Config(schedule="warp"))[:51]

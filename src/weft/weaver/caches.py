@@ -1,7 +1,9 @@
 """The memory system of the modelled GPU: caches, MSHRs, DRAM channels. Compiled by Numba.
 
-A request is followed to its end when it is issued: each port, MSHR and channel keeps the cycle
+A request is followed to its end when it is issued: each bank, MSHR and channel keeps the cycle
 from which it is free, so the answer is known at once. Requests come in the order of their cycles.
+Banks and channels count what they have taken from the cycle in which a core issued a request, not
+from the one in which it arrives: one that waits for an MSHR does not hold up others.
 """
 
 from __future__ import annotations
@@ -97,20 +99,21 @@ def free_slot(slots: Any) -> Any:
 
 
 @_jit
-def dram(c: Any, cfg: Any, line: Any, now: Any, counts: Any) -> Any:
+def dram(c: Any, cfg: Any, line: Any, issued: Any, now: Any, counts: Any) -> Any:
     """Return the cycle in which a line of the DRAM has come."""
     counts[DRAM] += 1
     channel = line % cfg[P_CH]
-    begin = max(now, c.channel[channel])
-    c.channel[channel] = begin + max(1, cfg[P_LINE] * cfg[P_RATIO] // (1000 * cfg[P_BPC]))
+    free = max(issued, c.channel[channel])
+    c.channel[channel] = free + max(1, cfg[P_LINE] * cfg[P_RATIO] // (1000 * cfg[P_BPC]))
+    begin = max(now, free)
     return begin + cfg[P_DT] * cfg[P_RATIO] // 1000
 
 
 @_jit
-def beyond_l2(c: Any, cfg: Any, line: Any, now: Any, counts: Any) -> Any:
+def beyond_l2(c: Any, cfg: Any, line: Any, issued: Any, now: Any, counts: Any) -> Any:
     """Return the cycle in which a line that L2 lacks has come from L3 or the DRAM."""
     if cfg[P_L3B] == 0:
-        return dram(c, cfg, line, now, counts)
+        return dram(c, cfg, line, issued, now, counts)
     s = line % c.tag3.shape[0]
     way = found(c.tag3[s], line)
     if way >= 0:
@@ -118,20 +121,23 @@ def beyond_l2(c: Any, cfg: Any, line: Any, now: Any, counts: Any) -> Any:
         c.used3[s, way] = now
         return max(now + cfg[P_L3T], c.fill3[s, way])
     counts[L3M] += 1
-    done = dram(c, cfg, line, now + cfg[P_L3T], counts)
+    done = dram(c, cfg, line, issued, now + cfg[P_L3T], counts)
     way = victim(c.tag3[s], c.used3[s])
     c.tag3[s, way], c.fill3[s, way], c.used3[s, way] = line, done, now
     return done
 
 
 @_jit
-def at_l2(c: Any, cfg: Any, line: Any, now: Any, busy: Any, write: Any, counts: Any) -> Any:
+def at_l2(
+    c: Any, cfg: Any, line: Any, issued: Any, now: Any, busy: Any, write: Any, counts: Any
+) -> Any:
     """Return the cycle in which L2 has served a line; its bank is busy for `busy` cycles."""
     bank = line % cfg[P_BANKS]
-    begin = max(now, c.bank[bank])
-    c.bank[bank] = begin + busy
+    free = max(issued, c.bank[bank])
+    c.bank[bank] = free + busy
+    begin = max(now, free)
     if c.tag2.shape[0] == 1:  # there is no L2
-        return beyond_l2(c, cfg, line, begin, counts)
+        return beyond_l2(c, cfg, line, issued, begin, counts)
     s = line % c.tag2.shape[0]
     way = found(c.tag2[s], line)
     if way >= 0:
@@ -143,11 +149,11 @@ def at_l2(c: Any, cfg: Any, line: Any, now: Any, busy: Any, write: Any, counts: 
     counts[L2M] += 1
     slot = free_slot(c.mshr2)
     begin = max(begin + cfg[P_L2T], c.mshr2[slot])
-    done = beyond_l2(c, cfg, line, begin, counts)
+    done = beyond_l2(c, cfg, line, issued, begin, counts)
     c.mshr2[slot] = done
     way = victim(c.tag2[s], c.used2[s])
     if c.dirty2[s, way] and c.tag2[s, way] >= 0:  # written back: takes the channel, delays nobody
-        dram(c, cfg, c.tag2[s, way], begin, counts)
+        dram(c, cfg, c.tag2[s, way], issued, begin, counts)
     c.tag2[s, way], c.fill2[s, way], c.used2[s, way] = line, done, begin
     c.dirty2[s, way] = write
     return done
@@ -165,7 +171,7 @@ def load_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, counts: Any) -> 
     counts[L1M] += 1
     slot = free_slot(c.mshr1[core])
     begin = max(now + cfg[P_L1T], c.mshr1[core, slot])
-    done = at_l2(c, cfg, line, begin, 1, 0, counts)
+    done = at_l2(c, cfg, line, now, begin, 1, 0, counts)
     c.mshr1[core, slot] = done
     way = victim(c.tag1[core, s], c.used1[core, s])
     c.tag1[core, s, way], c.fill1[core, s, way], c.used1[core, s, way] = line, done, now
@@ -179,4 +185,4 @@ def store_line(c: Any, cfg: Any, core: Any, line: Any, now: Any, busy: Any, coun
     way = found(c.tag1[core, s], line)
     if way >= 0:
         c.tag1[core, s, way] = -1  # read again after the write
-    return at_l2(c, cfg, line, now + cfg[P_L1T], busy, 1, counts)
+    return at_l2(c, cfg, line, now, now + cfg[P_L1T], busy, 1, counts)

@@ -42,8 +42,8 @@ class Machine:
     l2_banks: int = 8
     l3_bytes: int = 0  # 0: there is none
     l3_ways: int = 16
-    mshrs: int = 16  # of an L1
-    l2_mshrs: int = 64
+    mshrs: int = 64  # of an L1, all its banks together
+    l2_mshrs: int = 128
     l1_latency: int = 4
     l2_latency: int = 20
     l3_latency: int = 40
@@ -68,7 +68,7 @@ class Machine:
     read_ahead: bool = True
     weaver_latency: int = 2  # from the unit to the registers, through the special-function unit
     skips: int = 4
-    eghw_outstanding: int = 4
+    eghw_outstanding: int = 16  # reads in flight
     eghw_cycles_per_edge: int = 1
 
     def __post_init__(self) -> None:

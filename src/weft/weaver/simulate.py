@@ -333,7 +333,7 @@ def run(  # noqa: C901, PLR0915 -- one loop: a call for each instruction costs m
                 return -1
             came, fill = serve(u, core, w - first, now, lanes, cfg[P_TAB], cfg[P_AHEAD])
             if fill > 0:
-                port[core] = max(port[core], came) + 1
+                port[core] = max(port[core], now) + 1  # a cycle of it, when the ids are there
                 counts[N_SWRITE] += fill
             for k in range(lanes):
                 r[d, k] = u.out_vid[core, k] if k < fill else -1

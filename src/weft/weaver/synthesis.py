@@ -67,7 +67,7 @@ def synthesise(p: Parameters, xlen: int = XLEN) -> Synthesis:
         if done.returncode:
             raise DeviceError(
                 f"Yosys could not synthesise the unit: {done.stderr.strip()[-500:]}. Install "
-                "weft[rtl], which brings it."
+                "weft[synthesis], which brings it."
             )
         reports = {
             name: (place / f"{name}.txt").read_text(encoding="utf-8") for name in ("cells", "path")

@@ -243,19 +243,25 @@ def names_of(values: Values) -> list[Any]:
 
 
 def read_column(
-    values: Values, name: Any, convert: Callable[[list[Any]], Array | None]
+    values: Values,
+    name: Any,
+    convert: Callable[[list[Any]], Array | None],
+    *,
+    exact: bool = False,
 ) -> tuple[Array | None, Array | None]:
     """Return an attribute as an array, and which items have it (None for all).
 
     The array is None where the present values are not numbers; `convert` turns a list of unusual
-    ones into an array or None. Items without the attribute have NaN, or 0 among integers.
+    ones into an array or None. Items without the attribute have NaN, or 0 among integers. With
+    `exact`, numbers of different types are not made one type but count as unusual.
     """
     if values.count and kernels.can_read() and type(name) is str:
         at = values.addresses
         order = np.argsort(at) if at.size > _UNSORTED else np.arange(at.size)
         floats, integers = np.empty(at.size), np.empty(at.size, np.int64)
         met = kernels.read_values(at, order, id(name), _KINDS, floats, integers)
-        if not met & kernels.OTHER:
+        kinds = met & (kernels.FLOAT | kernels.INTEGER | kernels.BOOLEAN)
+        if not met & kernels.OTHER and not (exact and kinds & (kinds - 1)):
             return _typed(met, floats, integers)
     present = [name in item for item in values.dictionaries]
     found = convert([item[name] for item in values.dictionaries if name in item])

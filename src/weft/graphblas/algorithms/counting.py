@@ -1,5 +1,7 @@
 """Triangles, trusses, clustering, projections."""
 
+import numpy as np
+
 import weft.graphblas as gb
 
 
@@ -13,6 +15,15 @@ def triangles(A):
     """Return a matrix with the number of triangles at every edge below the diagonal."""
     L = gb.select.tril(A, -1).new()
     return gb.semiring.plus_pair(A @ A.T).new(mask=L.S)
+
+
+def enumerate_triangles(A):
+    """Return all triangles as rows of three places, the largest first."""
+    L = gb.select.tril(A, -1).new()
+    rows, cols, _ = L.to_coo()
+    common = gb.binary.pair(L[rows, :].new() & L[cols, :].new()).new()
+    edges, thirds, _ = common.to_coo()
+    return np.column_stack([rows[edges], cols[edges], thirds]).astype(np.int64)
 
 
 def k_truss(A, k):
@@ -37,6 +48,18 @@ def clustering(A):
     return result
 
 
-def projection(A):
-    """Return how many columns each two different rows of a bipartite matrix share."""
-    return gb.select.offdiag(gb.semiring.plus_pair(A @ A.T).new()).new()
+def projection(A, weighted=False, among=None):
+    """Return how many columns each two different rows of a bipartite matrix share.
+
+    Parameters
+    ----------
+    A
+        The matrix, of members by groups.
+    weighted
+        Whether to add up products of the values of shared columns instead.
+    among
+        A matrix whose places alone are computed.
+    """
+    times = gb.semiring.plus_times if weighted else gb.semiring.plus_pair
+    shared = times(A @ A.T).new(mask=None if among is None else among.S)
+    return gb.select.offdiag(shared).new()

@@ -32,6 +32,21 @@ BINARY: dict[str, Traced] = {
     "land": lambda x, y: (x != 0) & (y != 0),
     "lor": lambda x, y: (x != 0) | (y != 0),
     "lxor": lambda x, y: (x != 0) ^ (y != 0),
+    "isge": lambda x, y: x >= y,
+    "isgt": lambda x, y: x > y,
+    "isle": lambda x, y: x <= y,
+    "islt": lambda x, y: x < y,
+    "band": lambda x, y: x & y,
+    "bor": lambda x, y: x | y,
+    "bxor": lambda x, y: x ^ y,
+    "bxnor": lambda x, y: ~(x ^ y),
+}
+# Of floats alone; integers are divided by rules of their own.
+OF_FLOATS: dict[str, Traced] = {
+    "truediv": lambda x, y: x / y,
+    "cdiv": lambda x, y: x / y,
+    "rtruediv": lambda x, y: y / x,
+    "rdiv": lambda x, y: y / x,
 }
 # Booleans have other operators under these names.
 OF_BOOLS: dict[str, Traced] = {
@@ -56,6 +71,8 @@ MONOIDS_OF_BOOLS: dict[str, Monoid] = {"any": monoids.any, "land": monoids.and_,
 
 def multiplication(op: Any) -> Traced | None:
     """Return a typed operator as a traced function of values of its type, or None."""
+    if op.opclass == "Monoid":
+        op = op.binaryop
     parent, of_type, result = op.parent, op.type.np_type, op.return_type.np_type
     if parent.orig_func is not None:
         function = parent.orig_func
@@ -64,20 +81,18 @@ def multiplication(op: Any) -> Traced | None:
         return lambda x, y: fn.cast(1, result)
     else:
         function = (OF_BOOLS if of_type.kind == "b" else BINARY).get(parent.name)
-        if parent.name == "truediv" and of_type.kind == "f":
-            function = _divide
+        if of_type.kind == "f":
+            function = function or OF_FLOATS.get(parent.name)
     if function is None:
         return None
     if parent.name in {"first", "second", "any"} and parent.orig_func is None:
-        return lambda x, y: _cast(function(x, y), of_type)
-    return lambda x, y: _cast(function(_cast(x, of_type), _cast(y, of_type)), result)
+        return lambda x, y: cast_traced(function(x, y), of_type)
+    return lambda x, y: cast_traced(
+        function(cast_traced(x, of_type), cast_traced(y, of_type)), result
+    )
 
 
-def _divide(x: Any, y: Any) -> Any:
-    return x / y
-
-
-def _cast(x: Any, np_type: Any) -> Any:
+def cast_traced(x: Any, np_type: Any) -> Any:
     """Return a traced value in a type as GraphBLAS casts it: anything but 0 is true."""
     return x != 0 if np_type.kind == "b" else fn.cast(x, np_type)
 
@@ -88,3 +103,61 @@ def addition(op: Any) -> Monoid | None:
     if parent._anonymous or parent.binaryop.orig_func is not None:
         return monoids.monoid(parent.binaryop.orig_func, op.identity.item())
     return (MONOIDS_OF_BOOLS if op.type.np_type.kind == "b" else MONOIDS).get(parent.name)
+
+
+COMBINATIONS: dict[str, Traced] = {
+    **{name: BINARY[name] for name in ("plus", "times", "min", "max")},
+    "any": lambda x, y: x,
+    "band": lambda x, y: x & y,
+    "bor": lambda x, y: x | y,
+    "bxor": lambda x, y: x ^ y,
+    "bxnor": lambda x, y: ~(x ^ y),
+}
+COMBINATIONS_OF_BOOLS: dict[str, Traced] = {
+    "any": lambda x, y: x,
+    "land": lambda x, y: x & y,
+    "lor": lambda x, y: x | y,
+    "lxor": lambda x, y: x ^ y,
+    "lxnor": lambda x, y: x == y,
+    "eq": lambda x, y: x == y,
+}
+
+
+def combination(op: Any) -> Traced | None:
+    """Return a typed monoid as a traced function of two values of its type, or None."""
+    parent, np_type = op.parent, op.type.np_type
+    if parent._anonymous or parent.binaryop.orig_func is not None:
+        function = parent.binaryop.orig_func
+        return None if function is None else lambda x, y: cast_traced(function(x, y), np_type)
+    return (COMBINATIONS_OF_BOOLS if np_type.kind == "b" else COMBINATIONS).get(parent.name)
+
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda x: x,
+    "ainv": lambda x: -x,
+    "abs": lambda x: fn.abs(x),
+    "lnot": lambda x: x == 0,
+}
+UNARY_OF_FLOATS = (
+    "acos", "asin", "atan", "cbrt", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor",
+    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan",
+    "tanh", "trunc",
+)  # fmt: skip
+
+
+def unary(op: Any) -> Callable[[Any], Any] | None:
+    """Return a typed unary operator as a traced function of values of its type, or None."""
+    parent, of_type, result = op.parent, op.type.np_type, op.return_type.np_type
+    if parent.position is not None:
+        return None
+    function = parent.orig_func or UNARY.get(parent.name)
+    if function is not None and of_type.kind == "b" and parent.name != "lnot":
+        return None
+    if of_type.kind == "f":
+        if parent.name == "minv":
+            return lambda x: cast_traced(1 / cast_traced(x, of_type), result)
+        if function is None and parent.name in UNARY_OF_FLOATS:
+            function = getattr(fn, parent.name)
+    if function is None:
+        return None
+    return lambda x: cast_traced(function(cast_traced(x, of_type)), result)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.config import Config
+from weft.engine.state import scalar
 from weft.errors import WeftError
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
@@ -77,9 +79,12 @@ def matrix_vector(
         def multiply(v: Any) -> None:
             def message(u: Any, e: Any) -> Any:
                 made = product(u.x, e.value) if flip else product(e.value, u.x)
-                return (made, True) if full else send((made, True), when=u.x_there)
+                return made if full else send((made, True), when=u.x_there)
 
-            v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
+            if full:
+                v.t = v.gather(message, add, direction="out")
+            else:
+                v.t, v.t_there = v.gather(message, (add, monoids.or_), direction="out")
 
         return vertex(multiply, on=None if masked else "all")
 
@@ -90,17 +95,22 @@ def matrix_vector(
     fields = {
         "x": padded(vector.dense, size),
         "t": np.zeros(size, op.monoid.type.np_type),
-        "t_there": np.zeros(size, np.bool_),
     }
     if not full:
         fields["x_there"] = padded(vector.there(), size)
+        fields["t_there"] = np.zeros(size, np.bool_)
     state = graph.state(**fields)
+    chosen = current["schedule"]
+    config = None if chosen == "auto" else Config(schedule=chosen)
     if admitted is not None and masked:
-        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)))
+        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)), config=config)
     else:
-        graph.run(step, state)
-    found, there = host(state.t), host(state.t_there)
-    return VectorStore.from_map(found[: matrix.nrows], there[: matrix.nrows]).settled()
+        graph.run(step, state, config=config)
+    # With a full vector every row that has a value gets one.
+    there = matrix.filled() if full else host(state.t_there)[: matrix.nrows]
+    if full and masked:
+        there = admitted if there is None else there & admitted
+    return VectorStore.from_map(host(state.t)[: matrix.nrows], there).settled()
 
 
 def padded(array: Array, size: int) -> Array:
@@ -116,13 +126,18 @@ def host(array: Array) -> Array:
     return array.get() if hasattr(array, "get") else np.asarray(array)
 
 
+def _is_masked_by_itself(left: MatrixStore, right: MatrixStore, mask: MaskView | None) -> bool:
+    """Return whether a product is ``L @ L.T`` at the entries of L."""
+    if mask is None or mask.complement or not mask.structure or mask.store is not left:
+        return False
+    return right._twin is left and left.nrows == left.ncols
+
+
 def masked_by_itself(
     left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView | None
 ) -> MatrixStore | None:
     """Return ``L @ L.T`` at the entries of L, by intersecting rows; None for other products."""
-    if mask is None or mask.complement or not mask.structure or mask.store is not left:
-        return None
-    if right._twin is not left or left.nrows != left.ncols:
+    if not _is_masked_by_itself(left, right, mask):
         return None
 
     def make(product: Any, add: Any) -> Any:
@@ -144,6 +159,39 @@ def masked_by_itself(
     there, values = host(found.t_there), host(found.t)
     entries = left.with_values(cast(values, op.return_type.np_type))
     return entries if there.all() else entries.picked(there)
+
+
+def total_masked_by_itself(
+    left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView | None
+) -> Any:
+    """Return the sum of `masked_by_itself` over the semiring's monoid, without storing it.
+
+    The result is an array of no dimension, or None for other products and where there is no sum:
+    who asks then finds out by making the product.
+    """
+    if not _is_masked_by_itself(left, right, mask) or op.monoid.parent.name == "any":
+        return None
+
+    def make(product: Any, add: Any) -> Any:
+        def multiply(u: Any, v: Any, e: Any) -> None:
+            found, there = common(
+                u, v, lambda w, ea, eb: (product(ea.value, eb.value), True), (add, monoids.or_)
+            )
+            fn.reduce("total", found, add)
+            fn.reduce("some", there, monoids.or_)
+
+        return edge(multiply, on="all")
+
+    step = program(op, ("total",), make)
+    if step is None:
+        return None
+    graph = graph_of(left, current["device"])
+    np_type = op.monoid.type.np_type
+    state = graph.state(total=scalar(op.monoid.identity, np_type), some=scalar(False))
+    graph.run(step, state)
+    if not bool(host(state.some)):
+        return None
+    return host(state.total).astype(np_type)[()]
 
 
 def attempt(compute: Any, *args: Any) -> Any:

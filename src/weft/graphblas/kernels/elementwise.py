@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
+from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
 
 Array = Any
+# Values of both operands from which a merge is compiled.
+WORTH_MERGING = 4096
 
 
 def with_values(store: Any, values: Array) -> Any:
@@ -25,11 +29,15 @@ def with_values(store: Any, values: Array) -> Any:
 
 def apply_unary(store: Any, op: Any) -> Any:
     """Apply a unary operator to every value."""
+    if op.parent.position is not None:
+        return places.positions(store, op)
     return with_values(store, op.evaluate(cast(store.values, op.type.np_type)))
 
 
 def apply_bound(store: Any, op: Any, scalar: Any, scalar_is_left: bool) -> Any:
     """Apply a binary operator with one operand bound to a scalar."""
+    if op.parent.position is not None:
+        return places.positions(store, op)
     left, right = op.type.np_type, op.type2.np_type
     if scalar_is_left:
         x, y = iso(scalar, store.nvals, left), cast(store.values, right)
@@ -82,6 +90,8 @@ def select_index(store: Any, op: Any, thunk: Any) -> Any:
 
 def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have."""
+    if op.parent.position is not None:
+        return places.combine(ewise_mult, left, right, op)
     x_type, y_type = op.type.np_type, op.type2.np_type
     if isinstance(left, VectorStore) and left.is_full and right.is_full:
         values = op.evaluate(cast(left.dense, x_type), cast(right.dense, y_type))
@@ -90,6 +100,10 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
         there = left.there() & right.there()
         x, y = cast(left.dense, x_type), cast(right.dense, y_type)
         return VectorStore.from_map(op.evaluate(x, y), there)
+    if _many(left, right):
+        found = merge_compiled(left, right, op, union=False)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     if same_keys(*keys):
@@ -101,6 +115,22 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     return rebuilt(left, stores, keys, (common, values))
 
 
+def _many(left: Any, right: Any) -> bool:
+    """Return whether two stores with different places are worth a compiled kernel."""
+    if current["kernel"] == "compiled":
+        return True
+    if left.nvals + right.nvals < WORTH_MERGING or left is right:
+        return False
+    return isinstance(left, VectorStore) or left.cols is not right.cols
+
+
+def merge_compiled(left: Any, right: Any, op: Any, *, union: bool) -> Any:
+    """Return the union or intersection from a compiled kernel; None where there is none."""
+    from weft.graphblas.compiled.merge import merged
+
+    return merged(left, right, op, union=union)
+
+
 def _maps(left: VectorStore, right: VectorStore) -> bool:
     """Return whether two vectors are better combined place by place."""
     return 256 <= left.size <= MOST_DENSE and min(left.nvals, right.nvals) * 8 > left.size
@@ -108,6 +138,8 @@ def _maps(left: VectorStore, right: VectorStore) -> bool:
 
 def ewise_add(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have; a lone value passes unchanged."""
+    if op.parent.position is not None:
+        return places.combine(ewise_add, left, right, op)
     x_type, y_type, np_type = op.type.np_type, op.type2.np_type, op.return_type.np_type
 
     def combine(x: Array, y: Array) -> Array:
@@ -121,6 +153,10 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
         dense: Array = np.where(mine, cast(left.dense, np_type), cast(right.dense, np_type))
         dense[both] = combine(take(left.dense, both), take(right.dense, both))
         return VectorStore.from_map(dense, mine | theirs)
+    if _many(left, right):
+        found = merge_compiled(left, right, op, union=True)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     out = unite((keys[0], left.values), (keys[1], right.values), combine, np_type)
@@ -131,6 +167,8 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
 
 def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> Any:
     """Combine the values of either; a default stands for the one that is missing."""
+    if op.parent.position is not None:
+        return places.combine(ewise_union, left, right, op, defaults)
     stores = [left, right]
     keys = comparable(stores)
     positions1, positions2 = np.arange(len(keys[0])), np.arange(len(keys[1]))
@@ -186,11 +224,13 @@ def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
 def aggregate_rows(store: MatrixStore, aggregator: Any) -> VectorStore:
     """Aggregate every row to one value."""
     rows, starts = row_starts(store)
-    return VectorStore(store.nrows, rows, aggregator.segments(store.values, starts))
+    found = aggregator.segments(store.values, starts, np.asarray(store.cols))
+    return VectorStore(store.nrows, rows, found)
 
 
 def aggregate_all(store: Any, aggregator: Any) -> Any:
     """Aggregate all values to one; None where there is none."""
     if store.nvals == 0:
         return None
-    return aggregator.segments(store.values, np.zeros(1, np.int64))[0]
+    places_of = store.indices if isinstance(store, VectorStore) else None
+    return aggregator.segments(store.values, np.zeros(1, np.int64), places_of)[0]

@@ -70,10 +70,11 @@ class MaskView:
             _, found = locate(self.keys, keys)
         return ~found if self.complement else found
 
+    def named(self) -> Array:
+        """Return for each place of a vector whether the mask names it (complemented or not)."""
+        found = self.store.there()
+        return found if self.structure else found & (self.store.dense != 0)
+
     def map(self) -> Array:
         """Return for each place of a vector whether it may be written."""
-        store = self.store
-        found = store.there()
-        if not self.structure:
-            found = found & (store.dense != 0)
-        return ~found if self.complement else found
+        return ~self.named() if self.complement else self.named()

@@ -9,7 +9,6 @@ import numpy as np
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.kernels.merge import intersect, locate
 from weft.graphblas.kernels.sums import adds_numbers, summed_product
-from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 from weft.graphblas.storage.vector import VectorStore, empty_vector
@@ -20,8 +19,6 @@ Array = Any
 CHUNK = 1 << 22
 # Products from which SciPy's multiplication is worth its two passes.
 WORTH_SCIPY = 1 << 14
-# A pushed product costs about this many pulled ones: it has to be sorted.
-PUSH_COST = 4
 
 
 def spans(starts: Array, lengths: Array) -> Array:
@@ -58,45 +55,14 @@ def sorted_sums(keys: Array, values: Array, op: Any) -> tuple[Array, Array]:
     return keys[starts], op.monoid.segments(values, starts)
 
 
-def matrix_vector(
-    matrix: MatrixStore,
-    vector: VectorStore,
-    op: Any,
-    flip: bool,
-    mask: MaskView | None,
-    way: tuple[Array | None, bool] | None = None,
+def pushed(
+    twin: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
 ) -> VectorStore:
-    """Return the product; entry i is the sum over row i. `flip` exchanges the factors."""
-    if matrix.nvals == 0 or vector.nvals == 0:
-        return empty_vector(matrix.nrows, op.return_type.np_type)
-    rows, pushes = plan(matrix, vector, mask) if way is None else way
-    if pushes:
-        return _push(matrix, vector, op, flip, mask)
-    return _pull(matrix, vector, op, flip, rows)
+    """Return the product: every value of the vector is spread along its column of the matrix.
 
-
-def plan(
-    matrix: MatrixStore, vector: VectorStore, mask: MaskView | None
-) -> tuple[Array | None, bool]:
-    """Return the rows that a narrow mask leaves, and whether to push instead of to pull."""
-    rows = None
-    pull = matrix.nvals
-    if mask is not None and not mask.complement and mask.nvals * 8 < matrix.nrows:
-        rows = mask.keys
-        pull = mask.nvals * max(1, matrix.nvals // max(matrix.nrows, 1))
-    if current["direction"] != "auto":
-        return rows, current["direction"] == "push"
-    push = vector.nvals * max(1, matrix.nvals // max(matrix.ncols, 1))
-    if matrix._twin is None:
-        push += matrix.nvals
-    return rows, push * PUSH_COST < pull or vector.size > 1 << 31
-
-
-def _push(
-    matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
-) -> VectorStore:
-    """Spread every value of the vector along its column, and sum up by row."""
-    twin = matrix.twin
+    `twin` is the transposed matrix; `flip` exchanges the factors.
+    """
+    nrows = twin.ncols
     starts, lengths = twin.row_bounds(vector.indices)
     at = spans(starts, lengths)
     rows = twin.cols[at].astype(np.int64, copy=False)
@@ -106,15 +72,15 @@ def _push(
         if not admitted.all():
             at, rows, b = at[admitted], rows[admitted], take(b, admitted)
     if len(at) == 0:
-        return empty_vector(matrix.nrows, op.return_type.np_type)
+        return empty_vector(nrows, op.return_type.np_type)
     out = products(op, take(twin.values, at), b, flip)
-    return VectorStore(matrix.nrows, *sorted_sums(rows, out, op))
+    return VectorStore(nrows, *sorted_sums(rows, out, op))
 
 
-def _pull(
+def pulled(
     matrix: MatrixStore, vector: VectorStore, op: Any, flip: bool, rows: Array | None
 ) -> VectorStore:
-    """Sum up along rows: all of them, or those given."""
+    """Return the product, summed up along rows: all of them, or those given."""
     if rows is None:
         row_of, cols, values = matrix.rows, matrix.cols, matrix.values
     else:

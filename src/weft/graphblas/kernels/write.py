@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.kernels.merge import comparable, rebuilt, unite, weave
+from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore, empty_vector
@@ -41,10 +42,15 @@ def plain(np_type: np.dtype) -> WritePlan:
 def write(old: Any, result: Any, plan: WritePlan) -> Any:
     """Return the entries of a target after a result was written into it."""
     if plan.mask is None and plan.accum is None:
-        return result.cast(plan.np_type)
-    if isinstance(old, VectorStore) and wants_map(old, result, plan):
-        return write_map(old, result, plan)
-    return write_list(old, result, plan)
+        made = result.cast(plan.np_type)
+    elif isinstance(old, VectorStore) and wants_map(old, result, plan):
+        made = write_map(old, result, plan)
+    else:
+        made = write_list(old, result, plan)
+    switch = current["switch"]
+    if switch != "auto" and isinstance(old, VectorStore):
+        return made.followed(old, switch)
+    return made
 
 
 def accumulate(plan: WritePlan) -> Any:

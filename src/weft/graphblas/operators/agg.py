@@ -13,6 +13,7 @@ from weft.graphblas.dtypes import (
     FLOATS,
     FP32,
     FP64,
+    INT32,
     INT64,
     INTEGERS,
     NUMBERS,
@@ -41,9 +42,9 @@ class TypedAggregator:
     def __repr__(self) -> str:
         return f"agg.{self.name}[{self.type}]"
 
-    def segments(self, values: Array, starts: Array) -> Array:
-        """Aggregate runs of values, none empty."""
-        return self.parent._segments(self, values, starts)
+    def segments(self, values: Array, starts: Array, places: Array = None) -> Array:
+        """Aggregate runs of values, none empty; `places` says where each value stands."""
+        return self.parent._segments(self, values, starts, places)
 
     def typed(self, dtype: Any) -> TypedAggregator:
         """Return itself."""
@@ -117,7 +118,9 @@ class Aggregator:
     def __reduce__(self) -> Any:
         return _named, (self.name,)
 
-    def _segments(self, typed: TypedAggregator, values: Array, starts: Array) -> Array:
+    def _segments(
+        self, typed: TypedAggregator, values: Array, starts: Array, places: Array
+    ) -> Array:
         np_type = typed.return_type.np_type
         with np.errstate(all="ignore"):
             if self._composite is not None:
@@ -141,6 +144,35 @@ class Aggregator:
             parts.append(Vector.from_dense(part.segments(values, starts), dtype=part.return_type))
         made = self._finalize(*parts, {})
         return made.new().to_dense()
+
+
+class Picker(Aggregator):
+    """An aggregator that picks one value of each run, or the place where it stands.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    pick
+        A function of values, starts and lengths of runs that returns where the picked ones are.
+    table
+        Result types by input types.
+    of_places
+        Whether the result is the place instead of the value.
+    """
+
+    def __init__(
+        self, name: str, pick: Any, table: dict[DataType, DataType], of_places: bool
+    ) -> None:
+        super().__init__(name, table=table)
+        self._pick, self.is_positional = pick, of_places
+
+    def _segments(
+        self, typed: TypedAggregator, values: Array, starts: Array, places: Array
+    ) -> Array:
+        at = self._pick(values, starts, np.diff(np.append(starts, len(values))))
+        found = places if self.is_positional else values
+        return cast(found[at], typed.return_type.np_type)
 
 
 def _named(name: str) -> Aggregator:
@@ -265,6 +297,32 @@ for _name, _monoid in (
 ):
     _of = getattr(monoid, _monoid)
     setattr(agg, _name, Aggregator(_name, monoid=_of, table=dict(_of.types)))
+
+
+def _extreme(ufunc: Any) -> Callable[[Array, Array, Array], Array]:
+    """Return the function that finds the first of the largest or smallest values of each run."""
+
+    def pick(values: Array, starts: Array, lengths: Array) -> Array:
+        best = np.repeat(ufunc.reduceat(values, starts), lengths)
+        hits = np.flatnonzero(values == best)
+        if len(hits) == 0:
+            return starts
+        at = hits[np.minimum(hits.searchsorted(starts), len(hits) - 1)]
+        return np.where((at >= starts) & (at < starts + lengths), at, starts)
+
+    return pick
+
+
+PLACES = dict.fromkeys(ALL, INT64)
+for _name, _pick, _table in (
+    ("argmax", _extreme(np.fmax), {**PLACES, INT32: INT32}),
+    ("argmin", _extreme(np.fmin), {**PLACES, INT32: INT32}),
+    ("first", lambda v, s, n: s, SAME),
+    ("first_index", lambda v, s, n: s, PLACES),
+    ("last", lambda v, s, n: s + n - 1, SAME),
+    ("last_index", lambda v, s, n: s + n - 1, PLACES),
+):
+    setattr(agg, _name, Picker(_name, _pick, _table, of_places=_table is not SAME))
 
 agg.Aggregator = Aggregator
 agg.TypedAggregator = TypedAggregator

@@ -12,6 +12,7 @@ import numpy as np
 from weft.graphblas import dtypes
 from weft.graphblas.dtypes import DataType, lookup_dtype
 from weft.graphblas.exceptions import UdfParseError
+from weft.graphblas.left_out import refuse
 from weft.graphblas.storage.cast import cast, is_iso
 
 Array = Any
@@ -30,16 +31,11 @@ class Namespace(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "ss":
-            raise AttributeError(
-                f"{self.__name__} has no attribute 'ss': it belongs to the backend suitesparse of "
-                "python-graphblas and is left out."
-            )
         make = self._delayed.get(name)
         if make is None:
             found = self._find(name)
             if found is None:
-                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+                refuse(self.__name__, name)
             return found
         try:
             made = make()
@@ -173,6 +169,8 @@ class Operator:
     _call: Callable[..., Any]
     register_anonymous: ClassVar[Any]
     _numba_func: Any = None
+    # What a positional operator looks at; see weft.graphblas.operators.positional.
+    position: Any = None
 
     def __init__(self, name: str, *, anonymous: bool = False) -> None:
         self.name = name

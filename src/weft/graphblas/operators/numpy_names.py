@@ -57,6 +57,7 @@ UNARY = [
     "signbit",
     "sin",
     "sinh",
+    "spacing",
     "sqrt",
     "square",
     "tan",
@@ -237,6 +238,9 @@ def _limit(identity: Any, type_: Any) -> Any:
 
 
 _fill()
+for _name in ("and", "or", "xor"):
+    # The built-in ones: python-graphblas has no others for bits.
+    setattr(numpy_monoid, f"bitwise_{_name}", getattr(monoid, f"b{_name}"))
 unary.numpy = numpy_unary
 binary.numpy = numpy_binary
 monoid.numpy = numpy_monoid

@@ -29,7 +29,19 @@ class MatrixStore:
         Columns and values, in row-major order.
     """
 
-    __slots__ = ("_graph", "_indptr", "_keys", "_rows", "_twin", "cols", "ncols", "nrows", "values")
+    __slots__ = (
+        "_arrays",
+        "_filled",
+        "_graph",
+        "_indptr",
+        "_keys",
+        "_rows",
+        "_twin",
+        "cols",
+        "ncols",
+        "nrows",
+        "values",
+    )
 
     def __init__(
         self,
@@ -46,6 +58,9 @@ class MatrixStore:
         self.cols, self.values = cols, values
         self._twin: MatrixStore | None = None
         self._graph: Any = None
+        self._filled: Any = False
+        # The forms of the arrays that compiled kernels take, once they were asked for.
+        self._arrays: Any = None
 
     @classmethod
     def from_keys(cls, shape: tuple[int, int], keys: Array, values: Array) -> MatrixStore:
@@ -115,6 +130,19 @@ class MatrixStore:
             return starts, self.indptr[rows + 1] - starts
         starts = np.searchsorted(self.rows, rows)
         return starts, np.searchsorted(self.rows, rows, side="right") - starts
+
+    def filled(self) -> Array | None:
+        """Return a mask of the rows that have a value, or None where all have one."""
+        if self._filled is False:
+            there = np.diff(self.indptr) > 0
+            self._filled = None if there.all() else there
+        return self._filled
+
+    def column_counts(self) -> Array:
+        """Return how many values each column has."""
+        if self._twin is not None:
+            return np.diff(self._twin.indptr)
+        return np.bincount(np.asarray(self.cols), minlength=self.ncols)
 
     def with_values(self, values: Array) -> MatrixStore:
         """Return a matrix with other values at the same places."""

@@ -29,9 +29,20 @@ class VectorStore:
         The number of values that are present.
     is_dense : bool
         Whether it was built as an array with a map.
+    converted : int
+        The number of values at the last change of form that `followed` made.
     """
 
-    __slots__ = ("_dense", "_indices", "_present", "_values", "is_dense", "nvals", "size")
+    __slots__ = (
+        "_dense",
+        "_indices",
+        "_present",
+        "_values",
+        "converted",
+        "is_dense",
+        "nvals",
+        "size",
+    )
 
     def __init__(self, size: int, indices: Array, values: Array) -> None:
         self.size = size
@@ -41,6 +52,7 @@ class VectorStore:
         self._present: Array = None
         self.nvals = len(indices)
         self.is_dense = False
+        self.converted = 0
 
     @classmethod
     def from_map(cls, dense: Array, present: Array | None) -> VectorStore:
@@ -53,6 +65,7 @@ class VectorStore:
         if self.nvals == self.size:
             self._present = None
         self.is_dense = True
+        self.converted = 0
         return self
 
     @property
@@ -115,6 +128,7 @@ class VectorStore:
                 return self
             other = VectorStore.__new__(VectorStore)
             other.size, other.nvals, other.is_dense = self.size, self.nvals, True
+            other.converted = self.converted
             other._indices, other._present = self._indices, self._present
             other._values, other._dense = None, cast(self._dense, np_type)
             return other
@@ -130,6 +144,26 @@ class VectorStore:
         elif self.nvals * GROW > self.size > 1024:
             return VectorStore.from_map(self.dense, self.present)
         return self
+
+    def followed(self, old: VectorStore, switch: float) -> VectorStore:
+        """Return this vector in the form that it takes as the successor of another one.
+
+        It becomes dense while it grows past `switch` times its size, and sparse while it shrinks
+        below; growing and shrinking are seen from the last change of form.
+        """
+        share = switch * self.size
+        grows, shrinks = self.nvals > old.converted, self.nvals < old.converted
+        dense = (
+            not (shrinks and self.nvals <= share)
+            if old.is_dense
+            else (grows and self.nvals > share)
+        )
+        if dense:
+            made = VectorStore.from_map(self.dense, self.present)
+        else:
+            made = VectorStore(self.size, self.indices, self.values)
+        made.converted = old.converted if dense == old.is_dense else self.nvals
+        return made
 
     @property
     def nbytes(self) -> int:

@@ -4,9 +4,16 @@ from weft.networkx.kernels.choices import first_fit as first_fit
 from weft.networkx.kernels.choices import grow_forest as grow_forest
 from weft.networkx.kernels.choices import match_edges as match_edges
 from weft.networkx.kernels.choices import take_apart as take_apart
+from weft.networkx.kernels.depth import depth_first as depth_first
+from weft.networkx.kernels.forces import attract as attract
+from weft.networkx.kernels.forces import repel as repel
+from weft.networkx.kernels.moves import move_all as move_all
+from weft.networkx.kernels.moves import spread_by_queue as spread_by_queue
+from weft.networkx.kernels.moves import spread_in_turn as spread_in_turn
 from weft.networkx.kernels.pairs import adjacent as adjacent
 from weft.networkx.kernels.pairs import shared_sums as shared_sums
 from weft.networkx.kernels.pairs import squares as squares
+from weft.networkx.kernels.pairs import weighted_triangles as weighted_triangles
 from weft.networkx.kernels.rows import partners as partners
 from weft.networkx.kernels.rows import sorted_rows as sorted_rows
 from weft.networkx.kernels.rows import turned_rows as turned_rows
@@ -21,3 +28,10 @@ from weft.networkx.kernels.structure import generations as generations
 from weft.networkx.kernels.structure import longest_paths as longest_paths
 from weft.networkx.kernels.structure import peel as peel
 from weft.networkx.kernels.structure import strong_components as strong_components
+from weft.networkx.kernels.tight import BUT_SOURCE as BUT_SOURCE
+from weft.networkx.kernels.tight import EVEN as EVEN
+from weft.networkx.kernels.tight import EVERYWHERE as EVERYWHERE
+from weft.networkx.kernels.tight import all_distances as all_distances
+from weft.networkx.kernels.tight import has_negative_cycle as has_negative_cycle
+from weft.networkx.kernels.tight import path_flows as path_flows
+from weft.networkx.kernels.tight import tight_search as tight_search

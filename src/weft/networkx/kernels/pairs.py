@@ -78,3 +78,31 @@ def squares(offsets: Any, targets: Any, rows: Any) -> Any:
         found[i, 0] = total
         found[i, 1] = reach * others - (others + 1) * others - triangles - total
     return found
+
+
+@njit(cache=True, nogil=True)
+def weighted_triangles(offsets: Any, targets: Any, ahead: Any, back: Any) -> Any:
+    """Return the sum over the triangles at each vertex of the cube root of their weights' product.
+
+    Rows are sorted and hold every neighbour once. `ahead` has the weight of the edge to it, `back`
+    that of the edge from it, NaN where there is none. Every choice of edges counts, and each
+    triangle twice.
+    """
+    n = offsets.size - 1
+    found = np.zeros(n)
+    for i in range(n):
+        for p in range(offsets[i], offsets[i + 1]):
+            j = targets[p]
+            a, b = offsets[i], offsets[j]
+            while a < offsets[i + 1] and b < offsets[j + 1]:
+                x, y = targets[a], targets[b]
+                if x == y:
+                    for first in (ahead[p], back[p]):
+                        for second in (ahead[b], back[b]):
+                            for third in (ahead[a], back[a]):
+                                product = first * second * third
+                                if not np.isnan(product):
+                                    found[i] += np.cbrt(product)
+                a += x <= y
+                b += y <= x
+    return found

@@ -3,6 +3,7 @@
 vertex  shares of rows, handed out as threads become free
 edge    equal shares of slots; a pushed row may be cut, a pulled row stays with one thread
 merge   the same over rows and slots together, so that many empty rows count too
+weaver  in rounds: every thread registers some rows in a table, then all take batches of its slots
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.runtime.prefetch import fetch_rows_ahead
 from weft.topology.topology import Direction
 
-SCHEDULES = ("vertex", "edge", "merge")
+SCHEDULES = ("vertex", "edge", "merge", "weaver")
 ROWS = 64  # rows of a share of the schedule `vertex`
 SHORT = 8  # arcs on the average
 SHORT_ROWS = 1024  # of a share where rows are short
 WORK = 4096  # slots (and rows) of a share of the others
+BATCH = 1024  # slots of a batch of the schedule `weaver`
 
 
 def refusal(name: str) -> str:
@@ -34,8 +36,12 @@ def pushed_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[N
 
     `places` are what an arc touches, to be fetched early.
     """
-    if kernel.options.schedule == "vertex":
+    schedule = kernel.options.schedule
+    if schedule == "vertex":
         with _whole_rows(kernel, way, places):
+            yield
+    elif schedule == "weaver":
+        with _registered_rows(kernel, way):
             yield
     else:
         with _cut_rows(kernel, way):
@@ -94,11 +100,61 @@ def _cut_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
 
 
 @contextmanager
+def _registered_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
+    """Register rows of the frontier round by round, then take batches of their slots.
+
+    A thread registers ROUND_ROWS rows that follow each other. After one barrier the cursor hands
+    out batches in the order of requests, over the parts of all threads. Table, sums and cursor of
+    two rounds lie side by side: a thread may register rows of the next round while others finish
+    this one.
+    """
+    out, args = kernel.out, kernel.args
+    offsets = args.use("offsets", way)
+    table, sums = args.use("weaver_table"), args.use("weaver_sums")
+    out.line("turn = registered = 0")
+    with out.block("while registered < size:"):
+        out.line("begin_row = min(registered + tid * ROUND_ROWS, size)")
+        out.line("end_row = min(begin_row + ROUND_ROWS, size)")
+        rows = f"{offsets}, queue_a, dense, begin_row, end_row"
+        out.line(f"register_rows({rows}, {table}, {sums}, turn, tid, nt)")
+        kernel.barrier()
+        out.line("clear_batches(ctl, base, turn, tid)")
+        out.line(f"work_all = registered_slots({sums}, turn, nt)")
+        out.line("who = behind = 0")
+        out.line(f"ahead = {sums}[turn * nt * STRIDE]")
+        out.line(f"low = next_batch(ctl, base, turn, {BATCH}, work_all)")
+        with out.block("while low < work_all:"):
+            out.line(f"high = min(low + {BATCH}, work_all)")
+            out.line("row = -1")
+            with out.block("while low < high:"):
+                with out.block("while low >= ahead:"):
+                    out.line("who += 1")
+                    out.line("behind = ahead")
+                    out.line(f"ahead += {sums}[(turn * nt + who) * STRIDE]")
+                    out.line("row = -1")
+                out.line("entries = (turn * nt + who) * ROUND_ROWS")
+                out.line("begin_row = registered + who * ROUND_ROWS")
+                out.line(f"row = next_entry({table}, entries, size - begin_row, row, low - behind)")
+                out.line("u = np.uint64(begin_row + row)")
+                with out.block("if not dense:"):
+                    out.line("u = np.uint64(queue_a[u])")
+                out.line(f"begun = behind + ({table}[entries + row - 1] if row > 0 else 0)")
+                out.line(f"until = min(high, behind + {table}[entries + row])")
+                out.line(f"first = {offsets}[u] + np.uint64(low - begun)")
+                out.line(f"end = {offsets}[u] + np.uint64(until - begun)")
+                yield
+                out.line("low = until")
+            out.line(f"low = next_batch(ctl, base, turn, {BATCH}, work_all)")
+        out.line("registered += nt * ROUND_ROWS")
+        out.line("turn = 1 - turn")
+
+
+@contextmanager
 def whole_rows(kernel: Kernel, count: str, grain: int, way: str, unit: int = 1) -> Iterator[None]:
     """Open a loop over `count` units of `unit` rows that stay with one thread: gives i.
 
-    Under `edge` and `merge` the bounds of the shares come from the offsets of a direction, which
-    balances sweeps over all rows; a sweep over a queue is shared by number.
+    Under all schedules but `vertex` the bounds of the shares come from the offsets of a direction,
+    which balances sweeps over all rows; a sweep over a queue is shared by number.
     """
     schedule = kernel.options.schedule
     if schedule == "vertex":

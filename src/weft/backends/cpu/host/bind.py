@@ -10,6 +10,7 @@ from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
+from weft.backends.cpu.runtime.rounds import ROUND_ROWS
 from weft.backends.layouts import Ordered, ordered, out_of_entries
 from weft.config import of_side
 from weft.formats import choose
@@ -24,7 +25,8 @@ Array = np.ndarray[Any, Any]
 STEADY = frozenset({
     "offsets", "targets", "edge_ids", "degree", "vertex_ids", "vertex_places", "reverse",
     "partial", "shares", "local", "local_touched", "touched",
-    "row_ends", "row_sums", "keys", "table", "totals", "counts", "scratch", "far", "local_far",
+    "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
+    "scratch", "far", "local_far",
     "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
 
@@ -276,6 +278,12 @@ class Binder:
 
     def _row_sums(self) -> Array:
         return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
+
+    def _weaver_table(self) -> Array:
+        return self.workspace.get("weaver_table", 2 * self.nt * ROUND_ROWS, np.int64)
+
+    def _weaver_sums(self) -> Array:
+        return self.workspace.get("weaver_sums", 2 * self.nt * STRIDE, np.int64)
 
     def _arc_queue(self) -> Array:
         frontier = self.request.start.frontier

@@ -48,6 +48,7 @@ RUNTIME_SOURCES = (
     "../runtime/loops.py",
     "../runtime/numbers.py",
     "../runtime/processor.py",
+    "../runtime/rounds.py",
     "../runtime/names.py",
     "../runtime/tables.py",
     "../../../arrays/random.py",

@@ -75,6 +75,10 @@ class Compiled(Proofs):
     kernel: Any = None
     evaluated_s: float = 0.0  # that runs took without the kernel
 
+    def splits_rows(self, side: str) -> str:
+        """Return nothing: a pulled or gathered row stays with one thread."""
+        return ""
+
     def load(self) -> Any:
         """Return the compiled kernel."""
         if self.kernel is None:

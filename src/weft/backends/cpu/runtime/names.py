@@ -132,6 +132,14 @@ from weft.backends.cpu.runtime.processor import (
     prefetch,
     yield_thread,
 )
+from weft.backends.cpu.runtime.rounds import (
+    ROUND_ROWS,
+    clear_batches,
+    next_batch,
+    next_entry,
+    register_rows,
+    registered_slots,
+)
 from weft.backends.cpu.runtime.tables import (
     clear_table,
     entry_of,
@@ -161,6 +169,7 @@ __all__ = [
     "LOOKED",
     "LOOP_BOUND",
     "ONE",
+    "ROUND_ROWS",
     "SAVED",
     "SINGULAR",
     "STOP",
@@ -188,6 +197,7 @@ __all__ = [
     "barrier",
     "cas128",
     "checked",
+    "clear_batches",
     "clear_bits",
     "clear_table",
     "clz",
@@ -216,6 +226,8 @@ __all__ = [
     "most_frequent",
     "most_tallied",
     "neighbor_slot",
+    "next_batch",
+    "next_entry",
     "next_item",
     "pause",
     "place_row",
@@ -228,6 +240,8 @@ __all__ = [
     "push_far",
     "random_bits",
     "random_unit",
+    "register_rows",
+    "registered_slots",
     "row_dot",
     "row_of",
     "row_sum",

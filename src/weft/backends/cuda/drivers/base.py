@@ -104,6 +104,7 @@ class Driver(Protocol):
 
     xp: Any
     limits: Limits
+    counted: Mapping[str, int]  # what all launches did, where that is known
 
     def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> Module:
         """Compile a source, or take it from the cache."""

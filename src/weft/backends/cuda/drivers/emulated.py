@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,7 @@ class EmulatedDriver:
         self.limits = Limits(
             "host emulation", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90", small_grids=small_grids
         )
+        self.counted: Counter[str] = Counter()  # by all launches
 
     def compile(
         self, source: str, kernels: Sequence[str], headers: Mapping[str, str]
@@ -93,6 +95,7 @@ class EmulatedDriver:
         outcome = kernel.program.run([Case(buffers, [launch], self.seed)], timeout_s=300)
         if outcome.report is not None:
             raise DeviceError(f"the emulation stopped {kernel.name!r}: {outcome.report.text}")
+        self.counted.update(outcome.counts)
         for name, array in arrays.items():
             if array.flags.writeable:
                 array.reshape(-1)[:] = outcome.outputs[0][name][: array.size]

@@ -215,6 +215,7 @@ class GpuDriver:
         from cuda.core import Device
 
         self.xp = cupy
+        self.counted: dict[str, int] = {}  # a GPU counts nothing by itself
         self.device = Device(index)
         self.device.set_current()
         cupy.cuda.Device(index).use()

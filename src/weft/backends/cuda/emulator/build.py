@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.backends.cuda.emulator.cases import Case, Launch, decode, encode
-from weft.backends.cuda.emulator.report import SOURCES, Report, parse_report
+from weft.backends.cuda.emulator.report import SOURCES, Report, parse_counts, parse_report
 from weft.errors import ConfigError, DeviceError, unknown
 from weft.storage.cache_dir import cache_dir
 from weft.storage.sealed import read_own, read_sealed, remove, seal, write_sealed
@@ -64,10 +64,14 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running cases gave: the buffers of those that ended, and what stopped the next one."""
+    """What running cases gave: the buffers of those that ended, and what stopped the next one.
+
+    `counts` has the atomics, shuffles, votes and barriers of all cases, where none was stopped.
+    """
 
     outputs: list[dict[str, np.ndarray]] = field(default_factory=list)
     report: Report | None = None
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 def compiler() -> str:
@@ -301,7 +305,7 @@ class Program:
             code, text = _execute(command, self.sanitizer, timeout_s)
             outputs = decode(cases, answer.read_bytes())
         if code == 0:
-            return Outcome(outputs)
+            return Outcome(outputs, counts=parse_counts(text))
         return Outcome(outputs, parse_report(_reason(code, timeout_s) + text, len(outputs)))
 
 

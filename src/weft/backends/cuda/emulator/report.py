@@ -17,6 +17,7 @@ _NAMES = frozenset(path.name for path in SOURCES)
 
 OWN_ERROR = re.compile(r"^weft-simt: error: ([\w-]+): (.*?):(\d+): (.*)$", re.MULTILINE)
 OWN_END = re.compile(r"^weft-simt: ended: ([\w-]+): (.*)$", re.MULTILINE)
+COUNTED = re.compile(r"^weft-simt: counted: (.*)$", re.MULTILINE)
 UNDEFINED = re.compile(r"^(.*?):(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
 ADDRESS = re.compile(r"^==\d+==ERROR: AddressSanitizer: ([\w-]+)(.*)$", re.MULTILINE)
 THREAD = re.compile(
@@ -64,6 +65,13 @@ class Report:
     def __str__(self) -> str:
         where = ", ".join(f"{file}:{line}" for file, line in self.places) or "unknown place"
         return f"{self.kind} at {where} in case {self.case}: {self.message}"
+
+
+def parse_counts(text: str) -> dict[str, int]:
+    """Return what the emulation counted: atomics, shuffles, votes and barriers."""
+    found = COUNTED.search(text)
+    pairs = (pair.split("=") for pair in (found[1].split() if found else ()))
+    return {name: int(count) for name, count in pairs}
 
 
 def parse_report(text: str, case: int) -> Report:

@@ -124,5 +124,10 @@ int main(int argc, char** argv) {
     if (results == nullptr) give_up("the file for results cannot be opened");
     for (weft::u64 left = cases.word(); left > 0; --left) run_case(cases, results);
     std::fclose(results);
+    std::fprintf(stderr,
+                 "weft-simt: counted: atomics=%llu shuffles=%llu votes=%llu warp_barriers=%llu "
+                 "block_barriers=%llu\n",
+                 counts.atomics, counts.shuffles, counts.votes, counts.warp_barriers,
+                 counts.block_barriers);
     return 0;
 }

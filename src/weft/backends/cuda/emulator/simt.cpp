@@ -14,6 +14,8 @@
 namespace weft::simt {
 
 Indices here = {};
+Counts counts = {};
+void count_atomic() { ++counts.atomics; }
 
 namespace {
 
@@ -39,6 +41,7 @@ u32 meet(Barrier& barrier, State state, Vote vote, bool predicate, Site site, Fo
                                                : yes > 0;
         barrier.arrived = barrier.yes = 0;
         ++barrier.phase;
+        counts.block_barriers += state == State::block;
         machine.idle = 0;
         for_each([=](Thread& thread) {
             thread.result = result;
@@ -194,6 +197,8 @@ u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site) {
     if (word != nullptr) release(*me.fibre, word);
     if (all_have_come(me)) {
         if (phase != nullptr) ++phase->phase;
+        const bool votes = op == WarpOp::ballot || op == WarpOp::match;
+        ++(phase != nullptr ? counts.warp_barriers : votes ? counts.votes : counts.shuffles);
         give_results(*me.warp, mask);
         machine.idle = 0;
         if (by_chance(2)) yield();

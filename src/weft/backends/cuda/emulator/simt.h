@@ -79,6 +79,13 @@ void sync_cluster(Site site);
 u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site);
 u32 active_mask(Site site);
 
+// What all launches of a process did: atomics lane by lane, the others once for all that meet.
+struct Counts {
+    u64 atomics, shuffles, votes, warp_barriers, block_barriers;
+};
+extern Counts counts;
+void count_atomic();  // compiled apart: no access that ThreadSanitizer sees
+
 void* shared_block(const void* key, u64 bytes);
 void* shared_dynamic();
 void* shared_of(const void* pointer, u32 rank, Site site);
@@ -184,6 +191,7 @@ T atomic_update(T* word, F next_of, Site site) {
         !__atomic_compare_exchange(word, &old, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     observe(word, Order::relaxed);
     publish(word, true, Order::relaxed);
+    count_atomic();
     return old;
 }
 
@@ -279,6 +287,7 @@ T atomic_cas(T* word, Value<T> expected, Value<T> value WEFT_HERE) {
                                                    __ATOMIC_RELAXED);
     simt::observe(word, simt::Order::relaxed);
     if (written) simt::publish(word, true, simt::Order::relaxed);
+    simt::count_atomic();
     return expected;
 }
 
@@ -301,6 +310,7 @@ inline TwoWords atomic_cas(TwoWords* word, TwoWords expected, TwoWords value WEF
         simt::observe(words[i], simt::Order::relaxed);
         if (written) simt::publish(words[i], true, simt::Order::relaxed);
     }
+    simt::count_atomic();
     return seen;
 }
 

@@ -72,6 +72,14 @@ class Compiled(Proofs):
     closed: frozenset[str] = frozenset()
     modules: dict[int, Any] = field(default_factory=dict)
 
+    def splits_rows(self, side: str) -> str:
+        """Return what makes several owners of a row meet by atomics, or nothing."""
+        chosen = self.options.side(side)
+        if chosen.format.splits and not chosen.joined:
+            return f"the format {chosen.format.name!r} splits rows"
+        rows = {"split": "rows", "mixed": "some rows"}.get(chosen.schedule.rows)
+        return f"the schedule {chosen.schedule.name!r} splits {rows}" if rows else ""
+
     @functools.cached_property
     def start_words(self) -> Any:
         """What the accumulators start from, three times."""
@@ -228,6 +236,7 @@ class _Run:
         self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
         self.limit: TimeLimit | None = request.limit
         self.launches = 0
+        self.counted = dict(self.driver.counted)
 
     def drive(self) -> str:
         """Launch until the loop has ended; return the name of a proof that did not hold."""
@@ -437,6 +446,8 @@ class _Run:
         facts = run_facts(
             self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
         )
+        counted = self.driver.counted
+        facts |= {name: count - self.counted.get(name, 0) for name, count in counted.items()}
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:

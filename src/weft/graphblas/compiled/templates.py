@@ -1,0 +1,163 @@
+"""Kernels of sparse products, as text for Numba: `multiply` and `add` are those of a semiring.
+
+The functions are ordinary Python. `weft.graphblas.compiled.rows` puts the traced operators and
+Numba's decorator in front of them. Values of an array with a step of 0 are all the same. Numbers of
+rows and columns come as unsigned integers, which Numba indexes with faster.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.graphblas.compiled.placeholders import add, compiled, multiply
+
+# --- templates
+
+
+@compiled
+def push(
+    indptr, cols, values, step, where, given, given_step, found, there, touched, admitted, how
+):
+    """Spread values along rows into `found`; return how many places were touched.
+
+    `how` says which columns count: 0 all, 1 those with `admitted`, 2 those without.
+    """
+    count = 0
+    for k in range(len(where)):
+        i = where[k]
+        x = given[k * given_step]
+        for slot in range(indptr[i], indptr[i + 1]):
+            j = cols[slot]
+            if how != 0 and admitted[j] != (how == 1):
+                continue
+            made = multiply(values[slot * step], x)
+            if there[j]:
+                found[j] = add(found[j], made)
+            else:
+                there[j] = True
+                found[j] = made
+                touched[count] = j
+                count += 1
+    return count
+
+
+@compiled
+def collect(found, there, touched, count, values):
+    """Move what was found at sorted places out, and clear the marks."""
+    for k in range(count):
+        j = touched[k]
+        values[k] = found[j]
+        there[j] = False
+
+
+@compiled
+def bounds(indptr, cols, right_indptr, right_cols_count, limits):
+    """Write for each row how many products it has at most, and how many values."""
+    total = 0
+    for i in range(len(indptr) - 1):
+        products = 0
+        for slot in range(indptr[i], indptr[i + 1]):
+            k = cols[slot]
+            products += right_indptr[k + 1] - right_indptr[k]
+        total += products
+        limits[i] = min(products, right_cols_count)
+    return total
+
+
+@compiled
+def mark(cols, begin, end, marks, stamp):
+    """Mark the columns of a row."""
+    for slot in range(begin, end):
+        marks[cols[slot]] = stamp
+
+
+@compiled
+def multiply_rows(
+    begin, end, indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
+    mask_indptr, mask_cols, how, marks, stamp, found, out_cols, out_values, counts,
+):  # fmt: skip
+    """Multiply a stretch of rows; return how many values were made.
+
+    `marks` holds the stamp of the row that last looked at a column, or one more where the column
+    has a sum. `how` is 0 without a mask, 1 to stay inside of it, 2 to stay outside.
+    """
+    used = 0
+    for i in range(begin, end):
+        stamp += 2
+        first = used
+        low, high = np.int64(len(found)), np.int64(0)
+        if how != 0:
+            mark(mask_cols, mask_indptr[i], mask_indptr[i + 1], marks, stamp)
+        for slot in range(indptr[i], indptr[i + 1]):
+            k = cols[slot]
+            x = values[slot * step]
+            for other in range(right_indptr[k], right_indptr[k + 1]):
+                j = right_cols[other]
+                seen = marks[j]
+                if seen == stamp + 1:
+                    found[j] = add(found[j], multiply(x, right_values[other * right_step]))
+                elif (seen == stamp) == (how == 1):
+                    marks[j] = stamp + 1
+                    found[j] = multiply(x, right_values[other * right_step])
+                    if how != 1:
+                        out_cols[used] = j
+                        low, high = min(low, np.int64(j)), max(high, np.int64(j))
+                    used += 1
+        if how == 1:
+            used = first
+            for slot in range(mask_indptr[i], mask_indptr[i + 1]):
+                j = mask_cols[slot]
+                if marks[j] == stamp + 1:
+                    out_cols[used] = j
+                    used += 1
+        elif (used - first) * 24 > high - low:
+            used = first
+            for j in range(low, high + 1):
+                if marks[j] == stamp + 1:
+                    out_cols[used] = j
+                    used += 1
+        else:
+            out_cols[first:used].sort()
+        for place in range(first, used):
+            out_values[place] = found[out_cols[place]]
+        counts[i] = used - first
+    return used
+
+
+@compiled
+def dot(
+    rows, mask_cols, indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
+    found, there,
+):  # fmt: skip
+    """Multiply rows of the left with columns of the right at the places of a mask."""
+    for place in range(len(rows)):
+        i, j = rows[place], mask_cols[place]
+        a, a_end = indptr[i], indptr[i + 1]
+        b, b_end = right_indptr[j], right_indptr[j + 1]
+        some = False
+        total = found[place]
+        while a < a_end and b < b_end:
+            k, m = cols[a], right_cols[b]
+            if k == m:
+                made = multiply(values[a * step], right_values[b * right_step])
+                total = add(total, made) if some else made
+                some = True
+            a += k <= m
+            b += m <= k
+        found[place] = total
+        there[place] = some
+
+
+@compiled
+def multiply_full(indptr, cols, values, step, right_values, right_step, width, out):
+    """Multiply with a matrix that has all values, `width` in a row, into rows of `out`."""
+    for i in range(len(indptr) - 1):
+        for slot in range(indptr[i], indptr[i + 1]):
+            x = values[slot * step]
+            begin = np.int64(cols[slot]) * width
+            if slot == indptr[i]:
+                for j in range(width):
+                    out[i, j] = multiply(x, right_values[(begin + j) * right_step])
+            else:
+                for j in range(width):
+                    out[i, j] = add(out[i, j], multiply(x, right_values[(begin + j) * right_step]))
