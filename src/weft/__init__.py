@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
     from weft import acc as acc
-    from weft import datasets, errors, generators, graphblas, group, learning, maps
+    from weft import datasets, errors, generators, graphblas, group, learning, maps, operators
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
     from weft.algorithms.auction_matching import auction_matching
     from weft.algorithms.betweenness import betweenness
@@ -174,6 +174,7 @@ if TYPE_CHECKING:
     from weft.ir.trace.neighbors import common
     from weft.ir.trace.proxies import edge_at, send
     from weft.ir.types import vertex_id
+    from weft.operators.capture import capture
     from weft.program import edge, fold, vertex
     from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune

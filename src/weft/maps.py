@@ -267,11 +267,13 @@ def _marks(g: Any, state: State, names: Collection[str]) -> Iterator[None]:
     with g.topology.device.current():
         for name in names:
             state.fields[name] = g.topology.xp.zeros(g.num_vertices, bool)
+    vars(state)["_signature"] = None  # which was derived without the hidden fields
     try:
         yield
     finally:
         for name in names:
             state.fields.pop(name, None)
+        vars(state)["_signature"] = None
 
 
 # -- the index of a feature

@@ -182,6 +182,10 @@ def test_json_holds_all_numbers(two_runs, tmp_path):
         "edges": 500,
         "edges_per_second": 250_000.0,
         "ms": 2.0,
+        "visited_share": None,
+        "filter": "",
+        "schedule": "",
+        "width": "",
     }
 
 
@@ -252,3 +256,36 @@ def test_the_module_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_records_tell_what_was_visited_and_how(two_runs):
+    assert all(np.isnan(r.visited_share) for r in two_runs.records)
+    p = Profile()
+    facts = {"device": "cpu", "threads": 2}
+    p.add("bfs", {"schedule": "merge"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9),
+          (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, 10)  # fmt: skip
+    assert [r.visited_share for r in p.records] == [0.1, 0.4, 0.4, 1.0]
+    last = p.records[-1]
+    assert (last.filter, last.schedule, last.width) == ("exact", "merge", "2 threads")
+    gpu = {"push": "twc/csr queue->bitmap", "pull": "vertex/csr bitmap->bitmap", "dedup": "warp"}
+    p.add("bfs", {"width": "block"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 1, 3, 9, 9)), 0, gpu, 10)
+    push, pull = p.records[-2:]
+    assert (push.schedule, pull.schedule) == ("twc", "vertex")
+    assert (push.filter, push.width) == ("warp", "block")
+    told = json.loads(p.to_json())["runs"][0]["records"][1]
+    assert (told["visited_share"], told["schedule"]) == (0.4, "merge")
+    assert json.loads(two_runs.to_json())["runs"][0]["records"][0]["visited_share"] is None
+
+
+def test_plot_of_speed_and_visited_share(tmp_path):
+    pytest.importorskip("matplotlib")
+    p = Profile()
+    p.add("bfs", CONFIG, rows((0, 0, 0, 1, 4000, 1_000_000), (1, 0, 1, 3, 9, 9)), 0, {}, 10)
+    path = tmp_path / "speed.svg"
+    figure = p.plot("mteps", path)
+    speed, visited = figure.axes
+    assert path.stat().st_size > 0
+    assert speed.lines[0].get_ydata()[0] == pytest.approx(4.0)
+    assert visited.lines[0].get_ydata().tolist() == [0.1, 0.4]
+    assert speed.get_ylabel() == "M edges/s"
+    assert len(p.plot("steps").axes) == 3

@@ -106,6 +106,17 @@ def test_only_those_that_return_true_are_recorded(device):
     assert active.tolist() == before
 
 
+def test_a_state_that_ran_before_is_mapped_over():
+    g = weft.generators.path(4).to("reference")
+    state = g.state(x=weft.full(0), high=weft.full(-1), limit=weft.scalar(30))
+    g.run(weft.vertex(lambda v: setattr(v, "x", 1)), state)
+    active = Active(g, [0])
+    edgemap(g, lambda u, v, e: v.high.max(u.id) or (v.id > 0), state, active, active)
+    assert active.tolist() == [1] and list(state.fields) == ["x", "high"]
+    g.run(weft.vertex(lambda v: setattr(v, "x", 2)), state)
+    assert state.x.tolist() == [2] * 4
+
+
 def shrink(v, f):
     v.x[f] = v.x[f] / 2
     v.m[f] += v.x[f] * v.y - v.y

@@ -58,6 +58,8 @@ class Frontier:
     Frontier(all 4 vertices)
     """
 
+    iteration = 0  # how many operators of `weft.operators` led to it
+
     def __init__(
         self,
         items: Array | Deferred | None,
@@ -73,7 +75,8 @@ class Frontier:
         self.arcs = arcs
         self.device = device or (CPU if items is None else device_of(items))
         self.pairs: tuple[Array, Array] | None = None  # of `Pairs`
-        self.version: Any = None  # graph version of arcs, which an update renumbers
+        # The graph version that it was made for, where known. An update renumbers arcs.
+        self.version: Any = None
         # How far the ordered run that produced this frontier had come, for a run that continues
         # it: the priority, and the width of the window processed at a time.
         self.window: tuple[Any, float] = (None, 0.0)

@@ -105,7 +105,8 @@ class Prepared:
         open_profiles = profile.stack.get()
         if not open_profiles:
             return Request(program, self.topology, self.options, data, start, max_iter)
-        report = _reporter(open_profiles[-1], program, self.config)
+        vertices = self.topology.num_vertices
+        report = _reporter(open_profiles[-1], program, self.config, vertices)
         return Request(program, self.topology, self._recorded, data, start, max_iter, report)
 
     def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
@@ -212,7 +213,7 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
                 )
 
 
-def _reporter(active: profile.Profile, program: Program, config: Config) -> Any:
+def _reporter(active: profile.Profile, program: Program, config: Config, vertices: int) -> Any:
     name = ", ".join(step.name for step in program.steps)
     shown = {k: v for k, v in config.options().items() if v is not None}
 
@@ -222,7 +223,7 @@ def _reporter(active: profile.Profile, program: Program, config: Config) -> Any:
         records = np.zeros(len(columns["step"]), profile.RECORD)
         for key, values in columns.items():
             records[key] = values
-        active.add(name, shown, records, dropped, facts)
+        active.add(name, shown, records, dropped, facts, vertices)
 
     return report
 

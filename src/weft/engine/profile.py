@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +41,10 @@ DIRECTIONS = ("push", "pull", "vertex")
 
 _COLOURS = {"push": "#2563eb", "pull": "#d97706", "vertex": "#64748b"}
 _HEADER = ("run", "step", "phase", "direction", "frontier", "edges", "M edges/s", "ms")
+_PANELS = {"steps": ("frontier", "edges", "ms"), "mteps": ("mteps", "visited_share")}
+_LABELS = {
+    "frontier": "frontier (vertices)", "mteps": "M edges/s", "visited_share": "vertices visited",
+}  # fmt: skip
 _PRINTED_ROWS = 40
 _PRINTED_WIDTH = 100
 
@@ -66,6 +71,16 @@ class Record:
         Speed and time of the phase.
     config : dict
         Options in force during the run.
+    visited_share : float
+        Vertices in the frontiers of the run so far, each superstep counted once, divided by all
+        vertices; at most 1. Exact if a vertex enters one frontier, as in a search by levels. NaN
+        if the number of vertices is not known.
+    filter : str
+        How duplicates were kept out of the next frontier.
+    schedule : str
+        How edges were assigned to threads.
+    width : str
+        What ran the phase: a number of threads, or on a GPU the choice of `Config.width`.
     """
 
     run: str
@@ -78,6 +93,10 @@ class Record:
     edges_per_second: float
     ms: float
     config: dict[str, object]
+    visited_share: float = float("nan")
+    filter: str = ""
+    schedule: str = ""
+    width: str = ""
 
 
 class _Run(NamedTuple):
@@ -88,6 +107,7 @@ class _Run(NamedTuple):
     rows: np.ndarray
     dropped: int
     facts: dict[str, object]
+    vertices: int
 
 
 class Profile:
@@ -132,6 +152,7 @@ class Profile:
         records: np.ndarray,
         dropped: int = 0,
         facts: dict[str, object] | None = None,
+        vertices: int = 0,
     ) -> None:
         """Keep a copy of one run's records.
 
@@ -147,11 +168,13 @@ class Profile:
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
             Execution details: device, grid, block, registers, launches, ...
+        vertices : int
+            Vertices of the graph; 0 if not known.
         """
-        kept = _Run(run_name, dict(config), np.array(records, RECORD), dropped, dict(facts or {}))
-        self._runs.append(kept)
+        rows = np.array(records, RECORD)
+        self._runs.append(_Run(run_name, dict(config), rows, dropped, dict(facts or {}), vertices))
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped, facts)
+            self._outer.add(run_name, config, records, dropped, facts, vertices)
 
     @property
     def records(self) -> list[Record]:
@@ -175,7 +198,9 @@ class Profile:
 
     def _each_record(self) -> Iterator[Record]:
         for call, run in enumerate(self._runs):
-            for step, phase, direction, frontier, edges, ns in run.rows.tolist():
+            shares = _visited_shares(run).tolist()
+            for row, share in zip(run.rows.tolist(), shares, strict=True):
+                step, phase, direction, frontier, edges, ns = row
                 yield Record(
                     run=run.name,
                     call=call,
@@ -188,6 +213,8 @@ class Profile:
                     edges_per_second=edges * 1e9 / max(ns, 1),
                     ms=ns / 1e6,
                     config=run.config,
+                    visited_share=share,
+                    **_execution(run, DIRECTIONS[direction]),
                 )
 
     def table(self, max_rows: int | None = _PRINTED_ROWS) -> Table:
@@ -292,6 +319,10 @@ class Profile:
                     "edges": record.edges,
                     "edges_per_second": record.edges_per_second,
                     "ms": record.ms,
+                    "visited_share": None if isnan(record.visited_share) else record.visited_share,
+                    "filter": record.filter,
+                    "schedule": record.schedule,
+                    "width": record.width,
                 }
             )
         text = json.dumps({"total_ms": self.total_ms, "runs": runs}, indent=2, default=_plain)
@@ -299,11 +330,15 @@ class Profile:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot frontier size, edges and milliseconds per superstep, coloured by direction.
+    def plot(self, what: str | Path | None = None, path: str | Path | None = None) -> Figure:
+        """Plot the supersteps, coloured by direction.
 
         Parameters
         ----------
+        what : {"steps", "mteps"}, str or Path, optional
+            "steps" (the default): frontier size, edges and milliseconds. "mteps": millions of edges
+            visited per second, and the share of the vertices visited so far. Anything else is taken
+            for `path`.
         path : str or Path, optional
             File to write; the suffix selects the image format (`.png`, `.svg`, `.pdf`).
 
@@ -324,21 +359,14 @@ class Profile:
                 "extra 'viz': pip install 'weft[viz]'. Profile.table() works without it."
             ) from error
 
+        if what is not None and what not in _PANELS:
+            what, path = "steps", what
+        quantities = _PANELS[str(what or "steps")]
         steps = _per_superstep(self.records)
-        figure = Figure(figsize=(9, 7), layout="constrained")
-        panels = figure.subplots(3, 1, sharex=True)
-        for axes, quantity in zip(panels, ("frontier", "edges", "ms"), strict=True):
-            axes.plot([getattr(s, quantity) for s in steps], color="#cbd5e1", zorder=1)
-            for direction, colour in _COLOURS.items():
-                at = [i for i, s in enumerate(steps) if s.direction == direction]
-                if at:
-                    values = [getattr(steps[i], quantity) for i in at]
-                    axes.scatter(at, values, s=14, color=colour, label=direction, zorder=2)
-            for i in range(1, len(steps)):
-                if steps[i].call != steps[i - 1].call:
-                    axes.axvline(i - 0.5, color="#94a3b8", linewidth=0.8, linestyle=":")
-            axes.set_ylabel({"frontier": "frontier (vertices)"}.get(quantity, quantity))
-            axes.set_ylim(bottom=0)
+        figure = Figure(figsize=(9, 1 + 2 * len(quantities)), layout="constrained")
+        panels = figure.subplots(len(quantities), 1, sharex=True)
+        for axes, quantity in zip(panels, quantities, strict=True):
+            _draw(axes, steps, quantity)
         panels[-1].set_xlabel("superstep")
         if steps:
             panels[0].legend(loc="upper right", frameon=False)
@@ -346,6 +374,47 @@ class Profile:
         if path is not None:
             figure.savefig(path)
         return figure
+
+
+def _draw(axes: Any, steps: list[_Superstep], quantity: str) -> None:
+    """Draw one quantity of all supersteps."""
+    axes.plot([getattr(s, quantity) for s in steps], color="#cbd5e1", zorder=1)
+    for direction, colour in _COLOURS.items():
+        at = [i for i, s in enumerate(steps) if s.direction == direction]
+        if at:
+            values = [getattr(steps[i], quantity) for i in at]
+            axes.scatter(at, values, s=14, color=colour, label=direction, zorder=2)
+    for i in range(1, len(steps)):
+        if steps[i].call != steps[i - 1].call:
+            axes.axvline(i - 0.5, color="#94a3b8", linewidth=0.8, linestyle=":")
+    axes.set_ylabel(_LABELS.get(quantity, quantity))
+    axes.set_ylim(bottom=0)
+
+
+def _visited_shares(run: _Run) -> np.ndarray:
+    """Return the share of the vertices that were in a frontier by each record of a run."""
+    if not run.vertices:
+        return np.full(len(run.rows), np.nan)
+    begins = np.diff(run.rows["step"], prepend=-1) != 0
+    total = np.cumsum(np.where(begins, run.rows["frontier"], 0))
+    return np.minimum(total / run.vertices, 1.0)
+
+
+def _execution(run: _Run, direction: str) -> dict[str, str]:
+    """Return by which filter, schedule and width a phase of a run was executed."""
+    on_host = "threads" in run.facts
+    chosen = run.config.get("schedule")
+    if isinstance(chosen, Mapping):
+        chosen = chosen.get(direction)
+    side = str(run.facts.get(direction, run.facts.get("gather", ""))).partition("/")[0]
+    default = "vertex" if on_host else ""
+    width = f"{run.facts['threads']} threads" if on_host else str(run.config.get("width", ""))
+    dedup = run.facts.get("dedup") or run.config.get("dedup")
+    return {
+        "filter": str(dedup or ("exact" if on_host else "")),
+        "schedule": side or str(chosen or default),
+        "width": width,
+    }
 
 
 stack: ContextVar[tuple[Profile, ...]] = ContextVar("weft_open_profiles", default=())
@@ -382,6 +451,12 @@ class _Superstep(NamedTuple):
     frontier: int
     edges: int
     ms: float
+    visited_share: float
+
+    @property
+    def mteps(self) -> float:
+        """Millions of edges visited per second."""
+        return self.edges / max(self.ms, 1e-6) / 1e3
 
 
 def _per_superstep(records: list[Record]) -> list[_Superstep]:
@@ -396,6 +471,7 @@ def _per_superstep(records: list[Record]) -> list[_Superstep]:
             max(record.frontier for record in phases),
             sum(record.edges for record in phases),
             sum(record.ms for record in phases),
+            phases[-1].visited_share,
         )
         for (call, _), phases in groups.items()
     ]

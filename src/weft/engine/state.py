@@ -190,6 +190,7 @@ class State:
         vars(self).update(
             fields=fields, scalars=scalars, parameters=parameters or {}, old={},
             _untouched=untouched or {}, _version=version, _known=frozenset(), _signature=None,
+            _watch=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
@@ -200,6 +201,7 @@ class State:
     _version: Any  # the graph version that made the state, if any
     _known: frozenset[str]  # see `known_to_be`
     _signature: Any  # cached signature, with the versions it was derived from
+    _watch: Callable[[str], None] | None  # called before anyone uses the values, see `settle`
 
     def known_to_be(self, *known: str) -> State:
         """Record facts about this edge state that a backend cannot derive, and return it.
@@ -210,6 +212,11 @@ class State:
         """
         vars(self)["_known"] = frozenset(known)
         return self
+
+    def settle(self) -> None:
+        """Let whoever still has to work on the values do so, before a run uses them."""
+        if self._watch is not None:
+            self._watch("a run uses the state")
 
     def is_of(self, version: Any) -> bool:
         """Whether a given graph version made this state."""
@@ -228,6 +235,8 @@ class State:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if self._watch is not None:
+            self._watch(f"state.{name} is read")
         if name in self.fields:
             self._untouched.pop(name, None)  # the caller may write to the array
             return self.fields[name]
@@ -241,6 +250,8 @@ class State:
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._watch is not None:
+            self._watch(f"state.{name} is assigned")
         if name in self.scalars:
             held = self.scalars[name]
             if np.ndim(value):

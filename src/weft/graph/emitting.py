@@ -32,6 +32,8 @@ def emit(
 ) -> tuple[Array, ...]:
     """Return the records that a function emits; see `Graph.emit`."""
     topology = g._topology
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
     signature = execution.signature_for(g, state, edges, frontier)
     first = execution.first_of(g, frontier)
     count, write = (kept_trace(function, signature, "run", emits=p) for p in ("count", "write"))

@@ -121,6 +121,8 @@ def run_to_arcs(
     """Run one superstep; return the arcs at which the last function's condition held."""
     if isinstance(frontier, Pairs):
         raise ConfigError('output="arcs" is not possible over pairs. Read their state instead.')
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
     marks = g._topology.xp.zeros(g._topology.num_arcs, bool)
     if edges is not None:
         _check_state(g, edges, g._topology.num_arcs, "edge_state")
@@ -141,6 +143,8 @@ def run(
     direction: str | None,
 ) -> Frontier:
     """Run one superstep; see `Graph.run`."""
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
     found = None
     if edges is None and not isinstance(frontier, Pairs):
         found = _recurring(g, "run", functions, state, config, direction)
@@ -169,6 +173,8 @@ def iterate(
     direction: str | None,
 ) -> Run:
     """Run supersteps until a loop ends; see `Graph.iterate`."""
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
     if loop is PLAIN:
         found = _recurring(g, "iterate", functions, state, config, direction)
         if found is not None:
@@ -206,6 +212,8 @@ def replay(
     direction: str | None,
 ) -> None:
     """Run functions over the frontiers of a trail, last to first."""
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
     program = kept_trace(functions, signature_for(g, state, edges), "replay")
     is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
     checked = [

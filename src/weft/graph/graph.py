@@ -748,7 +748,10 @@ class Graph:
         Ids are vertex numbers even if the vertices have labels: use
         ``g.frontier(g.vertex_of(labels))`` for labels.
         """
-        return execution.vertex_frontier(self, vertices)
+        made = execution.vertex_frontier(self, vertices)
+        if made is not vertices:
+            made.version = self._history.version
+        return made
 
     def edge_frontier(self, arcs: Any = None) -> Frontier:
         """Create a frontier of arcs from numbers or a mask; without an argument, of all arcs."""

@@ -150,10 +150,21 @@ def _scalar_arguments(function: Function, taken: int, builder: Builder) -> list[
     return arguments
 
 
-def call_function(function: Function, proxies: tuple[Any, ...], builder: Builder) -> Any:
-    """Call a user's function with proxies, and with the scalars that its parameters name."""
+_NAMES = {0: (), 1: ("v",), 2: ("v", "old"), 3: ("u", "v", "e")}
+
+
+def call_function(
+    function: Function,
+    proxies: tuple[Any, ...],
+    builder: Builder,
+    first: tuple[str, ...] | None = None,
+) -> Any:
+    """Call a user's function with proxies, and with the scalars that its parameters name.
+
+    `first` names the proxies where their number does not tell what they are.
+    """
     builder.code = getattr(function, "__code__", None)
-    first = {0: (), 1: ("v",), 2: ("v", "old"), 3: ("u", "v", "e")}[len(proxies)]
+    first = _NAMES[len(proxies)] if first is None else first
     check_takes(function, name_of(function), *first, more="scalars of the state by name")
     return function(*proxies, *_scalar_arguments(function, len(proxies), builder))
 

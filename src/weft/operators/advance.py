@@ -1,0 +1,203 @@
+"""Advance: visit the arcs of a frontier, update their ends, and collect the next frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.arrays.device import module_of
+from weft.config import Config
+from weft.engine.frontier import Frontier
+from weft.engine.state import State
+from weft.errors import TraceError
+from weft.graph.execution import signature_for
+from weft.operators import recording
+from weft.operators.arc_steps import arc_step
+from weft.operators.functions import MARK, OPEN, How, given
+from weft.operators.queue import checked
+from weft.operators.running import (
+    Call,
+    check_choice,
+    check_state,
+    config_of,
+    mark_of,
+    perform,
+    twin_of,
+)
+
+Function = Callable[..., Any]
+
+
+def advance(
+    g: Any,
+    frontier: Any,
+    fn: Function | None = None,
+    state: State | None = None,
+    *,
+    cond: Function | None = None,
+    apply: Function | None = None,
+    output: str | None = "vertices",
+    idempotent: bool = False,
+    along: str = "out",
+    direction: str | None = None,
+    schedule: Any = None,
+    edge_state: State | None = None,
+    config: Config | None = None,
+) -> Any:
+    """Visit the arcs that leave a frontier; return the vertices or arcs that pass.
+
+    Parameters
+    ----------
+    g
+        The graph.
+    frontier
+        Vertices whose arcs are visited, or a frontier of arcs; None visits all arcs. With
+        ``direction="pull"`` also a pair ``(active, unvisited)``: only unvisited vertices are
+        visited, and the result is such a pair again.
+    fn
+        ``fn(u, v, e)`` updates v and returns whether the item joins the output. It reads values
+        from before the advance. The updates are ``v.x += ...``, ``*=``, ``|=``, ``&=``,
+        ``v.x.min(...)`` and ``v.x.max(...)``, of which the last two return whether the new value
+        is better. ``v.x.at(v.id)`` is the current value, with ``min``, ``add``, ``cas`` and
+        others that return the value before. Or a function made by `weft.edge`.
+    state
+        Made by ``g.state``.
+    cond, apply
+        Instead of `fn`: ``cond(u, v, e)`` decides whether an arc passes, and ``apply(u, v, e)``
+        is called where it does. A condition on v alone is tested before the arcs of v are read. If
+        `apply` returns nothing, the vertices that it changed are the output.
+    output
+        "vertices": the vertices v with an arc that passed; "arcs": the arcs that passed; None: an
+        empty frontier, at no cost.
+    idempotent
+        Whether a plain assignment ``v.x = ...`` is allowed. One of the assigned values is
+        stored, without atomics.
+    along
+        "out", or "in" to follow arcs backwards: u is then the end of the arc.
+    direction
+        "push", "pull" or "auto".
+    schedule
+        "auto", "input", "output" or the name of a schedule; see `weft.operators.balance`.
+    edge_state
+        Made by ``g.edge_state``; `fn` may assign it.
+    config
+        Further options.
+
+    Returns
+    -------
+    Frontier
+        Or a pair of frontiers, if one was given.
+
+    Examples
+    --------
+    >>> import weft
+    >>> from weft.operators import advance
+    >>> def relax(u, v, e):
+    ...     return v.dist.min(u.dist + e.weight)
+    >>> g = weft.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 5.0, 2.0])
+    >>> state = g.state(dist=[0.0, float("inf"), float("inf")])
+    >>> frontier = g.frontier([0])
+    >>> while frontier:
+    ...     frontier = advance(g, frontier, relax, state)
+    >>> state.dist.tolist()
+    [0.0, 1.0, 3.0]
+
+    The pair of a condition and what happens where it holds:
+
+    >>> state = g.state(level=[0, -1, -1])
+    >>> def unseen(u, v, e):
+    ...     return v.level < 0
+    >>> def label(u, v, e):
+    ...     v.level = u.level + 1
+    >>> advance(g, [0], None, state, cond=unseen, apply=label, idempotent=True).tolist()
+    [1, 2]
+    """
+    check_choice("output", output, ("vertices", "arcs", None))
+    check_choice("along", along, ("out", "in"))
+    check_state("advance", state)
+    assert state is not None
+    functions = given("advance", "u, v, e", fn, cond, apply)
+    if isinstance(frontier, tuple) and len(frontier) == 2 and _are_frontiers(frontier):
+        how = How(output, idempotent, along, True)
+        return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
+    first = checked(g, frontier, "advance", arcs=True)
+    how = How(output, idempotent, along, False, recording.next_mark(MARK), frontier is None)
+    counts = functions.wants_iteration()
+    counted = _counting if counts else signature_for
+    signature = counted(g, state, edge_state)
+    step = arc_step("advance", functions, how, signature)
+    return perform(
+        Call(
+            who="advance",
+            graph=g,
+            steps=(step,),
+            state=state,
+            frontier=first,
+            output=output,
+            edge_state=edge_state,
+            config=config_of(g, first, config, schedule),
+            direction=direction,
+            marks=mark_of((step,)),
+            counts=counts,
+            advances=True,
+            key=(*functions, *how._replace(mark=MARK)),
+        )
+    )
+
+
+def _are_frontiers(pair: tuple[Any, ...]) -> bool:
+    return all(isinstance(part, Frontier) for part in pair)
+
+
+def _counting(g: Any, state: State, edge_state: State | None) -> Any:
+    """Return the signature of a state with the number of the iteration."""
+    return signature_for(g, twin_of(state, state.fields, 0), edge_state)
+
+
+def _pull(
+    g: Any,
+    pair: tuple[Frontier, Frontier],
+    functions: Any,
+    state: State,
+    how: How,
+    options: tuple[Any, ...],
+) -> tuple[Frontier, Frontier]:
+    """Visit unvisited vertices from active ones; return those reached, and those that remain."""
+    direction, edge_state, config = options
+    active, unvisited = (checked(g, part, "advance") for part in pair)
+    if direction not in (None, "pull", "auto"):
+        raise TraceError(
+            f"advance got a pair of frontiers and direction={direction!r}. Expected 'pull', which "
+            f"visits the unvisited vertices."
+        )
+    if how.output != "vertices":
+        raise TraceError(
+            f"advance got a pair of frontiers and output={how.output!r}. Expected 'vertices'."
+        )
+    mask = unvisited.mask()
+    held = twin_of(state, {**state.fields, OPEN: mask})
+    if functions.wants_iteration():
+        held = twin_of(held, held.fields, active.iteration)
+    step = arc_step("advance", functions, how, signature_for(g, held, edge_state))
+    reached = perform(
+        Call(
+            who="advance",
+            graph=g,
+            steps=(step,),
+            state=held,
+            frontier=active,
+            output="vertices",
+            edge_state=edge_state,
+            config=config,
+            direction=direction or "pull",
+            marks=mark_of((step,)),
+            advances=True,
+            key=(*functions, *how, "pair"),
+        )
+    )
+    with g.topology.device.current():
+        left = mask & ~reached.mask()
+        items = module_of(left).flatnonzero(left).astype(g.topology.index_dtype)
+    remaining = g.frontier(items)
+    remaining.iteration = reached.iteration
+    return reached, remaining

@@ -1,0 +1,164 @@
+"""Recorded operators: which belong together, which repeat, and the steps that they become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from weft.engine.frontier import Frontier
+from weft.ir.trace.cache import _identity
+from weft.ir.trace.steps import Fold, VertexFunction
+from weft.operators.recording import Node, Recorded
+from weft.operators.running import Call
+
+MOST_SETUP, LONGEST_BODY = 8, 32  # calls before a repetition, and within one
+
+
+@dataclass(eq=False)
+class Entry:
+    """One recorded call; `source` and `made` are its input and its output."""
+
+    call: Call
+    identity: Any
+    everywhere: bool
+    source: Node | Frontier
+    made: Node | Frontier | None
+
+    def unchanged(self) -> bool:
+        """Whether its functions still read what they read when it was recorded."""
+        return bool(self.identity == _identity(self.call.key))
+
+    @property
+    def first(self) -> Frontier:
+        """Its input, which is known by now."""
+        if isinstance(self.source, Node):
+            assert self.source.value is not None
+            return self.source.value
+        return self.source
+
+    @property
+    def held(self) -> bool:
+        """Whether the user still holds its output, which is not known yet."""
+        made = self.made
+        return isinstance(made, Node) and made.value is None and made.held
+
+    def settle(self, found: Frontier) -> None:
+        """Give its output to whoever has it."""
+        if isinstance(self.made, Node) and self.made.value is None:
+            self.made.settle(found)
+
+
+def entry_of(call: Call, output: Recorded | None) -> Entry:
+    """Return the entry of a call; it does not hold the frontiers that the user was given."""
+    everywhere = any(_is_everywhere(step) for step in call.steps)
+    given = call.frontier
+    source: Any = given.node if isinstance(given, Recorded) else given
+    made: Any = None if output is None else output.node
+    if call.output == "same":
+        made = source
+    if isinstance(given, Recorded):
+        call.frontier = Frontier(None, given.length)
+        call.frontier.iteration = given.iteration
+    return Entry(call, _identity(call.key), everywhere, source, made)
+
+
+def _is_everywhere(step: Any) -> bool:
+    if isinstance(step, Fold):
+        return any(part.everywhere for part in step.parts)
+    return bool(step.everywhere)
+
+
+def same(a: Entry, b: Entry) -> bool:
+    """Whether two calls do the same to whatever frontier they get."""
+    one, other = a.call, b.call
+    return (
+        one.who == other.who
+        and one.graph is other.graph
+        and one.state is other.state
+        and one.edge_state is other.edge_state
+        and one.output == other.output
+        and one.direction == other.direction
+        and (one.config is other.config or one.config == other.config)
+        and a.everywhere == b.everywhere
+        and a.identity == b.identity
+    )
+
+
+def obstacle(entries: list[Entry]) -> str:
+    """Return why calls cannot become the steps of one run; nothing if they can."""
+    first = entries[0].call
+    for before, entry in zip([None, *entries], entries, strict=False):
+        call = entry.call
+        if call.graph is not first.graph or call.state is not first.state:
+            return f"{call.who} works on another graph or state than {first.who}"
+        if call.edge_state is not first.edge_state:
+            return f"{call.who} works on another edge state than {first.who}"
+        unlike = call.config is not first.config and call.config != first.config
+        if unlike or call.direction != first.direction:
+            return f"{call.who} has other options than {first.who}"
+        if call.counts and (entry.everywhere or call.frontier.iteration != _begins(entries)):
+            return f"{call.who} asks for the number of an iteration that others advance"
+        if before is None or entry.everywhere:
+            continue
+        if before.call.output is None and not passes_on(before, entry):
+            return f"{call.who} follows {before.call.who}, which has no output"
+        if entry.source is not before.made and not passes_on(before, entry):
+            return f"{call.who} takes another frontier than {before.call.who} returned"
+    return ""
+
+
+def _begins(entries: list[Entry]) -> int:
+    return next((e.call.frontier.iteration for e in entries if not e.everywhere), 0)
+
+
+def passes_on(before: Entry, entry: Entry) -> bool:
+    """Whether the first of two calls can put out its own input, which the second one takes."""
+    alone = before.call.steps[0] if len(before.call.steps) == 1 else None
+    reduces = isinstance(alone, VertexFunction) and before.call.who == "neighbor_reduce"
+    return reduces and not before.everywhere and entry.source is before.source
+
+
+def steps_of(entries: list[Entry]) -> list[Any]:
+    """Return the steps of calls, of which each takes what the one before puts out."""
+    steps: list[Any] = []
+    for entry, after in zip(entries, [*entries[1:], None], strict=True):
+        own = list(entry.call.steps)
+        if after is not None and not after.everywhere and passes_on(entry, after):
+            step = own[0]
+            own = [VertexFunction(step.function, "changed", active=_always)]
+        steps += own
+    return steps
+
+
+def _always(v: Any, old: Any) -> bool:
+    return True
+
+
+def runs_of(entries: list[Entry]) -> list[list[Entry]]:
+    """Cut calls into parts that can run as one program each.
+
+    A part ends where the user still holds a frontier, which would not be seen otherwise.
+    """
+    parts: list[list[Entry]] = []
+    for entry in entries:
+        ends = not parts or bool(obstacle([*parts[-1], entry]))
+        if not ends and parts[-1][-1].held:
+            ends = entry.made is not parts[-1][-1].made
+        if ends:
+            parts.append([entry])
+        else:
+            parts[-1].append(entry)
+    return parts
+
+
+def period_of(entries: list[Entry]) -> tuple[int, int]:
+    """Return where repetition begins, and how many calls repeat; (length, 0) if none do."""
+    n = len(entries)
+    for begin in range(min(n, MOST_SETUP + 1)):
+        rest = n - begin
+        for period in range(1, min(rest // 2, LONGEST_BODY) + 1):
+            if rest % period == 0 and all(
+                same(entries[k], entries[k - period]) for k in range(begin + period, n)
+            ):
+                return begin, period
+    return n, 0

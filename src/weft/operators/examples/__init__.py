@@ -1,0 +1,1 @@
+"""Ten graph algorithms written with frontier operators, each in fewer than thirty lines."""

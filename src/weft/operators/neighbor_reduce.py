@@ -1,0 +1,101 @@
+"""Neighbour reduction: every vertex of a frontier combines a message over its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.config import Config
+from weft.engine.frontier import Frontier
+from weft.engine.state import State
+from weft.ir.trace.monoids import Monoid
+from weft.ir.trace.steps import EdgeFunction
+from weft.operators.functions import How, given
+from weft.operators.queue import checked
+from weft.operators.running import Call, check_choice, check_state, config_of, perform
+from weft.operators.vertex_steps import reached, reduce_step
+
+
+def neighbor_reduce(
+    g: Any,
+    frontier: Any,
+    message: Callable[..., Any],
+    monoid: Monoid | tuple[Monoid, ...],
+    state: State,
+    *,
+    into: str | tuple[str, ...],
+    identity: Any = None,
+    output: str | None = "rows",
+    along: str = "out",
+    schedule: Any = None,
+    edge_state: State | None = None,
+    config: Config | None = None,
+) -> Frontier:
+    """Combine a message over the neighbours of every vertex of a frontier.
+
+    Parameters
+    ----------
+    g
+        The graph.
+    frontier
+        The rows: vertices that reduce; None for all.
+    message
+        ``message(u, v, e)`` returns the message of the neighbour v of the row u, or a tuple.
+        ``weft.send(x, when=...)`` leaves out neighbours.
+    monoid
+        How the messages of a row combine; a tuple gives one to each message.
+    state
+        Made by ``g.state``.
+    into
+        The field of the row, or the fields, that take the result.
+    identity
+        What a reduction begins with, by default the identity of the monoid, which is also the
+        result of a row without neighbours.
+    output
+        "rows": the rows whose fields changed; "neighbors": all neighbours of the frontier; None:
+        an empty frontier.
+    along
+        "out" reduces over the ends of the arcs that leave u, "in" over the sources of those that
+        enter it.
+    schedule, edge_state, config
+        As for `advance`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> from weft.operators import neighbor_reduce
+    >>> def priority(u, v, e):
+    ...     return v.hash
+    >>> g = weft.generators.path(4)
+    >>> state = g.state(hash=[5, 9, 2, 7], best=weft.full(0))
+    >>> neighbor_reduce(g, None, priority, weft.max, state, into="best").tolist()
+    [0, 1, 2, 3]
+    >>> state.best.tolist()
+    [9, 5, 9, 2]
+    """
+    check_choice("output", output, ("rows", "neighbors", None))
+    check_state("neighbor_reduce", state)
+    check_choice("along", along, ("out", "in"))
+    functions = given("neighbor_reduce", "u, v, e", message, None, None)
+    first = checked(g, frontier, "neighbor_reduce")
+    names = (into,) if isinstance(into, str) else tuple(into)
+    how = How(output, along=along, everywhere=frontier is None)
+    steps: tuple[Any, ...] = (
+        reduce_step("neighbor_reduce", message, monoid, names, identity, how),
+    )
+    if output == "neighbors":
+        steps = (*steps, EdgeFunction(reached, (), None, along=along))
+    return perform(
+        Call(
+            who="neighbor_reduce",
+            graph=g,
+            steps=steps,
+            state=state,
+            frontier=first,
+            output=None if output is None else "vertices",
+            edge_state=edge_state,
+            config=config_of(g, first, config, schedule),
+            counts=functions.wants_iteration(),
+            key=(message, monoid, names, identity, *how),
+        )
+    )

@@ -1,0 +1,39 @@
+"""The benchmark of operators compares programs that agree, and counts what heuristics leave."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.operators import HEURISTICS, Bench, duplicates, graphs, runs_of
+
+import weft
+
+
+def test_the_ways_to_search_and_to_rank_agree():
+    bench = Bench("kron", weft.generators.rmat(6, 4, seed=1).to("reference"), None)
+    want = bench.iterated()
+    assert bench.by_operators().tolist() == bench.captured().tolist() == want.tolist()
+    assert runs_of(bench.captured) == 1 < runs_of(bench.by_operators)
+    rank = bench.rank_iterated(4)
+    for recorded in (False, True):
+        np.testing.assert_allclose(bench.rank_by_operators(4, recorded), rank, rtol=1e-12)
+
+
+def test_heuristics_leave_at_least_what_an_exact_filter_leaves():
+    bench = Bench("kron", weft.generators.rmat(6, 4, seed=1).to("reference"), None)
+    (row,) = duplicates(bench)
+    factors = [float(cell.rstrip("×")) for cell in row[1 : len(HEURISTICS)]]
+    assert min(factors) >= 1 and factors[0] == max(factors)
+    assert int(row[-1]) == (np.asarray(bench.iterated()) < 2**31 - 2).sum() - 1
+
+
+def test_each_family_of_graphs_is_there(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_text("0 1\n1 2\n")
+    size = {"kron": 5, "points": 64, "road": 5, "planted": 64}
+    made = {name: make() for name, make in graphs(size, str(path)).items()}
+    assert list(made)[-1] == "own.txt" and made["own.txt"].num_edges == 2
+    assert len(made) == 5 and all(g.num_edges for g in made.values())
