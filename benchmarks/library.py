@@ -1,13 +1,15 @@
 """Times of the library beside NetworKit, igraph and SciPy, on a CPU or weft's alone on a GPU.
 
-`python benchmarks/library.py kron18` and `python benchmarks/library.py kron21 --device cuda`. Every
-system gets the same graph in its own form, built before; calls are interleaved and the fastest of a
-few counts. Results of weft are checked with NumPy and SciPy.
+`python benchmarks/library.py kron18` and `python benchmarks/library.py kron21 --device cuda`; with
+`--processor` on one core and for processor rather than wall time, which a busy machine disturbs
+less. Every system gets the same graph in its own form, built before; calls are interleaved
+and the fastest of a few counts. Results of weft are checked with NumPy and SciPy.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parents[1])]
+sys.path[0] = str(Path(__file__).parents[1])  # not this folder: it has a networkx.py
 
 from benchmarks.graphs import make  # noqa: E402
 from weft.arrays.device import to_host  # noqa: E402
@@ -50,13 +52,13 @@ class Forms:
         if not hasattr(self, "_networkit"):
             import networkit
 
-            networkit.setNumberOfThreads(2)
+            networkit.setNumberOfThreads(len(os.sched_getaffinity(0)))
             arcs = self.matrix.tocoo()
             upper = arcs.row < arcs.col
+            ends = arcs.row[upper].astype(np.uint64), arcs.col[upper].astype(np.uint64)
             self._networkit = networkit.GraphFromCoo(
-                (arcs.data[upper], (arcs.row[upper], arcs.col[upper])),
-                n=self.matrix.shape[0], weighted=True,
-            )  # fmt: skip
+                (arcs.data[upper], ends), n=self.matrix.shape[0], weighted=True
+            )
         return self._networkit
 
     def igraph(self) -> Any:
@@ -84,6 +86,22 @@ class Forms:
             self._directed_weft = self._directed.to(str(self.weft.device))
             self._directed_matrix = self._directed.to_scipy()
         return self._directed
+
+    def bipartite(self) -> Any:
+        """Return the graph between two copies of the vertices, along the directed edges."""
+        if not hasattr(self, "_bipartite"):
+            import weft
+
+            src, dst, _ = self.directed().to_edges()
+            n = self.host.num_vertices
+            held = weft.Graph.from_edges(src, dst + n, num_vertices=2 * n, directed=False)
+            self._bipartite = held.to(str(self.weft.device))
+        return self._bipartite
+
+    def hubs(self) -> tuple[int, int]:
+        """Return the two vertices with most neighbours."""
+        first, second = np.argsort(self.host.out_degree)[-2:].tolist()
+        return first, second
 
     def directed_weft(self) -> Any:
         """Return the directed graph on the device."""
@@ -212,8 +230,92 @@ def _sum_of(forms: Forms, found: Any) -> str:
     return f"sum {float(to_host(found).sum()):.6g}"
 
 
+def _over_64_vertices(name: str) -> Callable[[Forms], Any]:
+    return lambda forms: getattr(forms.igraph(), name)(vertices=range(64))
+
+
+def _networkit_strong(forms: Forms) -> Any:
+    import networkit
+
+    if not hasattr(forms, "_networkit_directed"):
+        arcs = forms.directed_matrix().tocoo()
+        forms._networkit_directed = networkit.GraphFromCoo(
+            (arcs.row.astype(np.uint64), arcs.col.astype(np.uint64)),
+            n=arcs.shape[0],
+            directed=True,
+        )
+    return networkit.components.StronglyConnectedComponents(forms._networkit_directed).run()
+
+
+def _luby(forms: Forms) -> Any:
+    import networkit
+
+    return networkit.independentset.Luby().run(forms.networkit())
+
+
+def _networkit_pairs(forms: Forms) -> Any:
+    import networkit
+
+    index = networkit.linkprediction.JaccardIndex(forms.networkit())
+    return index.runOn([(int(a), int(b)) for a, b in forms.pairs[:20_000]])
+
+
+def _few_pairs(forms: Forms) -> Any:
+    import weft
+
+    return weft.jaccard(forms.weft, forms.pairs[:20_000])
+
+
+def _edge_scores(forms: Forms) -> Any:
+    import networkit
+
+    graph = forms.networkit()
+    graph.indexEdges()
+    return networkit.sparsification.TriangleEdgeScore(graph).run()
+
+
+def _flow(forms: Forms) -> Any:
+    import weft
+
+    return weft.maximum_flow(forms.weft, *forms.hubs())
+
+
+def _scipy_flow(forms: Forms) -> Any:
+    from scipy.sparse.csgraph import maximum_flow
+
+    if not hasattr(forms, "_capacities"):
+        forms._capacities = forms.matrix.astype(np.int32)
+    return maximum_flow(forms._capacities, *forms.hubs())
+
+
+def _igraph_flow(forms: Forms) -> Any:
+    return forms.igraph().maxflow_value(*forms.hubs(), capacity="weight")
+
+
+def _judge_flow(forms: Forms, found: Any) -> str:
+    want = _scipy_flow(forms).flow_value
+    return f"flow {found.value:.0f}" if found.value == want else f"WRONG: {found.value}, {want}"
+
+
+def _matching(forms: Forms) -> Any:
+    import weft
+
+    return weft.bipartite_matching(forms.bipartite())
+
+
+def _scipy_matching(forms: Forms) -> Any:
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return maximum_bipartite_matching(forms.directed_matrix())
+
+
+def _judge_matching(forms: Forms, found: Any) -> str:
+    pairs, want = int((found >= 0).sum()) // 2, int((_scipy_matching(forms) >= 0).sum())
+    return f"{pairs} pairs" if pairs == want else f"WRONG: {pairs} pairs, not {want}"
+
+
 TASKS = {
-    "scc": Task(_strong, _judge_strong, {"scipy": _scipy_strong}),
+    "scc": Task(_strong, _judge_strong, {"scipy": _scipy_strong, "networkit": _networkit_strong}),
     "msf": Task(
         _weft("minimum_spanning_forest"),
         _judge_forest,
@@ -223,7 +325,11 @@ TASKS = {
             "igraph": _igraph("spanning_tree", weights="weight"),
         },
     ),
-    "mis": Task(_weft("maximal_independent_set"), _judge_set),
+    "mis": Task(
+        _weft("maximal_independent_set"),
+        _judge_set,
+        {"networkit": _luby},
+    ),
     "color": Task(_weft("color"), _judge_colors, {"igraph": _igraph("vertex_coloring_greedy")}),
     "louvain": Task(
         _weft("louvain", weighted=False),
@@ -246,14 +352,62 @@ TASKS = {
         _judge_communities,
         {"networkit": _networkit("community", "PLP")},
     ),
-    "betweenness16": Task(_weft("betweenness", sources=16), _sum_of),
+    "label_propagation_to_the_end": Task(
+        _weft("label_propagation", iterations=None),
+        _judge_communities,
+        {"networkit": _networkit("community", "PLP")},
+    ),
+    "asynchronous_label_propagation": Task(
+        _weft("label_propagation", iterations=None, method="asynchronous"),
+        _judge_communities,
+        {
+            "networkit": _networkit("community", "PLP"),
+            "igraph": _igraph("community_label_propagation"),
+        },
+    ),
+    "betweenness16": Task(
+        _weft("betweenness", sources=16),
+        _sum_of,
+        {"networkit": _networkit("centrality", "EstimateBetweenness", 16, False, True)},
+    ),
+    "weighted_betweenness16": Task(_weft("betweenness", sources=16, weighted=True), _sum_of),
+    "edge_betweenness16": Task(_weft("edge_betweenness", sources=16), _sum_of),
     "triangles": Task(_weft("triangles"), _sum_of),
+    "edge_triangles": Task(_weft("edge_triangles"), _sum_of, {"networkit": _edge_scores}),
+    "list_triangles": Task(
+        _weft("list_triangles"),
+        lambda forms, found: f"{len(found)} triangles",
+        {"igraph": _igraph("list_triangles")},
+    ),
+    "clustering": Task(
+        _weft("clustering"),
+        _sum_of,
+        {
+            "networkit": _networkit("centrality", "LocalClusteringCoefficient", True),
+            "igraph": _igraph("transitivity_local_undirected", mode="zero"),
+        },
+    ),
+    "truss_number": Task(
+        _weft("truss_number"), lambda forms, found: f"largest truss {int(found.max())}"
+    ),
+    "onion_layers": Task(
+        _weft("onion_layers"),
+        lambda forms, found: f"{int(found.max())} layers",
+        {"igraph": _igraph("coreness")},
+    ),
+    "maximum_flow": Task(_flow, _judge_flow, {"scipy": _scipy_flow, "igraph": _igraph_flow}),
+    "bipartite_matching": Task(_matching, _judge_matching, {"scipy": _scipy_matching}),
     "eigenvector": Task(
         _weft("eigenvector"),
         _sum_of,
         {"networkit": _networkit("centrality", "EigenvectorCentrality", 1e-6)},
     ),
-    "katz": Task(_weft("katz", alpha=1e-4), _sum_of),
+    "katz": Task(
+        _weft("katz", alpha=1e-4),
+        _sum_of,
+        {"networkit": _networkit("centrality", "KatzCentrality", 1e-4, 1.0, 1e-6)},
+    ),
+    "hits": Task(_weft("hits"), lambda forms, found: "", {"igraph": _igraph("hub_score")}),
     "bridges": Task(
         _weft("bridges"),
         lambda forms, found: f"{found.size} bridges",
@@ -262,41 +416,58 @@ TASKS = {
     "biconnected": Task(
         _weft("biconnected_components"),
         lambda forms, found: f"{int(found.articulation.sum())} articulation points",
-        {"networkit": _networkit("components", "BiconnectedComponents")},
+        {
+            "networkit": _networkit("components", "BiconnectedComponents"),
+            "igraph": _igraph("biconnected_components"),
+        },
     ),
-    "diameter": Task(_weft("diameter"), lambda forms, found: f"diameter {found}"),
-    "closeness64": Task(_weft("closeness", sources=64), _sum_of),
+    "diameter": Task(
+        _weft("diameter"),
+        lambda forms, found: f"diameter {found}",
+    ),
+    "closeness64": Task(
+        _weft("closeness", sources=64), _sum_of, {"igraph": _over_64_vertices("closeness")}
+    ),
     "matching": Task(
-        _weft("maximal_matching"), lambda forms, found: f"{int((found >= 0).sum()) // 2} pairs"
+        _weft("maximal_matching", weighted=True),
+        lambda forms, found: f"{int((found >= 0).sum()) // 2} pairs",
+        {"networkit": _networkit("matching", "SuitorMatcher")},
     ),
+    "jaccard_20k": Task(_few_pairs, _sum_of, {"networkit": _networkit_pairs}),
     "jaccard": Task(_jaccard, _judge_jaccard),
     "walks": Task(_walks, _judge_walks),
 }
 
 
-def timed(call: Callable[[Forms], Any], forms: Forms) -> tuple[float, Any]:
+def timed(
+    call: Callable[[Forms], Any], forms: Forms, clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
     """Return the milliseconds of one call until its result is there, and the result."""
-    began = time.perf_counter()
+    began = clock()
     result = call(forms)
     if str(forms.weft.device).startswith("cuda"):
         import cupy
 
         cupy.cuda.get_current_stream().synchronize()
-    return (time.perf_counter() - began) * 1e3, result
+    return (clock() - began) * 1e3, result
 
 
-def measure(name: str, forms: Forms, seconds: float, alone: bool) -> str:
+def measure(
+    name: str, forms: Forms, seconds: float, alone: bool, clock: Callable[[], float]
+) -> str:
     """Return a row of the table: times of all systems, and what weft found."""
     task = TASKS[name]
     _, result = timed(task.weft, forms)  # compiles
     told = task.judge(forms, result)
     calls = {"weft": task.weft, **({} if alone else task.rivals)}
+    for call in list(calls.values())[1:]:
+        call(forms)  # converts the graph, loads the library
     times: dict[str, list[float]] = {system: [] for system in calls}
     began = time.perf_counter()
     for _ in range(7):
         for system, call in calls.items():
             if not times[system] or time.perf_counter() - began < seconds:
-                times[system].append(timed(call, forms)[0])
+                times[system].append(timed(call, forms, clock)[0])
     parts = [f"{system} {min(ms):.1f}" for system, ms in times.items()]
     return f"| {name} | {', '.join(parts)} | {told} |"
 
@@ -309,12 +480,16 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--seconds", type=float, default=5.0, help="for each task, at most")
     parser.add_argument("--alone", action="store_true", help="leave the others out")
+    parser.add_argument("--processor", action="store_true", help="processor time, not wall time")
     given = parser.parse_args()
+    clock = time.process_time if given.processor else time.perf_counter
+    if given.processor:  # one core, so that no thread spins while it waits for another
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     forms = Forms(given.graph, given.device)
     alone = given.alone or given.device != "cpu"
     for name in given.tasks.split(","):
         try:
-            print(measure(name, forms, given.seconds, alone), flush=True)
+            print(measure(name, forms, given.seconds, alone, clock), flush=True)
         except Exception as error:  # one task must not end the others
             print(f"| {name} | failed: {type(error).__name__}: {error} | |", flush=True)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         sql,
     )
     from weft.algorithms.all_pairs_shortest_path import all_pairs_shortest_path
+    from weft.algorithms.auction_matching import auction_matching
     from weft.algorithms.betweenness import betweenness
     from weft.algorithms.bfs import bfs
     from weft.algorithms.biconnected_components import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         biconnected_components,
         bridges,
     )
+    from weft.algorithms.bipartite_matching import bipartite_matching
     from weft.algorithms.bipartite_sets import bipartite_sets, is_bipartite
     from weft.algorithms.closeness import closeness, harmonic
     from weft.algorithms.clustering import clustering
@@ -43,16 +45,22 @@ if TYPE_CHECKING:
     from weft.algorithms.core_number import core_number
     from weft.algorithms.degree_centrality import degree_centrality
     from weft.algorithms.eccentricity import diameter, eccentricity
+    from weft.algorithms.edge_betweenness import edge_betweenness
     from weft.algorithms.eigenvector import eigenvector
+    from weft.algorithms.forest_fire import forest_fire
     from weft.algorithms.hits import hits
     from weft.algorithms.k_core import k_core, onion_layers
     from weft.algorithms.k_hop import ego_graph, k_hop
     from weft.algorithms.k_shortest_paths import k_shortest_paths
     from weft.algorithms.katz import katz
     from weft.algorithms.label_propagation import label_propagation
+    from weft.algorithms.load_centrality import load_centrality, percolation
+    from weft.algorithms.local_pagerank import local_community, local_pagerank, sweep_cut
     from weft.algorithms.louvain import leiden, louvain
+    from weft.algorithms.markov_clustering import markov_clustering
     from weft.algorithms.maximal_independent_set import maximal_independent_set
     from weft.algorithms.maximal_matching import maximal_matching, vertex_cover
+    from weft.algorithms.maximum_flow import maximum_flow
     from weft.algorithms.minimum_spanning_forest import minimum_spanning_forest
     from weft.algorithms.mixing import degree_assortativity, reciprocity, rich_club
     from weft.algorithms.modularity import conductance, modularity
@@ -60,7 +68,10 @@ if TYPE_CHECKING:
     from weft.algorithms.pagerank import pagerank
     from weft.algorithms.path import path
     from weft.algorithms.random_walks import node2vec_walks, random_walks
+    from weft.algorithms.sample_neighbors import sample_neighbors
+    from weft.algorithms.seeded_matching import seeded_graph_matching
     from weft.algorithms.shortest_path import astar, shortest_path
+    from weft.algorithms.similar_pairs import bipartite_projection, similar_pairs
     from weft.algorithms.similarity import (
         adamic_adar,
         common_neighbors,
@@ -69,6 +80,9 @@ if TYPE_CHECKING:
         overlap,
         resource_allocation,
     )
+    from weft.algorithms.simrank import simrank
+    from weft.algorithms.spectral_embedding import spectral_embedding
+    from weft.algorithms.square_clustering import square_clustering
     from weft.algorithms.sssp import sssp
     from weft.algorithms.strongly_connected_components import (
         condensation,
@@ -76,7 +90,9 @@ if TYPE_CHECKING:
     )
     from weft.algorithms.topological_sort import topological_generations, topological_sort
     from weft.algorithms.triangle_count import triangle_count
+    from weft.algorithms.triangle_list import edge_triangles, list_triangles
     from weft.algorithms.triangles import transitivity, triangles
+    from weft.algorithms.truss import k_truss, truss_number
     from weft.algorithms.widest_path import widest_path
     from weft.config import Config
     from weft.engine.frontier import Frontier, Pairs

@@ -138,3 +138,14 @@ def test_errors():
         weft.bfs(g, 0, target=2, warm_start=weft.bfs(g, 0), since=g)
     with pytest.raises(GraphError, match=r"the least weight is -2.0, so that paths beyond"):
         weft.sssp(AWKWARD["weights negative"](), 0, target=2)
+
+
+@pytest.mark.parametrize("name", ["social", "road", "long path directed", "two cliques"])
+def test_few_searches_give_a_lower_bound(name):
+    g = AWKWARD[name]()
+    exact = weft.diameter(g)
+    found = [weft.diameter(g, searches) for searches in (1, 2, 8)]
+    assert found[0] > 0 and max(found) <= exact <= 2 * max(found)
+    assert found == sorted(found)
+    with pytest.raises(ConfigError, match=r"searches=0"):
+        weft.diameter(g, 0)

@@ -37,8 +37,11 @@ def check_set(g, found, seed=0):
     assert np.flatnonzero(found).tolist() == sorted(chosen)
 
 
-def check_colors(g, found, seed=0):
+def check_colors(g, found, seed=0, by_degree=True):
     graph, order = ordered(g, seed, -1)
+    if not by_degree:
+        bits = bits_of(g, seed)
+        order = sorted(graph, key=lambda v: (bits[v], v), reverse=True)
     color = {}
     for v in order:
         used = {color[u] for u in graph[v] if u in color}
@@ -63,6 +66,14 @@ def test_the_seed_chooses_among_equals(name, check):
     assert not np.array_equal(first, second)
     with pytest.raises(ConfigError, match="seed=-1"):
         getattr(weft, name)(g, seed=-1)
+
+
+def test_colors_in_a_random_order():
+    g = AWKWARD["social undirected"]()
+    for seed in (1, 2):
+        check_colors(g, weft.color(g, "random", seed=seed), seed, by_degree=False)
+    with pytest.raises(ConfigError, match=r"order='smallest' is not known"):
+        weft.color(g, "smallest")
 
 
 @pytest.mark.parametrize("n", [64, 65, 130])

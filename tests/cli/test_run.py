@@ -24,6 +24,10 @@ ALGORITHMS = {
     "diameter": (),
     "hits": (),
     "multi_source_bfs": ("--sources", "0,2"),
+    "sample_neighbors": ("--seeds", "0,2", "--fanouts", "2,-1"),
+    "percolation": ("--states", "0=0.5,1=1"),
+    "maximum_flow": ("--source", "0", "--target", "2"),
+    "similar_pairs": ("--top", "3"),
 }
 
 

@@ -90,6 +90,23 @@ def test_algorithms_agree_on_a_small_graph(keep):
         assert np.allclose(ranks, [expected[v] for v in range(40)])
 
 
+@weft.vertex
+def weigh(v):
+    v.label = v.gather(lambda u, e: (u.label, e.weight), weft.mode)
+
+
+@pytest.mark.parametrize("weight", [[2, 1, 1, 1, 3], [1.0, np.nan, 2.0, 0.5, np.inf]])
+def test_the_heaviest_key_agrees_with_the_interpreter(weight):
+    g = weft.Graph.from_edges([0, 1, 2, 3, 4], [5, 5, 5, 5, 1], np.array(weight))
+    found = []
+    for device in ("cpu", "reference"):
+        state = g.state(label=[7, 8, 8, 9, 9, 0])
+        held = g.to(device)
+        held.run(weigh, state, config=EVALUATED if device == "cpu" else None)
+        found.append(state.label.tolist())
+    assert found[0] == found[1]
+
+
 @weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
 def discover(u, v, e):
     return u.level + 1

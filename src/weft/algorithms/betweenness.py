@@ -10,6 +10,9 @@ Path counts grow exponentially with the depth of the search. Where one exceeds `
 share is set to infinity, which reaches every vertex before it; a sum that is not finite then sends
 all sources through `scaled_paths`, where counts have exponents of their own.
 
+Where weights are the lengths of edges, the order is that of `shortest_dags`. O(n m) for all sources
+without weights, O(n m log n) with them.
+
 U. Brandes: A faster algorithm for betweenness centrality (J. Mathematical Sociology 25, 2001).
 """
 
@@ -21,6 +24,7 @@ import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.scaled_paths import scaled_dependencies
+from weft.algorithms.support.shortest_dags import Sweeps
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_sources
 from weft.arrays.device import device_of, module_of, move
@@ -56,12 +60,14 @@ def owe(v: Any) -> None:
 @algorithm(
     group="centrality",
     summary="the share of shortest paths that pass through each vertex",
+    weights="optional",
     reference="U. Brandes: A faster algorithm for betweenness centrality (2001)",
     needs=Needs(
         BOTH,
         Fields(lambda i, w: 28, lambda i, w: 12, lambda i, w: 32 + i, own=24),
         simple=True,
         trail=True,
+        weighted=True,
     ),
 )
 def betweenness(
@@ -69,6 +75,7 @@ def betweenness(
     sources: Any = None,
     normalized: bool = True,
     *,
+    weighted: bool = False,
     seed: int = 0,
     config: Config | None = None,
 ) -> Array:
@@ -77,14 +84,16 @@ def betweenness(
     Parameters
     ----------
     g
-        A graph; a directed one is searched along its edges. Weights and self-loops are ignored,
-        parallel edges count once.
+        A graph; a directed one is searched along its edges. Self-loops are ignored, parallel edges
+        count once.
     sources
         The vertices that paths start from: all by default; a number takes a sample of that size,
         an array of vertices (labels, if the graph has them) these. The result is then scaled up to
         estimate that of all.
     normalized
         Whether to divide by the number of pairs of other vertices, so that 1 is the most.
+    weighted
+        Whether weights are the lengths of edges; they must be finite and above 0.
     seed
         Chooses the sample.
     config
@@ -99,7 +108,8 @@ def betweenness(
     Raises
     ------
     GraphError
-        If a source does not exist or the sample is larger than the graph.
+        If a source does not exist, the sample is larger than the graph, or weights are to be used
+        and some are not above 0, or not finite.
 
     Examples
     --------
@@ -108,6 +118,11 @@ def betweenness(
     [0.0, 2.0, 2.0, 0.0]
     """
     chosen = check_sources(g, sources, seed)
+    if weighted and g.weighted and g.num_edges:
+        sweeps = Sweeps(g, weighted, config)
+        for source in chosen.tolist():
+            sweeps.add_owed(source)
+        return _scaled(sweeps.state.total, chosen, normalized, g.directed)
     total = _dependencies(_searched(g, chosen), chosen, config)
     if total is None:
         both = simple(g, directed=True, both=True)

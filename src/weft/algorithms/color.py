@@ -1,12 +1,11 @@
-"""Greedy colouring, largest degree first.
+"""Greedy colouring, largest degree first or in a random order.
 
-Method: vertices have a fixed order: most neighbours first, then by random bits, the
-largest first. A vertex takes the
-smallest colour that no neighbour before it has, as soon as all of these are coloured: the colours
-are those of a sequential pass in this order. Each vertex counts the neighbours it waits for, and a
-coloured one is counted out by those after it, so that every edge is looked at twice in all, O(m).
-The colours of the neighbours are gathered as bits, `WORDS` times 64 colours at a time; a vertex
-that needs more looks again.
+Method: vertices have a fixed order: most neighbours first, then by random bits, the largest first;
+or by random bits alone. A vertex takes the smallest colour that no neighbour before it has, as soon
+as all of these are coloured: the colours are those of a sequential pass in this order. Each vertex
+counts the neighbours it waits for, and a coloured one is counted out by those after it, so that
+every edge is looked at twice in all, O(m). The colours of the neighbours are gathered as bits,
+`WORDS` times 64 colours at a time; a vertex that needs more looks again.
 
 M. Jones, P. Plassmann: A parallel graph coloring heuristic (SIAM J. Scientific Computing 14, 1993).
 W. Hasenplaugh, T. Kaler, T. Schardl, C. Leiserson: Ordering heuristics for parallel graph coloring
@@ -21,11 +20,12 @@ from typing import Any, Final
 import numpy as np
 
 from weft.algorithms.registry import Fields, Needs, algorithm
-from weft.algorithms.support.order import comes_before, place
+from weft.algorithms.support.order import comes_before, place, place_at_random
 from weft.algorithms.support.simple import simple
 from weft.arrays.checks import check_integer
 from weft.config import Config
 from weft.engine.state import full, scalar
+from weft.errors import ConfigError, unknown
 from weft.graph import Graph
 from weft.ir.ops import UINT64
 from weft.ir.trace import functions as fn
@@ -35,6 +35,7 @@ from weft.program import edge, vertex
 Array = np.ndarray[Any, Any]
 
 WORDS: Final = 8
+ORDERS: Final = ("largest_first", "random")
 FEW: Final = 64  # most neighbours of a vertex for one word to be enough
 
 
@@ -104,16 +105,22 @@ def is_ready(v: Any) -> Any:
         degrees=("out",),
     ),
 )  # fmt: skip
-def color(g: Graph, *, seed: int = 0, config: Config | None = None) -> Array:
+def color(
+    g: Graph, order: str = "largest_first", *, seed: int = 0, config: Config | None = None
+) -> Array:
     """Return a colour for every vertex, such that neighbours differ.
 
     Parameters
     ----------
     g
         A graph. Self-loops are ignored, and directed edges are taken to run both ways.
+    order
+        "largest_first": vertices with more neighbours take colours earlier, which needs few
+        colours. "random": in a random order, which needs more, but has short chains of vertices
+        that wait for each other, O(log n / log log n) where degrees are bounded.
     seed
-        Chooses the order among vertices with equally many neighbours; the colours are determined
-        by it.
+        Chooses the order, or that among vertices with equally many neighbours; the colours are
+        determined by it.
     config
         How to run it.
 
@@ -122,18 +129,25 @@ def color(g: Graph, *, seed: int = 0, config: Config | None = None) -> Array:
     ndarray of int32
         Colours from 0 on, at most one more than the largest degree.
 
+    Raises
+    ------
+    ConfigError
+        If the order is not known.
+
     Examples
     --------
     >>> import weft
     >>> weft.color(weft.generators.star(4)).tolist()
     [0, 1, 1, 1]
     """
+    if order not in ORDERS:
+        raise ConfigError(unknown("order", order, ORDERS))
     g = simple(g)
     state = g.state(
         color=full(-1, np.int32), base=full(0, np.int32), waits=full(0, np.int32),
         place=full(0), seed=scalar(check_integer("seed", seed, 0)),
     )  # fmt: skip
-    g.run(place, state, config=config)
+    g.run(place if order == "largest_first" else place_at_random, state, config=config)
     most = int(g.out_degree.max()) if g.num_vertices else 0
     ready = g.run(count_earlier, state, config=config)
     choose = choosing(1 if most < FEW else WORDS)

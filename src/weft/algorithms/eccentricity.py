@@ -23,6 +23,7 @@ import numpy as np
 from weft.algorithms.bfs import NO_LEVEL, discover_level
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.bit_sweeps import blocks, newcomers, sweep, sweep_state
+from weft.arrays.checks import check_integer
 from weft.arrays.reduce import any_true
 from weft.config import Config
 from weft.engine.state import full
@@ -124,7 +125,7 @@ def eccentricity(g: Graph, *, config: Config | None = None) -> Array:
     reference="F. Takes, W. Kosters: Determining the diameter of small world networks (CIKM 2011)",
     needs=NEEDS,
 )
-def diameter(g: Graph, *, config: Config | None = None) -> int:
+def diameter(g: Graph, searches: int | None = None, *, config: Config | None = None) -> int:
     """Return the largest number of edges on a shortest path between two vertices.
 
     Parameters
@@ -132,6 +133,9 @@ def diameter(g: Graph, *, config: Config | None = None) -> int:
     g
         A graph; in a directed one paths follow the edges. Pairs without a path do not count, so
         that it is the largest diameter of a component. Weights are ignored.
+    searches
+        The most breadth-first searches to make; the result is then a lower bound, which a few
+        searches often make exact. By default as many as it takes.
     config
         How to run it.
 
@@ -140,19 +144,47 @@ def diameter(g: Graph, *, config: Config | None = None) -> int:
     int
         0 in a graph without edges.
 
+    Raises
+    ------
+    ConfigError
+        If `searches` is not a count from 1 on.
+
     Examples
     --------
     >>> import weft
     >>> weft.diameter(weft.generators.grid(3, 4))
     5
+    >>> weft.diameter(weft.generators.grid(30, 40), searches=2)
+    66
     """
+    left = -1 if searches is None else check_integer("searches", searches, 1)
     if g.num_vertices == 0:
         return 0
     if g.directed:
+        if left >= 0:
+            return _by_sweeps(g, left, config)
         return int(eccentricity(g, config=config).max())
     bounds = _Bounds(g, config)
     while any_true(bounds.high > bounds.low.max()):
         candidates = bounds.xp.flatnonzero(bounds.high > bounds.low.max())
         for source in bounds.extremes(candidates):
             bounds.search(source)
+            left -= 1
+            if left == 0:
+                return int(bounds.low.max())
     return int(bounds.low.max())
+
+
+def _by_sweeps(g: Graph, searches: int, config: Config | None) -> int:
+    """Return the farthest distance that searches forward and backward in turn come across.
+
+    Each begins where the one before ended.
+    """
+    ways, found = (g, g.reverse()), 0
+    source = int(g.out_degree.argmax())
+    for turn in range(searches):
+        state = g.state(level=NO_LEVEL.but(source, 0))
+        ways[turn % 2].iterate(discover_level, state, [source], config=config)
+        source = int(state.level.argmax())
+        found = max(found, int(state.level[source]))
+    return found

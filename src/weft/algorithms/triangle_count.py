@@ -108,7 +108,7 @@ def ranked(g: Graph) -> Graph:
         found = _known.get(g.topology)
         if found is None:
             n, device = g.num_vertices, g.topology.device
-            number = n - 1 - _places(g)
+            number = n - 1 - places(g)
             src, dst = oriented(g).topology.endpoints()
             offsets, targets, _ = sort_arcs(number[src], number[dst], n)
             topology = Topology.from_sorted(
@@ -118,20 +118,24 @@ def ranked(g: Graph) -> Graph:
         return found
 
 
-def oriented(g: Graph) -> Graph:
-    """Return a simple undirected graph with each edge running to its end of higher degree."""
+def oriented(g: Graph, *columns: str) -> Graph:
+    """Return a simple undirected graph with each edge running to its end of higher degree.
+
+    It has the named edge columns of g; edges are numbered anew.
+    """
     rows, xp = g.topology.out, g.topology.xp
-    place = _places(g)
+    place = places(g)
     kept = rows.spread(place) < place[rows.targets]
     before = xp.zeros(kept.size + 1, fitting_dtype(kept.size))
     before[1:] = xp.cumsum(kept, dtype=before.dtype)
     offsets = before[rows.offsets].astype(np.int64)
     arcs = Adjacency(offsets, xp.compress(kept, rows.targets))
     topology = Topology.from_sorted(arcs, directed=True, keep="out", device=g.topology.device)
-    return Graph(topology)
+    held = {name: xp.compress(kept, g.edge.in_slots(name, "out")) for name in columns}
+    return Graph(topology, edge=held)
 
 
-def _places(g: Graph) -> Array:
+def places(g: Graph) -> Array:
     """Return the place of each vertex in the order of rising degrees."""
     xp, dtype = g.topology.xp, g.topology.index_dtype
     place = xp.empty(g.num_vertices, dtype)

@@ -14,7 +14,8 @@ File = Annotated[
     Path,
     typer.Argument(
         help="File with a graph; its suffix says the format, with or without .gz, .bz2 or .xz: "
-        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .parquet, .graphml, .gml, .npz.",
+        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .properties, .e, .v, .parquet, "
+        ".graphml, .gml, .npz.",
         show_default=False,
         metavar="FILE",
     ),

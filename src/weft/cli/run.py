@@ -33,7 +33,13 @@ from weft.cli.signatures import (
     parameters,
     with_signature,
 )
-from weft.cli.vertices import personalization_of, sources_of, vertex_of, vertices_of
+from weft.cli.vertices import (
+    counts_of,
+    personalization_of,
+    sources_of,
+    vertex_of,
+    vertices_of,
+)
 
 VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "source": vertex_of,
@@ -41,6 +47,10 @@ VERTEX_OPTIONS: dict[str, Callable[[Any, str], Any]] = {
     "center": vertex_of,
     "seeds": vertices_of,
     "sources": sources_of,
+    "vertices": vertices_of,
+    "fanouts": counts_of,
+    "scores": personalization_of,
+    "states": personalization_of,
     "personalization": personalization_of,
 }
 Where = Annotated[

@@ -49,6 +49,14 @@ def vertices_of(g: Any, text: str) -> list[Any]:
     return [vertex_of(g, part.strip()) for part in text.split(",") if part.strip()]
 
 
+def counts_of(g: Any, text: str) -> list[int]:
+    """Return the integers of a list such as `15,10`."""
+    values = [value_of(part.strip()) for part in text.split(",") if part.strip()]
+    if not values or any(isinstance(v, bool) or not isinstance(v, int) for v in values):
+        raise ConfigError(f"{text!r} is not a list of counts. Expected integers such as 15,10.")
+    return values
+
+
 def personalization_of(g: Any, text: str) -> Array:
     """Return a value for each vertex, from a list such as `3=1,17=0.5`."""
     values = np.zeros(g.num_vertices)
@@ -57,8 +65,7 @@ def personalization_of(g: Any, text: str) -> Array:
         value = value_of(number.strip())
         if not equals or isinstance(value, bool) or not isinstance(value, int | float):
             raise ConfigError(
-                f"--personalization {part!r} cannot be read. Expected vertices and values such as "
-                "3=1,17=0.5."
+                f"{part!r} cannot be read. Expected vertices and values such as 3=1,17=0.5."
             )
         values[g.vertex_of(vertex_of(g, name.strip()))] = value
     return values

@@ -136,6 +136,7 @@ def read(
     `.graph` `.metis`         METIS, with weights of vertices and edges
     `.graphml` `.gml`         GraphML and GML: numeric attributes become columns
     `.npz`                    a sparse matrix written by `scipy.sparse.save_npz`
+    `.properties` `.e` `.v`   LDBC Graphalytics; each of the three files stands for all
     `.parquet`                Parquet, if PyArrow is installed; with all edge columns
     `.weft`                   weft's own: memory-mapped, with all columns
     ========================= ============================================================
@@ -153,8 +154,9 @@ def read(
         between commas, semicolons and blanks (or tabs).
     directed : bool, optional
         Whether edges run one way. By default what the file says: MatrixMarket by its symmetry,
-        DIMACS and METIS by their definition, edge lists by a comment "Undirected graph"; otherwise
-        True. With False every edge listed runs both ways; with True an undirected one becomes two.
+        DIMACS and METIS by their definition, Graphalytics by its properties, edge lists by a
+        comment "Undirected graph"; otherwise True. With False every edge listed runs both ways;
+        with True an undirected one becomes two.
     num_vertices : int, optional
         At least so many vertices; needed where ids are far larger than there are edges.
     duplicates, self_loops, keep

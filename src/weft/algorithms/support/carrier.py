@@ -18,16 +18,18 @@ from weft.topology.topology import Topology
 Array = np.ndarray[Any, Any]
 
 
-def carrier(g: Graph, items: int) -> Graph:
-    """Return a directed graph of `items` vertices at least, whose first rows are those of g."""
+def carrier(g: Graph, items: int, *columns: str) -> Graph:
+    """Return a directed graph of `items` vertices at least, whose first rows are those of g.
+
+    Its arcs have the named edge columns of g.
+    """
     topology = g.topology
     rows, xp, n = topology.out, topology.xp, topology.num_vertices
     count = max(n, items)
     offsets = xp.full(count + 1, topology.num_arcs, np.int64)
     offsets[: n + 1] = rows.offsets
     targets = rows.targets.astype(index_dtype_for(count, topology.index_dtype), copy=False)
-    return Graph(
-        Topology.from_sorted(
-            Adjacency(offsets, targets), directed=True, keep="out", device=topology.device
-        )
+    held = Topology.from_sorted(
+        Adjacency(offsets, targets), directed=True, keep="out", device=topology.device
     )
+    return Graph(held, edge={name: g.edge.in_slots(name, "out") for name in columns})

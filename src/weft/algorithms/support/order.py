@@ -21,6 +21,12 @@ def place(v: Any, seed: Any) -> None:
     v.place = (fn.cast(v.out_degree, INT64) << 32) | bits
 
 
+@vertex(on="all")
+def place_at_random(v: Any, seed: Any) -> None:
+    """Set the field `place` to 32 random bits, whatever the degree."""
+    v.place = fn.cast(fn.random_bits(seed, v.id) >> 32, INT64)
+
+
 def comes_before(u: Any, v: Any) -> Any:
     """Whether u has the smaller place: fewer neighbours, then smaller bits, then a smaller id."""
     return (u.place < v.place) | ((u.place == v.place) & (u.id < v.id))

@@ -40,7 +40,7 @@ def reduce_rows(
     if not len(rows):
         return
     if reduction.name == "mode":
-        _most_frequent(totals[0], rows, messages[0])
+        _heaviest(totals, rows, messages)
     elif reduction.selecting:
         _select(reduction.name, totals, rows, messages, ids)
     else:
@@ -76,16 +76,25 @@ def _select(
         total[rows[chosen]] = message[chosen]
 
 
-def _most_frequent(total: Array, rows: Array, keys: Array) -> None:
-    """Store the most frequent key of each row, the smallest one on ties."""
-    order = np.lexsort((keys, rows))
-    rows, keys = rows[order], keys[order]
+def _heaviest(totals: Sequence[Array], rows: Array, messages: Sequence[Array]) -> None:
+    """Store the key of each row that is most frequent, or has the greatest total weight.
+
+    On ties it is the smallest one; a total that is NaN is the least.
+    """
+    order = np.lexsort((messages[0], rows))
+    rows, keys = rows[order], messages[0][order]
     runs = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]) | (keys[1:] != keys[:-1])))
-    counts = np.diff(runs, append=len(rows))
+    if len(messages) > 1:
+        weight = np.add.reduceat(messages[1][order], runs, dtype=messages[1].dtype)
+    else:
+        weight = np.diff(runs, append=len(rows))
     rows, keys = rows[runs], keys[runs]
-    best = np.lexsort((keys, -counts, rows))
+    _, place = np.unique(weight, return_inverse=True)  # NaN sorts last
+    lightest = np.where(weight == weight, -place, 1)
+    best = np.lexsort((keys, lightest, rows))
     best = best[_starts(rows[best])]
-    total[rows[best]] = keys[best]
+    for total, part in zip(totals, (keys, weight), strict=False):
+        total[rows[best]] = part[best]
 
 
 def _starts(rows: Array) -> Array:
