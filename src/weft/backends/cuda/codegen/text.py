@@ -30,6 +30,8 @@ _KEYWORDS = frozenset({
     "xor", "xor_eq",
 })  # fmt: skip
 
+_OF_NUMBERS = frozenset({"greatest", "infinity", "least", "not_a_number"})  # see numbers.cuh
+
 
 def c_type(dtype: np.dtype[Any], shape: Shape = ()) -> str:
     """Return the C++ type of a value."""
@@ -77,9 +79,12 @@ def bytes_of_type(kind: str, lanes: int = 1) -> int:
 
 
 def identifier(name: str) -> str:
-    """Return a name that C++ takes for the name of a field or scalar."""
+    """Return a name that C++ takes for the name of a field or scalar.
+
+    A member must not hide the constants that it may be initialised with either.
+    """
     spelt = text.ascii_name(name)
-    return f"{spelt}_" if spelt in _KEYWORDS else spelt
+    return f"{spelt}_" if spelt in _KEYWORDS | _OF_NUMBERS else spelt
 
 
 class Emitter(text.Emitter):
