@@ -52,7 +52,7 @@ INTEGERS = {
     "source": (lambda x: weft.bfs(G, x), 0),
 }
 OPTIONAL = {"threads", "block_size", "items_per_thread", "bin_size", "max_iter", "pagerank",
-            "num_vertices"}  # fmt: skip
+            "num_vertices", "label_propagation"}  # fmt: skip
 LISTS = {"community", "shape", "n", "source"}  # may be several
 BOUNDLESS = {"seed", "seed of a sample", "seed of vectors", "community"}
 REALS = {

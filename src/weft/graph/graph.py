@@ -1445,7 +1445,9 @@ class Graph:
         place = parse_device(device) if isinstance(device, str | Device) else connect(device)
         if place == self._topology.device:
             return self
-        return Graph._of(moved_parts(self, open_device(place)), self._history.copied())
+        if isinstance(device, str):
+            place = open_device(device)
+        return Graph._of(moved_parts(self, place), self._history.copied())
 
     # -- lookups ----------------------------------------------------------------------------------
 
