@@ -91,7 +91,7 @@ class Cuda:
             fake_cupy.CUPY, threading.local(), self.launch, 0,
         )  # fmt: skip
         driver.limits = Limits("fake GPU", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90")
-        driver.compile = self.compile
+        driver.compile, driver.counted = self.compile, {}
 
     def compile(self, source, names, headers):
         program = EmulatedDriver().compile(source, names, headers).program

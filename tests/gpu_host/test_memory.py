@@ -163,7 +163,9 @@ def test_algorithms_run_on_the_device_of_their_graph(module):
     algorithms = [
         each
         for each in public
-        if inspect.isfunction(each) and each.__module__.startswith(("weft.algorithms", "weft.acc"))
+        if inspect.isfunction(each)
+        and each.__module__.startswith(("weft.algorithms", "weft.acc"))
+        and each.__name__ != "path"  # follows the parents of a result on the host
     ]
     assert len(algorithms) >= 5
     assert [each.__name__ for each in algorithms if not hasattr(each, "__wrapped__")] == []

@@ -427,7 +427,7 @@ def test_metis_cannot_hold_every_graph(tmp_path, g, message):
 @pytest.mark.parametrize("name", ["g", "g.xlsx", "g.gz", "g.mtxx", ".mtx"])
 def test_unknown_suffix_lists_the_known_ones(tmp_path, name):
     for act in (lambda: weft.read(tmp_path / name), lambda: weft.write(None, tmp_path / name)):
-        with pytest.raises(GraphError, match=r"\.csv, \.el, \.gml, \.gr, .*\.gz, \.xz, \.bz2"):
+        with pytest.raises(GraphError, match=r"\.csv, \.e, \.el, \.gml, \.gr, .*\.gz, \.xz, \.bz2"):
             act()
 
 

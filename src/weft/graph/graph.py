@@ -11,12 +11,9 @@ from weft.arrays.device import (
     Device,
     bytes_text,
     device_of,
-    open_device,
-    parse_device,
     read_only,
     to_host,
 )
-from weft.backends.relational.connections import connect
 from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
@@ -1442,12 +1439,8 @@ class Graph:
         >>> g.to("cpu") is g
         True
         """
-        place = parse_device(device) if isinstance(device, str | Device) else connect(device)
-        if place == self._topology.device:
-            return self
-        if isinstance(device, str):
-            place = open_device(device)
-        return Graph._of(moved_parts(self, place), self._history.copied())
+        parts = moved_parts(self, device)
+        return self if parts is None else Graph._of(parts, self._history.copied())
 
     # -- lookups ----------------------------------------------------------------------------------
 

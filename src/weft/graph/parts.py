@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from weft.arrays.device import Device, as_array, device_of, move, open_device
+from weft.arrays.device import Device, as_array, device_of, move, open_device, parse_device
+from weft.backends.relational.connections import connect
 from weft.graph.build import (
     BuildRules,
     Duplicates,
@@ -107,8 +108,13 @@ def subgraph_parts(g: Graph, vertices: Any) -> Parts:
     return Parts(topology, vertex, edge, None if g._labels is None else g._labels.take(kept))
 
 
-def moved_parts(g: Graph, place: Device) -> Parts:
-    """Return the parts of a graph on another device."""
+def moved_parts(g: Graph, device: Any) -> Parts | None:
+    """Return the parts of a graph on a device or connection, or None if it is there already."""
+    named = isinstance(device, str | Device)
+    place = parse_device(device) if named else connect(device)
+    if place == g._topology.device:
+        return None
+    place = open_device(device) if named else place
     order = None if g._order is None else move(g._order, place)
     vertex, edge = g._vertex.moved(place), g._edge.moved(place)
     return Parts(g._topology.to(place), vertex, edge, g._labels, order)

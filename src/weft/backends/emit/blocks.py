@@ -23,9 +23,8 @@ from weft.ir.ops import (
 
 LEAVES = ("const", "constant", "param")
 
-# The method that renders an op.
+# The method that renders an op; elementwise ones, of which more may be declared, have one of all.
 _METHODS = {
-    **dict.fromkeys(ELEMENTWISE, "_elementwise"),
     **dict.fromkeys(FEATURE, "_feature"),
     **dict.fromkeys(
         ("degree", "neighbor", "neighbor_edge", "has_edge", "find_edge", "column_at"), "_computed"
@@ -110,7 +109,8 @@ class BlockRenderer(ABC):
         """Render instructions in order."""
         for value in values:
             if id(value) not in self.known and value.op not in LEAVES:
-                getattr(self, _METHODS[value.op])(value)
+                name = "_elementwise" if value.op in ELEMENTWISE else _METHODS[value.op]
+                getattr(self, name)(value)
 
     def block(self, block: Block) -> list[Any]:
         """Render a whole block and return its results."""
