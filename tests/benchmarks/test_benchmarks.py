@@ -35,6 +35,12 @@ from weft.config import each_choice
 from weft.schedules import schedules
 
 
+@pytest.fixture(autouse=True)
+def no_collections(monkeypatch):
+    """Skip the collections before timed runs: they take a second each in a long test run."""
+    monkeypatch.setattr(protocol.gc, "collect", lambda: 0)
+
+
 @pytest.fixture
 def reference() -> Reference:
     """A square with a diagonal and a tail, a separate edge, and an isolated vertex 7.
