@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import resource
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +41,9 @@ def run(seed: int, device: str) -> str:
     with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as folder:
         path = Path(folder, f"g{suffix}{packed}")
         try:
-            weft.write(drawn.build(), path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of what a format does not hold
+                weft.write(drawn.build(), path)
         except WeftError:
             return "refused"
         data = path.read_bytes()

@@ -136,6 +136,11 @@ def test_networkx_reads_files_of_weft(tmp_path, suffix, read):
         ("g.gml", "graph [ @ ]", "is no word of GML"),
         ("g.gml", "graph [ x ]", "the key 'x' has no value"),
         ("g.gml", "graph [ 5 ]", "5 stands where a key is due"),
+        (
+            "g.gml",
+            'graph [ weft_labels "integers" node [ id 0 label -inf ] ]',
+            "-inf is not an int",
+        ),
         ("g.gml", "nothing 1", "there is no 'graph"),
         ("g.gml", "graph [ " + "a [ " * 90, "nested more than"),
         ("g.npz", "PK\x03\x04", "the archive cannot be read"),
@@ -283,3 +288,9 @@ def test_parquet_holds_no_labels_of_isolated_vertices(tmp_path):
     g = weft.Graph.from_edges([0], [1], labels=["a", "b", "c"])
     with pytest.raises(GraphError, match="1 vertices have a label but no edge"):
         weft.write(g, tmp_path / "g.parquet")
+
+
+def test_names_that_are_no_integers_are_text(tmp_path):
+    path = tmp_path / "g.gml"
+    path.write_text("graph [ node [ id 0 label 1.5 ] node [ id 1 label 1 ] ]")
+    assert weft.read(path).labels.tolist() == ["1.5", "1"]

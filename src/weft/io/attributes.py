@@ -121,19 +121,23 @@ def _longer(values: Array, g: Graph) -> Array:
 def _labels(source: Source, described: Described) -> Any:
     """Return the names of the vertices, as integers where all are or the file says so."""
     names = described.names
-    if described.kind != TEXT:
-        whole = [name for name in names if isinstance(name, str) and _CANONICAL.fullmatch(name)]
-        texts = [name for name in names if isinstance(name, str)]
-        if described.kind == INTEGERS or len(whole) == len(texts):
-            if len(whole) < len(texts):
-                odd = next(name for name in texts if not _CANONICAL.fullmatch(name))
-                raise source.error(
-                    f"the vertex {odd!r} is not an integer, but the file says that all labels are. "
-                    "Expected integers; correct the name, or what the file says.",
-                    byte=0,
-                )
-            return [int(name) for name in names]
-    return names
+    if described.kind == TEXT:
+        return names
+    odd = next((name for name in names if not _is_whole(name)), None)
+    if odd is None:
+        return [int(name) for name in names]
+    if described.kind == INTEGERS:
+        raise source.error(
+            f"the vertex {odd!r} is not an integer, but the file says that all labels are. "
+            "Expected integers; correct the name, or what the file says.",
+            byte=0,
+        )
+    return [str(name) for name in names]
+
+
+def _is_whole(name: Any) -> bool:
+    """Whether a name is an integer, or the text of one as it would be written."""
+    return type(name) is int or (isinstance(name, str) and _CANONICAL.fullmatch(name) is not None)
 
 
 def _are_numbers(labels: list[Any], count: int) -> bool:
