@@ -1,10 +1,15 @@
 """Only `weft.backends` knows which backends there are; everything else asks `backend_of`."""
 
 import ast
+import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from weft.backends import HOMES
+from weft.backends.base import Backend
 
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 OUTSIDE = sorted(p for p in PACKAGE.rglob("*.py") if "backends" not in p.relative_to(PACKAGE).parts)
@@ -51,3 +56,10 @@ def test_questions_and_imports_are_found():
     source = "def f():\n    from weft.backends.cuda.host import run\nimport weft.backends.layouts"
     assert named_backends(source) == ["weft.backends.cuda.host.run"]
     assert named_backends("from weft.backends import cpu") == ["weft.backends.cpu"]
+
+
+@pytest.mark.parametrize("kind", HOMES)
+def test_every_backend_has_all_methods_of_the_protocol(kind):
+    backend = import_module(HOMES[kind]).BACKEND
+    wanted = [name for name, method in vars(Backend).items() if inspect.isfunction(method)]
+    assert [name for name in wanted if name[0] != "_" and not hasattr(backend, name)] == []

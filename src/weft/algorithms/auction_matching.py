@@ -79,8 +79,8 @@ def bidding(direction: str, weighted: bool) -> list[Any]:
         before = v.mate.at(v.wish).load()
         loser = fn.where(wins & (before >= 0), before, fn.cast(v.id, vertex_id))
         v.mate.at(loser).set(fn.cast(-1, vertex_id))
-        nobody, me = fn.cast(-1, vertex_id), fn.cast(v.id, vertex_id)
-        v.mate.at(fn.where(wins, v.wish, me)).set(fn.where(wins, me, nobody))
+        single, me = fn.cast(-1, vertex_id), fn.cast(v.id, vertex_id)
+        v.mate.at(fn.where(wins, v.wish, me)).set(fn.where(wins, me, single))
         v.wins = wins
         return wins
 
@@ -142,9 +142,9 @@ def auction_matching(
         raise ConfigError(f"epsilon={shortened(epsilon)} is not possible. Expected a number > 0.")
     bidders = bipartite_sets(g, config=config) == 0
     xp = g.topology.xp
-    nobody = full(-1, vertex_id)
+    single = full(-1, vertex_id)
     state = g.state(
-        mate=nobody, wish=nobody, winner=nobody, price=full(0.0), rise=full(0.0), bid=full(0.0),
+        mate=single, wish=single, winner=single, price=full(0.0), rise=full(0.0), bid=full(0.0),
         wins=full(False), epsilon=scalar(float(epsilon)),
     )  # fmt: skip
     choose, *settle = bidding("both" if g.directed else "in", weighted)
@@ -154,7 +154,7 @@ def auction_matching(
         asked = active.members
         if not asked.size:
             break
-        state.winner, state.wins = nobody, full(False)
+        state.winner, state.wins = single, full(False)
         g.run(settle, state, active, config=config)
         _join(state, asked)
         free = xp.flatnonzero(bidders & (state.mate < 0) & (state.wish >= 0))

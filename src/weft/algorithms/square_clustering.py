@@ -65,7 +65,7 @@ def look_around(v: Any) -> None:
     ),
 )  # fmt: skip
 def square_clustering(g: Graph, *, config: Config | None = None) -> Array:
-    """Return the share of the possible squares that are there, for every vertex.
+    """Return the share of possible squares that exist, for every vertex.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def ranked(g: Graph) -> Graph:
 def oriented(g: Graph, *columns: str) -> Graph:
     """Return a simple undirected graph with each edge running to its end of higher degree.
 
-    It has the named edge columns of g; edges are numbered anew.
+    It has the named edge columns of g; edges get new numbers.
     """
     rows, xp = g.topology.out, g.topology.xp
     place = places(g)

@@ -21,7 +21,7 @@ class Need(NamedTuple):
 def blocks_ahead(
     reader: BlockReader, manifest: Manifest, needs: Sequence[Need], depth: int = 1
 ) -> Iterator[tuple[int, dict[str, Block]]]:
-    """Yield blocks in order; up to `depth` further ones are read meanwhile.
+    """Yield blocks in order; up to `depth` of the next ones are read in the meantime.
 
     An error of the reading thread is raised here, in its turn.
     """

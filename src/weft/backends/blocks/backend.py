@@ -47,6 +47,10 @@ class BlocksBackend:
         """Return the only default schedule."""
         return CPU.likely_schedule(topology, side, ordered)
 
+    def compile_seconds(self, request: Request) -> float:
+        """Return 0: what kernels of blocks take to compile is not estimated."""
+        return 0.0
+
     def compile_ahead(self, device: Device) -> Any:
         """Return None: nothing is compiled ahead."""
         return None

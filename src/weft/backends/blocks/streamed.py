@@ -218,7 +218,7 @@ class StreamedCarrier:
 
 
 class _Totals:
-    """The scalars that a sweep reduces: each block sets them anew, and all are combined."""
+    """The scalars that a sweep reduces: each block computes its own, and all are combined."""
 
     def __init__(self, part: ArcPart, scalars: dict[str, Array]) -> None:
         self.reduced, self.scalars = part.scalars, scalars

@@ -52,6 +52,10 @@ class RelationalBackend:
         """Return None: nothing is compiled ahead."""
         return None
 
+    def compile_seconds(self, request: Request) -> float:
+        """Return 0: queries are text, which takes no time worth counting."""
+        return 0.0
+
     def compile(self, request: Request) -> Form:
         """Return the queries of a program; raise ConfigError if it has none."""
         store = store_of(request.topology)
