@@ -1,10 +1,11 @@
 """Draw the headline chart and write the headline table: ``python benchmarks/headline.py``.
 
 `benchmarks/headline.json` holds weft's time and that of the fastest peer for every task and graph.
-The chart goes to `docs/assets/headline.svg`; the table goes to `README.md` and
-`benchmarks/RESULTS.md`, between the comments ``headline`` and ``/headline``. After a new run of the
-benchmarks, ``--gpu gpu.json`` and ``--cpu cpu.json`` (what `gpu.py` and `cpu.py` write with
-``--json``) update the times first. GPU peers come from `benchmarks.gpu_report`.
+The chart goes to `docs/assets/headline.svg`; the table goes to `README.md`, `benchmarks/RESULTS.md`
+and, for the first graph of each device, `docs/index.md`, between the comments ``headline`` and
+``/headline``. After a new run of the benchmarks, ``--gpu gpu.json`` and ``--cpu cpu.json`` (what
+`gpu.py` and `cpu.py` write with ``--json``) update the times first. GPU peers come from
+`benchmarks.gpu_report`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from benchmarks.gpu_report import AIMS
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "benchmarks" / "headline.json"
 CHART = ROOT / "docs" / "assets" / "headline.svg"
-PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "RESULTS.md")
+LANDING = ROOT / "docs" / "index.md"
+PAGES = (ROOT / "README.md", ROOT / "benchmarks" / "RESULTS.md", LANDING)
 TASKS = {
     "bfs": "BFS",
     "sssp": "SSSP",
@@ -92,9 +94,12 @@ def round_to(digits: int, value: float) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def table(data: dict[str, Any]) -> str:
-    """Return the headline table in Markdown, with devices and dates; the faster time is bold."""
-    columns = [(device, graph) for device in data["devices"] for graph in graphs_of(data, device)]
+def table(data: dict[str, Any], page: Path) -> str:
+    """Return a page's table in Markdown, with devices and dates; the faster time is bold."""
+    most = 1 if page == LANDING else None
+    columns = [
+        (device, graph) for device in data["devices"] for graph in graphs_of(data, device)[:most]
+    ]
     by_place = {(row["device"], row["graph"], row["task"]): row for row in data["rows"]}
     heads = [f"{graph}, {device}" for device, graph in columns]
     lines = ["| ms: weft / peer | " + " | ".join(heads) + " |", "|---" * (1 + len(columns)) + "|"]
@@ -115,9 +120,9 @@ def _cell(row: dict[str, Any]) -> str:
     return f"{weft} / **{peer:g}** {row['peer']}"
 
 
-def write_table(text: str, data: dict[str, Any]) -> str:
+def write_table(text: str, data: dict[str, Any], page: Path) -> str:
     """Return the text of a page with its headline table replaced."""
-    block = f"<!-- headline -->\n\n{table(data)}\n\n<!-- /headline -->"
+    block = f"<!-- headline -->\n\n{table(data, page)}\n\n<!-- /headline -->"
     changed, count = re.subn(
         r"<!-- headline -->.*?<!-- /headline -->", lambda _: block, text, flags=re.DOTALL
     )
@@ -198,7 +203,8 @@ def main(arguments: list[str] | None = None) -> None:
         save(data)
     draw(data, options.chart)
     for page in PAGES:
-        page.write_text(write_table(page.read_text(encoding="utf-8"), data), encoding="utf-8")
+        text = write_table(page.read_text(encoding="utf-8"), data, page)
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

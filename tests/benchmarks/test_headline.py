@@ -1,4 +1,4 @@
-"""The headline chart, its data and the tables of README and RESULTS agree."""
+"""The headline chart, its data and the tables of README, RESULTS and landing page agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def data():
 @pytest.mark.parametrize("page", headline.PAGES, ids=lambda path: path.name)
 def test_the_table_of_a_page_is_that_of_the_data(page, data):
     text = page.read_text(encoding="utf-8")
-    assert headline.write_table(text, data) == text
+    assert headline.write_table(text, data, page) == text
 
 
 def test_every_task_has_a_row_on_every_graph(data):
@@ -75,7 +75,7 @@ def test_the_command_draws_and_writes(tmp_path, monkeypatch):
     assert (tmp_path / "chart.svg").exists()
     assert "| BFS |" in page.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="expected one headline table"):
-        headline.write_table("no table", headline.load())
+        headline.write_table("no table", headline.load(), page)
 
 
 def test_new_runs_update_the_data(data, tmp_path):
