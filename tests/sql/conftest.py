@@ -1,6 +1,5 @@
 """A DuckDB connection for each module, with small blocks so that several are met."""
 
-import duckdb
 import pytest
 
 import weft
@@ -9,7 +8,7 @@ from weft.backends.relational.connections import connect, engine_of
 
 @pytest.fixture(scope="module")
 def con():
-    con = duckdb.connect()
+    con = pytest.importorskip("duckdb").connect()
     con.execute("SET threads = 1")
     engine_of(connect(con)).block = 4
     yield con

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 
-import duckdb
 import numpy as np
 import pytest
 
 import weft
+
+duckdb = pytest.importorskip("duckdb")
 
 SCRIPT = """
 import sys, json, duckdb, weft

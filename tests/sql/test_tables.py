@@ -2,12 +2,13 @@
 
 import gc
 
-import duckdb
 import numpy as np
 import pytest
 
 import weft
 from weft.errors import ConfigError, FieldError, GraphError
+
+duckdb = pytest.importorskip("duckdb")
 
 PEOPLE = ["Ada", "Bob", "Eve", "Zed"]
 ROWS = [("Ada", "Bob", 1.5), ("Bob", "Eve", 2.0), ("Eve", "Ada", 1.0), ("Ada", "Eve", 9.0)]
