@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import ablation_programs as programs
-from benchmarks import gpu_graphs, gpu_report
+from benchmarks import gpu_graphs, gpu_report, graph_names
 from benchmarks.ablation_bench import KINDS, Bench
 from benchmarks.ahead import Ahead
 from benchmarks.gpu_lines import Lines, SilentError
@@ -271,8 +271,8 @@ def _fault(row: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="The papers' own experiments, repeated.")
     parser.add_argument("--experiments", default=",".join(EXPERIMENTS), help="between commas")
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="between commas")
-    parser.add_argument("--tiny", action="store_true", help="kron8 and road24")
+    tiny = (gpu_graphs.TINY[0], gpu_graphs.TINY[2])
+    graph_names.add_graphs(parser, GRAPHS, {"tiny": tiny})
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--row-limit", type=float, default=ROW_SECONDS, help="seconds per row")
@@ -284,7 +284,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"experiments {unknown} are not known. Expected {', '.join(EXPERIMENTS)}.")
     if options.graph is not None:
         return run_here(options)
-    graphs = [gpu_graphs.TINY[0], gpu_graphs.TINY[2]] if options.tiny else options.graphs.split(",")
+    graphs = graph_names.chosen(options)
     began = time.monotonic()
     rows: list[dict[str, Any]] = []
     for position, graph in enumerate(graphs):

@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import gpu_graphs, gpu_report, handwritten
+from benchmarks import gpu_report, graph_names, handwritten
 from benchmarks.gpu_timing import OF_PROGRAMS
 
 AIM = 1.05
@@ -96,7 +96,7 @@ class Contest:
         import weft
         from weft.backends.cuda.drivers import driver_of
 
-        self.weft, self.g = weft, gpu_graphs.generate(name, device)
+        self.weft, self.g = weft, graph_names.generate(name, device)
         place = self.g.topology.device
         self.driver = driver_of(place.kind, place.index)
         self.xp, self.n = self.driver.xp, self.g.num_vertices
@@ -235,14 +235,14 @@ class Contest:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Generated against hand-written kernels.")
-    parser.add_argument("--graphs", default="kron18,kron19,kron20,kron21")
+    graph_names.add_graphs(parser, ("kron18", "kron19", "kron20", "kron21"))
     parser.add_argument("--tasks", default=",".join(handwritten.KERNELS))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     rows: list[dict[str, Any]] = []
-    for name in options.graphs.split(","):
+    for name in graph_names.chosen(options):
         contest = Contest(name, options.device)
         for task in options.tasks.split(","):
             rows.append({"graph": name, **_guarded(contest.compare, task, options.runs)})

@@ -19,6 +19,7 @@ from rich.console import Console
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import graph_names as known_graphs
 from benchmarks import graphs, peers, protocol, report
 from benchmarks.checks import CHECKS, ITERATIONS, Reference
 
@@ -41,9 +42,13 @@ machine."""
 
 
 def main(
+    *,
     graph_names: Annotated[
-        str, typer.Option("--graphs", help="kron<scale> and road<side>, separated by commas.")
+        str, typer.Option("--graphs", help=f"{known_graphs.EXPECTED}, separated by commas.")
     ] = FULL_GRAPHS,
+    files: Annotated[
+        list[Path] | None, typer.Option("--file", help="A file with a graph; may be repeated.")
+    ] = None,
     task_names: Annotated[
         str, typer.Option("--tasks", help="Tasks, separated by commas.")
     ] = ",".join(peers.TASKS),
@@ -60,6 +65,8 @@ def main(
     """Measure weft beside its peers on a CPU, and check every result."""
     if quick and graph_names == FULL_GRAPHS:
         graph_names = QUICK_GRAPHS
+    if files:
+        graph_names = ",".join(map(str, files)) if graph_names == FULL_GRAPHS else graph_names
     chosen_graphs = _chosen(graph_names, None, "--graphs")
     chosen_tasks = _chosen(task_names, peers.TASKS, "--tasks")
     chosen_peers = _chosen(peer_names, tuple(peers.MODULES), "--peers")
@@ -144,7 +151,7 @@ def _chosen(text: str, known: tuple[str, ...] | None, option: str) -> list[str]:
     for name in names:
         if known is None:
             try:
-                graphs.split_name(name)
+                known_graphs.parse(name)
             except ValueError as error:
                 raise typer.BadParameter(str(error), param_hint=option) from None
         elif name not in known:

@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import gpu_checks, gpu_graphs, gpu_report
+from benchmarks import gpu_checks, gpu_graphs, gpu_report, graph_names
 from benchmarks.defaults_list import CONFIGURATIONS
 from benchmarks.gpu_graphs import Workload
 from benchmarks.racing import as_ready, compilers
@@ -161,9 +161,8 @@ def report(rows: list[Row]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="The defaults against a list of configurations.")
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="between commas")
+    graph_names.add_graphs(parser, GRAPHS, {"tiny": ("kron8", "road24")})
     parser.add_argument("--tasks", default=",".join(CONFIGURATIONS), help="between commas")
-    parser.add_argument("--tiny", action="store_true", help="kron8 and road24")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--json", type=Path)
@@ -172,7 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = options.tasks.split(",")
     if unknown := [task for task in tasks if task not in CONFIGURATIONS]:
         parser.error(f"tasks {unknown} are not known. Expected {', '.join(CONFIGURATIONS)}.")
-    graphs = ["kron8", "road24"] if options.tiny else options.graphs.split(",")
+    graphs = graph_names.chosen(options)
     began = time.perf_counter()
     rows: list[Row] = []
     left = len(graphs) * len(tasks)

@@ -29,7 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import ablation_programs, defaults, formats_report, gpu_graphs
+from benchmarks import ablation_programs, defaults, formats_report, gpu_graphs, graph_names
 from benchmarks.formats_report import Row
 from benchmarks.gpu_graphs import Workload, synchronize
 from benchmarks.racing import as_ready, compilers
@@ -345,16 +345,15 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     from weft.schedules import schedules
 
     parser = argparse.ArgumentParser(description="Every format with its best schedule.")
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="between commas")
+    graph_names.add_graphs(parser, GRAPHS, {"tiny": TINY})
     parser.add_argument("--tasks", default=",".join(TASKS), help="between commas")
     parser.add_argument("--schedules", default=",".join(SCHEDULES), help="between commas")
     parser.add_argument("--formats", default=",".join(formats()), help="between commas")
-    parser.add_argument("--tiny", action="store_true", help="small graphs")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    options.graphs = list(TINY) if options.tiny else options.graphs.split(",")
+    options.graphs = graph_names.chosen(options)
     ways = (OWN, *schedules())
     for name, known in (("tasks", TASKS), ("schedules", ways), ("formats", formats())):
         chosen = getattr(options, name).split(",")

@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import gpu_graphs, gpu_report, gpu_startup
+from benchmarks import gpu_graphs, gpu_report, gpu_startup, graph_names
 from benchmarks.gpu_lines import ROOT, Lines, SilentError
 from benchmarks.gpu_tasks import TASKS, Row
 from benchmarks.gpu_worker import MARK, SPOILED
@@ -100,7 +100,7 @@ def _measure_once(
                 patience = GENERATE_SECONDS if at == "generate" else limit + GRACE_SECONDS
                 progress.say(f"{name}: {at}")
             elif kind == "graph":
-                found["graphs"][name] = event
+                found["graphs"][graph_names.short(name)] = event
                 progress.say(_graph_text(event))
             elif kind == "startup":
                 found["startup"] = event
@@ -203,10 +203,8 @@ def machine(device: str) -> dict[str, Any]:
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure weft on a GPU and check every result.")
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--graphs", help="kron<scale>, rmat<scale>, road<side>, between commas")
-    size.add_argument("--small", action="store_true", help=", ".join(gpu_graphs.SMALL))
-    size.add_argument("--tiny", action="store_true", help=", ".join(gpu_graphs.TINY))
+    sizes = {"small": gpu_graphs.SMALL, "tiny": gpu_graphs.TINY}
+    graph_names.add_graphs(parser, gpu_graphs.FULL, sizes)
     parser.add_argument("--tasks", default=",".join(TASKS), help="tasks, between commas")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu or emulated")
     parser.add_argument("--runs", type=int, default=5, help="timed calls of each task")
@@ -215,14 +213,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--no-startup", action="store_true", help="leave out small graphs, files")
     parser.add_argument("--json", type=Path, default=Path("gpu.json"), help="where to write it all")
     options = parser.parse_args(arguments)
-    names = gpu_graphs.SMALL if options.small else gpu_graphs.TINY if options.tiny else None
-    names = names or _split(options.graphs) or gpu_graphs.FULL
-    try:
-        for name in names:
-            gpu_graphs.split_name(name)
-    except ValueError as error:
-        parser.error(str(error))
-    options.graphs, options.tasks = list(names), _split(options.tasks)
+    options.graphs, options.tasks = graph_names.chosen(options), _split(options.tasks)
     if unknown := [task for task in options.tasks if task not in TASKS]:
         parser.error(f"tasks {unknown} are not known. Expected some of {', '.join(TASKS)}.")
     return options

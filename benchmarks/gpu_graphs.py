@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from benchmarks import graph_names
 from benchmarks.gpu_checks import Arcs, count_roots, minimal_labels
 
-SEED = 1
-KEEP = 0.7
-# Edges drawn per vertex, by family.
-EDGE_FACTORS = {"kron": 48, "rmat": 16}
 FULL = ("kron21", "rmat24", "road4900")
 SMALL = ("kron14", "rmat14", "road300")
 TINY = ("kron8", "rmat8", "road24")
@@ -51,49 +47,28 @@ class Workload:
     seconds: float
 
 
-def split_name(name: str) -> tuple[str, int]:
-    """Split a name: ``"kron21"`` becomes ``("kron", 21)``."""
-    match = re.fullmatch(r"(kron|rmat|road|planted)(\d+)", name)
-    if match is None:
-        raise ValueError(
-            f"graph {name!r} is not known. Expected kron<scale>, rmat<scale>, planted<scale> "
-            "or road<side>, e.g. 'kron21'."
-        )
-    return match[1], int(match[2])
-
-
-def generate(name: str, device: str, weights: str | None = "int") -> Any:
-    """Generate the weft graph of a name."""
-    from weft import generators
-
-    family, size = split_name(name)
-    if family == "road":
-        return generators.road(size, KEEP, seed=SEED, weights=weights, device=device)
-    if family == "planted":  # mean degree above 40, more than nine arcs of ten inside
-        return generators.planted(1 << size, seed=SEED, weights=weights, device=device)
-    return generators.rmat(size, EDGE_FACTORS[family], seed=SEED, weights=weights, device=device)
-
-
 def make(name: str, device: str) -> Workload:
-    """Generate a graph and choose its sources."""
+    """Return the graph called `name` (see `benchmarks.graph_names`) and choose its sources."""
     began = time.perf_counter()
-    graph = generate(name, device)
+    graph = graph_names.generate(name, device)
     synchronize(graph)
     seconds = time.perf_counter() - began
     xp, rows = graph.topology.xp, graph.topology.out
     arcs = Arcs(xp, rows.offsets, rows.targets, graph.edge.in_slots("weight", "out"))
-    family, size = split_name(name)
+    told = graph_names.parse(name)
     label = minimal_labels(arcs)
-    if family == "road":
+    if told.family == "road":
         giant = xp.argmax(xp.bincount(label))
-        start = min(size + 8, arcs.n - 1)
+        start = min(told.size + 8, arcs.n - 1)
         source = start + int(xp.flatnonzero(label[start:] == giant)[0])
     else:
         source = int(xp.argmax(arcs.degree))
     members = xp.flatnonzero(label == label[source])
-    chosen = np.random.default_rng(SEED).integers(0, int(members.size), SOURCES)
+    chosen = np.random.default_rng(graph_names.SEED).integers(0, int(members.size), SOURCES)
     sources = [int(members[int(place)]) for place in chosen]
-    return Workload(name, graph, arcs, source, sources, count_roots(arcs, label), seconds)
+    components = count_roots(arcs, label)
+    short = graph_names.short(name)
+    return Workload(short, graph, arcs, source, sources, components, seconds)
 
 
 def synchronize(graph: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import weft
-from benchmarks import gpu_graphs
+from benchmarks import gpu_graphs, graph_names
 from benchmarks.gpu_graphs import Workload
 
 PAIRS, WALKS, STEPS = 1_000_000, 1_000_000, 80
@@ -132,12 +132,12 @@ def measure(work: Workload, name: str, seconds: float) -> list[str]:
 def main() -> None:
     """Measure tasks on graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", default="kron21,road4900")
+    graph_names.add_graphs(parser, ("kron21", "road4900"))
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each task")
     options = parser.parse_args()
-    for graph in options.graphs.split(","):
+    for graph in graph_names.chosen(options):
         work = gpu_graphs.make(graph, options.device)
         for task in options.tasks.split(","):
             print("| " + " | ".join(measure(work, task, options.seconds)) + " |", flush=True)

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import graph_names
+
 NAME = "startup"
 SMALL_VERTICES, SMALL_EDGES = 1000, 8000
 SMALL_CALLS = 200
@@ -85,10 +87,8 @@ def small_bfs(device: str, limit: float) -> dict[str, float]:
 
 def from_file(device: str, limit: float) -> dict[str, Any]:
     """Time the way from an edge file to a result on the host, cold and warm."""
-    from weft import generators
-
     scale = FILE_SCALE if device.startswith("cuda") else 8
-    g = generators.kron(scale, seed=1)
+    g = graph_names.generate(f"kron{scale}x16", weights=None)
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as directory:
         path = Path(directory) / "edges.npy"
         edges = g.to_edges()

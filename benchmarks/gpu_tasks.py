@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks import gpu_checks as checks
+from benchmarks import graph_names
 from benchmarks.gpu_graphs import Workload
 from benchmarks.gpu_timing import Clock, Times
 
@@ -192,9 +193,7 @@ def reorder(graph: Any, order: str) -> Any:
 
 
 def small_like(graph: Any) -> Any:
-    import weft
-
-    return weft.generators.kron(10, seed=1, device=str(graph.device))
+    return graph_names.generate("kron10x16", str(graph.device), weights=None)
 
 
 def _measure_sources(

@@ -21,8 +21,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import weft
 import weft.graphblas as ours
+from benchmarks import graph_names
 from weft.graphblas import algorithms
 
 Task = tuple[str, Callable[[Any, Any], Any]]
@@ -30,10 +33,21 @@ ROUNDS = 5
 WARM_S = 1.2
 
 
-def matrices(scale: int, lib: Any, seed: int = 1) -> Any:
-    """Return the adjacency matrix of a Kronecker graph with random weights."""
-    g = weft.generators.kron(scale, seed=seed)
+def matrices(graph: int | str, lib: Any, seed: int = 1, smaller: int = 0) -> Any:
+    """Return the adjacency matrix of a graph with random weights and 2^smaller times fewer rows.
+
+    A scale stands for Kronecker graphs by seed; a name for one graph, with vertices shuffled by
+    every seed but the first.
+    """
+    if isinstance(graph, int):
+        g = weft.generators.kron(max(4, graph - smaller), seed=seed)
+    else:
+        g = graph_names.generate(graph, weights=None, factors=graph_names.ON_A_CPU)
+        g = g.subgraph(np.arange(max(1, g.num_vertices >> smaller)))
     src, dst, _ = g.to_edges()
+    if isinstance(graph, str) and seed != 1:
+        order = np.random.default_rng(seed).permutation(g.num_vertices)
+        src, dst = order[src], order[dst]
     keep = src != dst
     src, dst = src[keep], dst[keep]
     rows, cols = np.concatenate([src, dst]), np.concatenate([dst, src])
@@ -105,8 +119,8 @@ def tasks() -> Iterator[Task]:
 class Operands:
     """The operands of all tasks, for one library."""
 
-    def __init__(self, lib: Any, scale: int) -> None:
-        self.A = matrices(scale, lib)
+    def __init__(self, lib: Any, graph: int | str) -> None:
+        self.A = matrices(graph, lib)
         size = self.A.nrows
         rng = np.random.default_rng(2)
         self.dense = lib.Vector.from_dense(rng.random(size))
@@ -117,9 +131,9 @@ class Operands:
             places = np.sort(rng.choice(size, size // 2, replace=False))
             setattr(self, name, lib.Vector.from_coo(places, rng.random(len(places)), size=size))
         self.L = self.A.select("tril", -1).new()
-        self.B = matrices(scale, lib, seed=5)
+        self.B = matrices(graph, lib, seed=5)
         # Products of matrices are far larger than their factors.
-        self.P, self.Q, self.R = (matrices(max(4, scale - 4), lib, seed) for seed in (1, 6, 7))
+        self.P, self.Q, self.R = (matrices(graph, lib, seed, 4) for seed in (1, 6, 7))
         self.S4 = lib.Matrix.from_coo([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0])
         self.v4 = lib.Vector.from_coo([0, 2], [1.0, 5.0], size=4)
         multiply = lib.binary.register_anonymous(lambda x, y: x + 2.0 * y)
@@ -148,29 +162,26 @@ def best_ms(task: Callable[[Any, Any], Any], lib: Any, operands: Any) -> float:
     return best * 1e3
 
 
-def compare(scale: int) -> None:
+def compare(graph: int | str, shown: str) -> None:
     """Print a table of both libraries."""
     for name in ("OMP_NUM_THREADS", "WEFT_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     warnings.simplefilter("ignore")
-    # This file would hide the library that has its name.
-    here = Path(__file__).resolve().parent
-    sys.path[:] = [path for path in sys.path if Path(path).resolve() != here]
     import graphblas as theirs
 
-    sides = [(theirs, Operands(theirs, scale)), (ours, Operands(ours, scale))]
-    print(f"| kron{scale}, CPU ms, one thread | python-graphblas | weft.graphblas | ratio |")
+    sides = [(theirs, Operands(theirs, graph)), (ours, Operands(ours, graph))]
+    print(f"| {shown}, CPU ms, one thread | python-graphblas | weft.graphblas | ratio |")
     print("|---|---|---|---|")
     for name, task in tasks():
         first, second = (best_ms(task, lib, operands) for lib, operands in sides)
         print(f"| {name} | {first:.4g} | {second:.4g} | {first / second:.2f} |", flush=True)
 
 
-def on_device(scale: int, device: str) -> None:
+def on_device(graph: int | str, shown: str, device: str) -> None:
     """Print times of products and algorithms with compiled kernels on a device."""
-    operands = Operands(ours, scale)
+    operands = Operands(ours, graph)
     g = ours.io.to_graph(operands.A).to(device)
-    print(f"| kron{scale}, {device}, wall ms | weft.graphblas | built-in |")
+    print(f"| {shown}, {device}, wall ms | weft.graphblas | built-in |")
     print("|---|---|---|")
     with ours.options(device=device):
         for name, task in tasks():
@@ -200,16 +211,18 @@ def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, default=16)
+    graph_names.add_graph(parser)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"])
     parser.add_argument("--tiny", action="store_true")
     args = parser.parse_args()
-    scale = 6 if args.tiny else args.scale
+    graph = args.graph or (6 if args.tiny else args.scale)
+    shown = graph_names.short(args.graph) if args.graph else f"kron{graph}"
     if args.tiny:
         globals()["WARM_S"] = 0.0
     if args.device == "cpu":
-        compare(scale)
+        compare(graph, shown)
     else:
-        on_device(scale, args.device)
+        on_device(graph, shown, args.device)
 
 
 if __name__ == "__main__":

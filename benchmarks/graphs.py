@@ -9,9 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-SEED = 1
-EDGE_FACTOR = 16
-KEEP = 0.7
+from benchmarks import graph_names
 
 
 @dataclass(frozen=True)
@@ -46,28 +44,14 @@ class Workload:
 
 
 def make(name: str) -> Workload:
-    """Generate the graph called `name`: ``kron<scale>`` or ``road<side>``."""
-    from weft import generators
-
-    family, size = split_name(name)
-    if family == "kron":
-        graph = generators.kron(size, EDGE_FACTOR, seed=SEED, weights="int")
-    else:
-        graph = generators.road(size, keep=KEEP, seed=SEED, weights="int")
+    """Return the graph called `name` (see `benchmarks.graph_names`) with float32 weights."""
+    told = graph_names.parse(name)
+    graph = graph_names.generate(name, factors=graph_names.ON_A_CPU)
     graph.edge["weight"] = np.asarray(graph.edge["weight"]).astype(np.float32)
     matrix = canonical_matrix(graph.to_scipy())
-    source = busiest_vertex(matrix) if family == "kron" else giant_vertex(matrix, size + 8)
-    return Workload(name, matrix, source, graph)
-
-
-def split_name(name: str) -> tuple[str, int]:
-    """Split a name: ``"kron18"`` becomes ``("kron", 18)``."""
-    family, digits = name[:4], name[4:]
-    if family not in ("kron", "road") or not digits.isdigit():
-        raise ValueError(
-            f"graph {name!r} is not known. Expected 'kron<scale>' or 'road<side>', e.g. 'kron18'."
-        )
-    return family, int(digits)
+    road = told.family == "road"
+    source = giant_vertex(matrix, told.size + 8) if road else busiest_vertex(matrix)
+    return Workload(graph_names.short(name), matrix, source, graph)
 
 
 def canonical_matrix(matrix: Any) -> sp.csr_array:

@@ -1,6 +1,6 @@
 """Measure the host time of warm calls, where the kernel has almost nothing to do.
 
-    python benchmarks/host.py [--device cpu|cuda|emulated] [--scale 10] [--calls 400]
+    python benchmarks/host.py [--device cpu|cuda|emulated] [--graph rmat10] [--calls 400]
 
 The graph is small (rmat10: 1 024 vertices), so nearly all of a call's time is spent on the host.
 `weft.bfs` and the README's own BFS search the same graph from the same vertex; `g.run` does one
@@ -15,9 +15,13 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import weft
+from benchmarks import graph_names
 
 BATCH = 20  # calls between two clock readings
 WARM_UP = 30
@@ -106,14 +110,15 @@ def main() -> None:
     """Measure all calls and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--scale", type=int, default=10)
+    graph_names.add_graph(parser, "rmat10")
     parser.add_argument("--calls", type=int, default=400)
     options = parser.parse_args()
-    g = weft.generators.rmat(options.scale, weights=(1, 64), seed=1).to(options.device)
+    g = graph_names.generate(options.graph, options.device)
     calls = contestants(g)
     times = measure(calls, options.calls)
     print(
-        f"rmat{options.scale} on {options.device}: {g.num_vertices} vertices, {g.num_edges} edges"
+        f"{graph_names.short(options.graph)} on {options.device}: {g.num_vertices} vertices, "
+        f"{g.num_edges} edges"
     )
     heads = ("median µs", "least µs", "modules", "functions", "calls")
     print(f"{'call':30} " + " ".join(f"{head:>10}" for head in heads))

@@ -1,6 +1,6 @@
 """Measure how fast files are read: weft beside pandas, SciPy, NetworKit and igraph.
 
-    python benchmarks/io.py [--scale 19] [--runs 3] [--only mtx,csv] [--open-edges 100_000_000]
+    python benchmarks/io.py [--graph kron19x8] [--runs 3] [--only mtx,csv] [--open-edges 1000]
 
 Each reader gets the same file, written once from a Kronecker graph of 2**scale vertices and 8 edges
 each; libraries that are not installed are skipped. A reader's time ends with its result: a graph
@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from benchmarks.protocol import alternate
 
 Readers = dict[str, Callable[[Path], Any]]
@@ -101,21 +102,21 @@ CASES: dict[str, tuple[str, Callable[[], Readers]]] = {
 }
 
 
-def make_graph(kind: str, scale: int) -> weft.Graph:
+def make_graph(kind: str, name: str) -> weft.Graph:
     rng = np.random.default_rng(1)
-    src, dst, _ = weft.generators.kron(scale, 8, seed=1).to_edges()
+    src, dst, _ = graph_names.generate(name, weights=None).to_edges()
     weight = {"real": rng.random(src.size), "integer": rng.integers(1, 1000, src.size)}.get(kind)
     if kind == "undirected":
         return weft.Graph.from_edges(src, dst, directed=False, self_loops="drop")
     return weft.Graph.from_edges(src, dst, weight)
 
 
-def measure(folder: Path, name: str, scale: int, runs: int) -> None:
+def measure(folder: Path, name: str, graph: str, runs: int) -> None:
     kind, readers_of = CASES[name]
     if name == "parquet" and not installed("pyarrow"):
         return
     path = folder / f"g.{name}"
-    g = make_graph(kind, scale)
+    g = make_graph(kind, graph)
     began = time.perf_counter()
     weft.write(g, path)
     wrote_s = time.perf_counter() - began
@@ -164,7 +165,7 @@ def measure_opening(folder: Path, num_edges: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", type=int, default=19, help="2**SCALE vertices, 8 edges each")
+    graph_names.add_graph(parser, "kron19x8")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default=",".join(CASES), help="which suffixes, with commas")
     parser.add_argument("--open-edges", type=int, default=100_000_000, help="0 to leave it out")
@@ -172,7 +173,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only.split(","):
             if name:
-                measure(Path(folder), name, arguments.scale, arguments.runs)
+                measure(Path(folder), name, arguments.graph, arguments.runs)
         if arguments.open_edges:
             measure_opening(Path(folder), arguments.open_edges)
 

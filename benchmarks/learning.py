@@ -47,6 +47,7 @@ os.environ.setdefault("WEFT_TUNINGS", "off")  # use the engine's defaults
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from benchmarks import learning_report as reporting
 from benchmarks import learning_rivals as rivals
 from benchmarks.ahead import Ahead
@@ -107,13 +108,14 @@ class Bench:
 
     def graph(self, name: str, narrower: int) -> Any:
         """Return a graph; the last two are cached."""
-        key = name, max(self.scale - narrower, 4)
+        key = name, max(self.scale - narrower, 4) if name in GRAPHS else 0
         if key not in self.graphs:
             while len(self.graphs) > 1:
                 del self.graphs[next(iter(self.graphs))]
             self.free_memory()
             self.graphs[key] = make_graph(*key, self.device)
-            print(f"{name}{key[1]}: {self.graphs[key]}", flush=True)
+            shown = f"{name}{key[1]}" if key[1] else graph_names.short(name)
+            print(f"{shown}: {self.graphs[key]}", flush=True)
         return self.graphs[key]
 
     def free_memory(self) -> None:
@@ -337,6 +339,11 @@ def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
             row.agrees = bool(np.allclose(results[row.variant], want, **bounds))
 
 
+def known_graph(name: str) -> str:
+    """Return a name that stands for a graph: one of the four, or any other."""
+    return name if name in GRAPHS else graph_names.checked(name)
+
+
 def error_text(error: Exception) -> str:
     first = str(error).splitlines()[0][:120] if str(error) else repr(error)
     return f"{type(error).__name__}: {first}"
@@ -357,7 +364,11 @@ class Preparing:
             return
         if group.graph not in self._small:
             scale = SMALL.get(group.graph, SMALLEST)
-            self._small[group.graph] = make_graph(group.graph, scale, self.bench.device)
+            self._small[group.graph] = (
+                make_graph(group.graph, scale, self.bench.device)
+                if group.graph in GRAPHS
+                else self.bench.graph(group.graph, group.narrower)
+            )
         task = Task(group.task, self._small[group.graph], group.k)
         calls = [*iterations(group, task, self.bench).items(), *endings(group, task).items()]
         own = [call for name, call in calls if name.startswith("weft") or name in MODES]
@@ -388,7 +399,16 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", type=int, default=20, help="2**scale vertices")
     parser.add_argument("--budget", type=float, default=240.0, help="seconds")
-    parser.add_argument("--graphs", nargs="*", default=list(GRAPHS), choices=GRAPHS)
+    parser.add_argument(
+        "--graphs",
+        nargs="*",
+        default=[],
+        type=known_graph,
+        help=f"of {', '.join(GRAPHS)} in the scale above, or {graph_names.EXPECTED}; "
+        "by default the four",
+    )
+    parser.add_argument("--file", dest="files", action="append", default=[], metavar="PATH",
+                        type=graph_names.existing, help="a file with a graph")  # fmt: skip
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=TASKS)
     parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
     parser.add_argument("--sections", nargs="*", default=None, help="of those above")
@@ -417,7 +437,8 @@ def main() -> int:
         from weft.backends.cuda.drivers import driver_of
 
         bench.driver = driver_of(args.device, 0)
-    groups = plan(args.graphs, args.tasks, args.widths)
+    names = [*args.graphs, *args.files] or list(GRAPHS)
+    groups = plan(names, args.tasks, args.widths)
     groups = [g for g in groups if not args.sections or g.section in args.sections]
     ahead = Ahead(args.device)
     preparing = Preparing(bench, ahead)

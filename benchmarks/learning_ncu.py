@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import weft
+from benchmarks import graph_names
 from benchmarks.learning_tasks import Task, make_graph
 from weft.learning.manifolds import ranking
 
@@ -39,9 +40,10 @@ def main() -> None:
     parser.add_argument("--blind", action="store_true")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--scale", type=int, default=18)
+    graph_names.add_graph(parser)
     parser.add_argument("--k", type=int, default=32)
     args = parser.parse_args()
-    g = make_graph("kron", args.scale, args.device)
+    g = make_graph(args.graph or "kron", args.scale, args.device)
     lanes = 1 if args.blind else None
     for _ in range(2):
         if args.case == "loads":

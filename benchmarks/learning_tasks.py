@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from benchmarks import learning_rivals as rivals
 from weft.learning import beliefs, factor_steps
 
@@ -18,9 +19,11 @@ SKEWED = 64  # longer products of messages leave float32, so logarithms are adde
 
 
 def make_graph(name: str, scale: int, device: str) -> Any:
-    """Return a graph with float32 weights."""
+    """Return a graph with float32 weights: one of `GRAPHS` of a scale, or by any other name."""
     make = weft.generators
-    if name == "kron":
+    if name not in GRAPHS:
+        g = graph_names.generate(name, device, weights=None)
+    elif name == "kron":
         g = make.rmat(scale, 16, device=device, seed=1)
     elif name == "citation":  # sparse, skewed
         g = make.rmat(scale, 4, device=device, seed=2)

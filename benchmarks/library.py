@@ -21,6 +21,7 @@ import numpy as np
 
 sys.path[0] = str(Path(__file__).parents[1])  # not this folder: it has a networkx.py
 
+from benchmarks import graph_names  # noqa: E402
 from benchmarks.graphs import make  # noqa: E402
 from weft.arrays.device import to_host  # noqa: E402
 
@@ -475,7 +476,8 @@ def measure(
 def main() -> None:
     """Measure the tasks that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("graph", nargs="?", default="kron18")
+    parser.add_argument("graph", nargs="?", type=graph_names.checked, default="kron18")
+    graph_names.add_file(parser)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--seconds", type=float, default=5.0, help="for each task, at most")

@@ -33,7 +33,7 @@ sys.path.append(write_distribution(FOLDER.name))
 
 import networkx as nx  # noqa: E402
 
-import weft  # noqa: E402
+from benchmarks import graph_names  # noqa: E402
 
 LONG = 1.0  # seconds from which on a call is measured once
 
@@ -66,10 +66,9 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
-def graph_of(edges: int) -> Any:
-    """Return a Kronecker graph with about that many edges, without self-loops."""
-    scale = max(4, (edges // 8).bit_length())
-    g = weft.generators.kron(scale, 8, seed=1, weights="float")
+def graph_of(name: str) -> Any:
+    """Return the graph of a name (see `benchmarks.graph_names`), without self-loops."""
+    g = graph_names.generate(name, weights="float")
     rows = g.to_edges()
     graph = nx.Graph()
     graph.add_nodes_from(range(g.num_vertices))
@@ -199,7 +198,8 @@ def run_quietly(call: Callable[[], Any]) -> Exception | None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--edges", type=int, default=100_000)
+    parser.add_argument("--edges", type=int, default=100_000, help="about, of a Kronecker graph")
+    graph_names.add_graph(parser)
     parser.add_argument("--clock", choices=["cpu", "wall"], default="cpu")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", default="", help="names, separated by commas")
@@ -213,7 +213,8 @@ def main() -> None:
     if options.thresholds:
         print_table(["function", "cost", *map("{:,}".format, SIZES)], thresholds(clock))
         return
-    graph = graph_of(options.edges)
+    scale = max(4, (options.edges // 8).bit_length())
+    graph = graph_of(options.graph or f"kron{scale}x8")
     peers = [name for name in nx.utils.backends.backends if name != "weft"]
     title = f"{graph.number_of_nodes():,} nodes, {graph.number_of_edges():,} edges"
     print(f"{title}; {options.clock} s\n")

@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from benchmarks.operator_lines import table as lines_table
 from benchmarks.protocol import alternate
 from weft.operators import Queue, advance, compute, filter, neighbor_reduce
@@ -235,8 +236,8 @@ def duplicates(bench: Bench) -> list[Row]:
 # -- the whole
 
 
-def graphs(size: dict[str, int], file: str | None) -> dict[str, Callable[[], weft.Graph]]:
-    """Return the graphs by name; each is made when it is needed."""
+def graphs(size: dict[str, int], more: Sequence[str] = ()) -> dict[str, Callable[[], weft.Graph]]:
+    """Return the graphs by name, and those named; each is made when it is needed."""
     points, planted = size["points"], size["planted"]
     made: dict[str, Callable[[], weft.Graph]] = {
         f"kron{size['kron']}": lambda: weft.generators.rmat(size["kron"], 16, seed=1),
@@ -246,9 +247,11 @@ def graphs(size: dict[str, int], file: str | None) -> dict[str, Callable[[], wef
         f"road{size['road']}": lambda: weft.generators.road(size["road"], 0.7, seed=1),
         f"planted, {planted:,} vertices": lambda: weft.generators.planted(planted, seed=1),
     }
-    if file is not None:
-        made[Path(file).name] = lambda: weft.read(file)
-    return made
+    named = {
+        graph_names.short(name): lambda name=name: graph_names.generate(name, weights=None)
+        for name in more
+    }
+    return named or made
 
 
 def show(head: Row, rows: list[Row]) -> None:
@@ -263,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", choices=sorted(SIZES), default="small")
-    parser.add_argument("--file", help="a graph to add")
+    graph_names.add_graphs(parser, ())
     parser.add_argument("--lines", action="store_true", help="count lines only")
     given = parser.parse_args()
     if given.lines:
@@ -275,7 +278,7 @@ def main() -> None:
     measured: list[Row] = []
     balanced: list[Row] = []
     counted: list[Row] = []
-    for name, make in graphs(SIZES[given.size], given.file).items():
+    for name, make in graphs(SIZES[given.size], graph_names.chosen(given)).items():
         bench = Bench(name, make().to(given.device), config)
         measured += programs(bench, clock, not on_cpu)
         if name.startswith(("road", "kron")):

@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from weft.arrays.device import to_host
 
 RUNS = 5
@@ -72,14 +73,19 @@ def square(v):
 class Bench:
     """Graphs on a device, and how runs are timed there."""
 
-    def __init__(self, device: str, scale: int, factor: int) -> None:
-        self.device, self.on_cpu = device, device == "cpu"
+    def __init__(self, device: str, scale: int, factor: int, named: str | None = None) -> None:
+        self.named, self.device, self.on_cpu = named, device, device == "cpu"
         self.config = weft.Config(threads=1) if self.on_cpu else None
         self.scale, self.factor = scale, factor
 
+    def shown(self, scale: int) -> str:
+        """Return what a table calls the graph of a scale."""
+        return graph_names.short(self.named) if self.named else f"kron{scale}"
+
     def graph(self, scale: int) -> weft.Graph:
-        """Return a graph with float64 weights."""
-        g = weft.generators.rmat(scale, self.factor, seed=1, weights=(1, 8))
+        """Return a graph with float64 weights: of a scale, or the one that was named."""
+        name = self.named or f"rmat{scale}x{self.factor}"
+        g = graph_names.generate(name, weights=(1, 8))
         edges = g.to_edges()
         weight = np.asarray(edges.weight, np.float64)
         simple = weft.Graph.from_edges(
@@ -140,7 +146,7 @@ def common(bench: Bench) -> list[str]:
         theirs = f"{bench.ms(multiply):.1f} SuiteSparse"
         total = float(held[0].reduce_scalar(gb.monoid.plus).get(0))
         assert abs(total - float(to_host(found.product).sum())) <= 1e-9 * abs(total)
-    return [f"common, kron{bench.scale}", f"{ours:.1f}", theirs]
+    return [f"common, {bench.shown(bench.scale)}", f"{ours:.1f}", theirs]
 
 
 def by_key(bench: Bench) -> list[str]:
@@ -159,7 +165,8 @@ def by_key(bench: Bench) -> list[str]:
         totals = np.bincount(labels[matrix.indices[row]], matrix.data[row], 1)
         assert chosen[v] == (totals.argmax() if totals.any() else -1)
     return [
-        f"gather by key, kron{bench.scale}", f"{ours:.1f}", f"{(many - few) / 10:.1f} PageRank"
+        f"gather by key, {bench.shown(bench.scale)}", f"{ours:.1f}",
+        f"{(many - few) / 10:.1f} PageRank",
     ]  # fmt: skip
 
 
@@ -180,7 +187,11 @@ def emit(bench: Bench, scale: int) -> list[str]:
     ours = bench.ms(run)
     assert len(kept[0]) == weft.triangle_count(g)
     copied = bench.ms(lambda: [part.copy() for part in kept])
-    return [f"emit {len(kept[0]):,} triangles, kron{scale}", f"{ours:.1f}", f"{copied:.1f} copy"]
+    return [
+        f"emit {len(kept[0]):,} triangles, {bench.shown(scale)}",
+        f"{ours:.1f}",
+        f"{copied:.1f} copy",
+    ]
 
 
 def contract(bench: Bench) -> list[str]:
@@ -200,7 +211,7 @@ def contract(bench: Bench) -> list[str]:
     build = bench.ms(lambda: weft.Graph.from_edges(*ends, directed=False))
     total = float(to_host(edges.weight).sum())
     assert abs(float(to_host(kept[0].edge["weight"]).sum()) - total) <= 1e-9 * total
-    return [f"contract, kron{bench.scale}", f"{ours:.1f}", f"{build:.1f} build"]
+    return [f"contract, {bench.shown(bench.scale)}", f"{ours:.1f}", f"{build:.1f} build"]
 
 
 def pairs(bench: Bench) -> list[str]:
@@ -215,7 +226,7 @@ def pairs(bench: Bench) -> list[str]:
     some = slice(0, 1000)
     want = matrix[ends[0][some]].multiply(matrix[ends[1][some]]).sum(axis=1)
     assert np.array_equal(np.asarray(want).ravel(), to_host(found.count)[some])
-    return [f"10^6 pairs, kron{bench.scale}", f"{ours:.1f}", "–"]
+    return [f"10^6 pairs, {bench.shown(bench.scale)}", f"{ours:.1f}", "–"]
 
 
 def product(bench: Bench, scale: int) -> list[str]:
@@ -235,7 +246,7 @@ def product(bench: Bench, scale: int) -> list[str]:
         import graphblas as gb
 
         theirs = f"{bench.ms(lambda: gb.semiring.plus_times(a @ a).new()):.1f} SuiteSparse"
-    return [f"product of {want.nnz:,} entries, kron{scale}", f"{ours:.1f}", theirs]
+    return [f"product of {want.nnz:,} entries, {bench.shown(scale)}", f"{ours:.1f}", theirs]
 
 
 def main() -> None:
@@ -244,10 +255,11 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--scale", type=int, default=18)
     parser.add_argument("--factor", type=int, default=16)
+    graph_names.add_graph(parser)
     names = ("common", "by_key", "emit", "contract", "pairs", "product")
     parser.add_argument("--tasks", nargs="*", choices=names, default=list(names))
     given = parser.parse_args()
-    bench = Bench(given.device, given.scale, given.factor)
+    bench = Bench(given.device, given.scale, given.factor, given.graph)
     print(f"| ms, {given.device} | weft | beside |\n|---|--:|--:|")
     for name in given.tasks:
         if name in ("emit", "product"):

@@ -17,21 +17,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import weft
+from benchmarks import graph_names
 from benchmarks.gpu_timing import Clock, Times
 
 TOLERANCES = (1e-6, 1e-8, 1e-10)
 MOST = 400  # iterations
 DAMPING = 0.85
-
-
-def make_graph(name: str, scale: int, device: str) -> Any:
-    """Return a graph of about 2**scale vertices."""
-    make = weft.generators
-    if name == "kron":
-        return make.rmat(scale, 16, seed=1).to(device)
-    if name == "road":
-        return make.road(int(2 ** (scale / 2)), seed=1).to(device)
-    return make.planted(2**scale, max(2 ** (scale - 10), 8), 24, seed=3).to(device)
 
 
 def contestants(g: Any, tol: float) -> dict[str, Callable[[], Any]]:
@@ -59,14 +50,14 @@ def measure(call: Callable[[], Any], clock: Clock, runs: int) -> tuple[float, in
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--scale", type=int, default=16, help="2**scale vertices")
-    parser.add_argument("--graphs", nargs="*", default=["kron", "road", "planted"])
+    graph_names.add_graphs(parser, ("rmat16", "road256", "planted16"))
     parser.add_argument("--runs", type=int, default=5)
     args = parser.parse_args()
     clock, far = Clock(args.device), False
     print(f"{'graph':10} {'tol':>7} {'':9} {'ms':>9} {'steps':>6} {'sweeps':>7} {'error/tol':>10}")
-    for name in args.graphs:
-        g = make_graph(name, args.scale, args.device)
+    for name in graph_names.chosen(args):
+        g = graph_names.generate(name, args.device, weights=None)
+        name = graph_names.short(name)
         exact = weft.pagerank(g, tol=1e-13, max_iter=MOST, on_unconverged="return")
         for tol in TOLERANCES:
             for way, call in contestants(g, tol).items():

@@ -1,6 +1,6 @@
 """Graphs in blocks on disk against the same graph in memory: CPU time, wall time, peak memory.
 
-    python benchmarks/scale.py --scale 20 --blocks 32 --memory 200MB
+    python benchmarks/scale.py --graph kron20x16 --blocks 32 --memory 200MB
 
 Generates a Kronecker graph, writes it in blocks, and runs each algorithm in a process of its own,
 streamed and in memory. Peak memory is that of the process, which includes Python, the
@@ -22,9 +22,11 @@ from typing import Any
 
 import numpy as np
 
-import weft
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-EDGE_FACTOR = 16
+import weft
+from benchmarks import graph_names
+
 ITERATIONS = 10
 ONE = weft.Config(threads=1)  # threads that wait for each other would count as CPU time
 ALGORITHMS: dict[str, Callable[[Any], Any]] = {
@@ -62,7 +64,7 @@ def measured_apart(path: Path, memory: str, name: str) -> dict[str, Any]:
     return found
 
 
-def spark_rows(path: Path, scale: int) -> list[str]:
+def spark_rows(path: Path, shown: str) -> list[str]:
     """Return rows of PageRank on Spark, and of the same in SQL, per iteration after the first."""
     from pyspark.sql import SparkSession
 
@@ -81,8 +83,8 @@ def spark_rows(path: Path, scale: int) -> list[str]:
     theirs = sql_iteration(spark, edges)
     spark.stop()
     return [
-        f"| weft on Spark, local[2] | {scale} | {ours:.2f} |",
-        f"| joins in Spark SQL, local[2] | {scale} | {theirs:.2f} |",
+        f"| weft on Spark, local[2] | {shown} | {ours:.2f} |",
+        f"| joins in Spark SQL, local[2] | {shown} | {theirs:.2f} |",
     ]
 
 
@@ -111,7 +113,7 @@ def sql_iteration(spark: Any, edges: Any) -> float:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=int, default=18)
+    graph_names.add_graph(parser, "kron18x16")
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--memory", default="50MB")
     parser.add_argument("--spark", action="store_true")
@@ -123,7 +125,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        g = weft.generators.kron(given.scale, edge_factor=EDGE_FACTOR)
+        g = graph_names.generate(given.graph, weights=None)
         weft.write(g, folder / "whole.weft")
         began = time.process_time()
         weft.partition(folder / "whole.weft", folder / "blocks", blocks=given.blocks)
@@ -143,8 +145,8 @@ def main() -> None:
             )
         if given.spark:
             weft.write(g, folder / "edges.parquet")
-            print("\n| PageRank | scale | seconds an iteration |\n|---|---|---|")
-            print("\n".join(spark_rows(folder / "edges.parquet", given.scale)))
+            print("\n| PageRank | graph | seconds an iteration |\n|---|---|---|")
+            print("\n".join(spark_rows(folder / "edges.parquet", graph_names.short(given.graph))))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Graph algorithms in DuckDB: CPU time and memory of supersteps, beside the CPU backend.
 
-    python benchmarks/sql.py --scale 16
+    python benchmarks/sql.py --graph kron16x16
 
 Times are CPU milliseconds of the process. PageRank: an iteration, as the difference of 6 and of 1.
 """
@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import weft
+from benchmarks import graph_names
 from weft.backends.relational.connections import engine_of
 
 
@@ -55,7 +60,7 @@ def search_ms(g: weft.Graph) -> float:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=int, default=16)
+    graph_names.add_graph(parser, "kron16x16")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--memory", default="", help="limit of DuckDB, such as 500MB")
     options = parser.parse_args()
@@ -63,10 +68,11 @@ def main() -> None:
     con.execute(f"SET threads = {options.threads}")
     if options.memory:
         con.execute("SET memory_limit = ?", [options.memory])
-    here = weft.generators.rmat(options.scale, 16, seed=1)
+    here = graph_names.generate(options.graph, weights=None)
     there = here.to(con)
     engine = engine_of(there.topology.device)
-    print(f"kron{options.scale}: {here.num_vertices} vertices, {here.topology.num_arcs} arcs")
+    shown = graph_names.short(options.graph)
+    print(f"{shown}: {here.num_vertices} vertices, {here.topology.num_arcs} arcs")
     print("| CPU ms | DuckDB | CPU backend |")
     print("|---|--:|--:|")
     own = iteration_ms(here)

@@ -29,7 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["WEFT_TUNINGS"] = "off"  # neither read nor write stored tunings
 
-from benchmarks import gpu_graphs, tuner_replay
+from benchmarks import gpu_graphs, graph_names, tuner_replay
 from benchmarks.racing import as_ready
 
 GRAPHS = ("kron19", "road2000")
@@ -313,23 +313,19 @@ def _tuned(
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare the tuner with an exhaustive search.")
-    parser.add_argument("--graphs", help="kron<scale>, rmat<scale>, road<side>, between commas")
+    graph_names.add_graphs(parser, GRAPHS)
     parser.add_argument("--tasks", help="bfs, pagerank, sssp, components, between commas")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu or emulated")
     parser.add_argument("--budget", type=float, default=200.0, help="seconds in all")
     parser.add_argument("--defaults", action="store_true", help="tuned beside default, no table")
     parser.add_argument("--json", type=Path, default=Path("tuner.json"), help="where to write it")
     options = parser.parse_args(arguments)
-    names = (options.graphs or ",".join(LARGE if options.defaults else GRAPHS)).split(",")
+    if options.defaults:
+        options.usual_graphs = list(LARGE)
     tasks = (options.tasks or ",".join(MORE_TASKS if options.defaults else TASKS)).split(",")
-    try:
-        for name in names:
-            gpu_graphs.split_name(name)
-    except ValueError as error:
-        parser.error(str(error))
     if unknown := [task for task in tasks if task not in MORE_TASKS]:
         parser.error(f"tasks {unknown} are not known. Expected some of {', '.join(MORE_TASKS)}.")
-    options.graphs, options.tasks = names, tasks
+    options.graphs, options.tasks = graph_names.chosen(options), tasks
     return options
 
 

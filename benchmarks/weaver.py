@@ -36,9 +36,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 import weft
+from benchmarks import graph_names
 from weft.weaver import Counters, Machine, Simulation, programs, simulate
 from weft.weaver.machine import CAUSES
 
+GRAPHS = ("G500", "BH", "CO", "WK", "RN")
 SOFTWARE = ("vertex", "edge", "warp", "block")
 DIRECTIONS = ("push", "pull")
 # Of the thesis: speed-ups over VM by algorithm, their mean, and that over EM.
@@ -62,7 +64,7 @@ class Bench:
     """Runs of the model, each checked against the interpreter's values and made once."""
 
     shrink: int = 0  # how often the sizes are halved
-    names: tuple[str, ...] = ("G500", "BH", "CO", "WK", "RN")
+    names: tuple[str, ...] = GRAPHS
     runs: dict[Any, Any] = field(default_factory=dict)
     seconds: float = 0.0
     instructions: int = 0
@@ -70,13 +72,14 @@ class Bench:
     def graph(self, name: str) -> Any:
         """Return a generated graph of the mean degree and skew of one of the thesis's."""
         g, k = weft.generators, self.shrink
-        return {
+        own = {
             "G500": lambda: g.rmat(14 - k, 16, seed=1, weights="int"),
             "BH": lambda: g.powerlaw(6144 >> k, 96.0, 3.0, seed=2, weights="int"),
             "CO": lambda: g.powerlaw(12288 >> k, 64.0, 3.0, seed=3, weights="int"),
             "WK": lambda: g.powerlaw(24576 >> k, 18.0, 2.3, seed=4, weights="int"),
             "RN": lambda: g.road(96 >> (k // 2), seed=5, weights="int"),
-        }[name]()
+        }
+        return own[name]() if name in own else graph_names.generate(name)
 
     def graphs(self) -> dict[str, Any]:
         """Return the graphs of the experiments, each made once."""
@@ -488,11 +491,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--shrink", type=int, default=0, help="halve the graphs so often")
-    parser.add_argument("--graphs", default="G500,BH,CO,WK,RN")
+    parser.add_argument(
+        "--graphs", default="", help=f"of {','.join(GRAPHS)}, or {graph_names.EXPECTED}"
+    )
+    parser.add_argument("--file", action="append", default=[], type=graph_names.existing)
     parser.add_argument("--only", default=",".join(EXPERIMENTS))
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
-    bench = Bench(given.shrink, tuple(given.graphs.split(",")))
+    named = [*filter(None, given.graphs.split(",")), *given.file]
+    bench = Bench(given.shrink, tuple(named) or GRAPHS)
     for name in given.only.split(","):
         began = time.perf_counter()
         print(table(name, EXPERIMENTS[name](bench)), flush=True)

@@ -178,13 +178,6 @@ def test_references_agree_with_networkx(seed, monkeypatch):
     assert found == pytest.approx([rank[v] for v in range(60)], abs=1e-9)
 
 
-def test_graph_names():
-    assert graphs.split_name("kron18") == ("kron", 18)
-    assert graphs.split_name("road1000") == ("road", 1000)
-    with pytest.raises(ValueError, match="'grid5' is not known"):
-        graphs.split_name("grid5")
-
-
 def test_sources(reference):
     assert graphs.busiest_vertex(reference.matrix) == 0
     assert graphs.giant_vertex(reference.matrix, 2) == 2
