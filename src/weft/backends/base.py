@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from weft.arrays.device import Device
-from weft.config import Config
+from weft.arrays.fill import fill
+from weft.config import Config, each_choice
+from weft.formats import format as format_named
 from weft.ir.request import Outcome, Request
 from weft.plan.prepare import Form
+from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
 Start = tuple[Any, Any, Sequence[tuple[int, Any]]]
 """A new field, the value that it starts from, and other values at some items."""
+
+LOOKS_AT_NO_EDGES = 2  # the direction of a profile record without one
 
 
 class Backend(Protocol):
@@ -76,3 +81,74 @@ class Backend(Protocol):
 
     def describe(self, request: Request, form: Form) -> dict[str, Any]:
         """Return what `weft.explain` reports about the kernels of a form, by its own names."""
+
+
+class Unscheduled:
+    """Answers that backends without schedules have in common; their arrays are NumPy's.
+
+    A backend of this kind adds `compile` and `run`.
+    """
+
+    sorts_frontiers = True
+    starts_are_read = False
+    looks_at_degrees = False
+    runs_on_threads = False
+
+    def check(self, config: Config, topology: Topology) -> Any:
+        """Look names up, so that a wrong one is an error here too; none of them matters."""
+        for name in each_choice(config.format):
+            if name is not None:
+                format_named(name)
+        for name in each_choice(config.schedule):
+            if name is not None:
+                schedule_named(name)
+        return config.schedule
+
+    def refuse_schedule(self, name: str) -> str:
+        """Return nothing: a schedule has no meaning here."""
+        return ""
+
+    def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
+        """Return the only default schedule."""
+        return "vertex"
+
+    def compile_ahead(self, device: Device) -> Any:
+        """Return None: nothing is compiled ahead."""
+        return None
+
+    def compile_seconds(self, request: Request) -> float:
+        """Return 0: compiling takes no time worth counting, or its time is not estimated."""
+        return 0.0
+
+    def prove(self, request: Request, form: Form) -> Form:
+        """Return the form itself: a run never changes to another one."""
+        return form
+
+    def held_bytes(self, topology: Topology) -> int:
+        """Return 0: nothing is kept in memory between runs."""
+        return 0
+
+    def fill(self, device: Device, starts: Sequence[Start]) -> None:
+        """Write the first values of new fields."""
+        for start in starts:
+            fill(*start)
+
+    def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
+        """Copy what the first array of each pair has at some places to the second one."""
+        for source, target in pairs:
+            source.take(places, axis=0, out=target, mode="clip")
+
+    def describe(self, request: Request, form: Form) -> dict[str, Any]:
+        """Return nothing: there are no kernels to report about."""
+        return {}
+
+    def report_sizes(self, request: Request, sizes: list[int], ns: int, device: str) -> None:
+        """Report the frontier of each superstep of a run to `weft.profile`, its time shared out."""
+        if request.report is None:
+            return
+        count, zeros = len(sizes), [0] * len(sizes)
+        columns = {
+            "step": list(range(count)), "phase": zeros, "direction": [LOOKS_AT_NO_EDGES] * count,
+            "frontier": sizes, "edges": zeros, "ns": [ns // max(count, 1)] * count,
+        }  # fmt: skip
+        request.report(columns, {"device": device}, 0)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.arrays.device import Device
-from weft.arrays.fill import fill
-from weft.backends.base import Start
+from weft.backends.base import Unscheduled
 from weft.backends.blocks.loop import Loop
 from weft.backends.blocks.refusals import refuse
 from weft.backends.blocks.split import split
@@ -22,12 +21,10 @@ from weft.plan.prepare import Form
 from weft.topology.topology import Topology
 
 
-class BlocksBackend:
+class BlocksBackend(Unscheduled):
     """Runs programs over the blocks of a partitioned graph."""
 
-    sorts_frontiers = True
     starts_are_read = True
-    looks_at_degrees = False
     runs_on_threads = True
 
     def check(self, config: Config, topology: Topology) -> str:
@@ -46,14 +43,6 @@ class BlocksBackend:
     def likely_schedule(self, topology: Topology, side: str, ordered: bool) -> str:
         """Return the only default schedule."""
         return CPU.likely_schedule(topology, side, ordered)
-
-    def compile_seconds(self, request: Request) -> float:
-        """Return 0: what kernels of blocks take to compile is not estimated."""
-        return 0.0
-
-    def compile_ahead(self, device: Device) -> Any:
-        """Return None: nothing is compiled ahead."""
-        return None
 
     def compile(self, request: Request) -> Form:
         """Return a program as stages; raise ConfigError if it cannot run over blocks."""
@@ -85,10 +74,6 @@ class BlocksBackend:
                     "Partition the edges with keep='both'.",
                 )  # fmt: skip
 
-    def prove(self, request: Request, form: Form) -> Form:
-        """Return the form itself: proofs are checked sweep by sweep."""
-        return form
-
     def run(self, request: Request, form: Form) -> Outcome:
         """Run a request to its end."""
         loop = Loop(request, form[0], request.topology.carrier)
@@ -100,18 +85,9 @@ class BlocksBackend:
         """Return the bytes that finished runs keep."""
         return workspace.held_bytes(topology.carrier.vertices)
 
-    def fill(self, device: Device, starts: Sequence[Start]) -> None:
-        """Write the first values of new fields."""
-        for start in starts:
-            fill(*start)
-
     def carry(self, device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
         """Copy what the first array of each pair has at some places to the second one."""
         CPU.carry(device, places, pairs)
-
-    def describe(self, request: Request, form: Form) -> dict[str, Any]:
-        """Return nothing beside the stages, which stand in place of the source."""
-        return {}
 
 
 BACKEND = BlocksBackend()
