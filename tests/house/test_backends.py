@@ -62,4 +62,5 @@ def test_questions_and_imports_are_found():
 def test_every_backend_has_all_methods_of_the_protocol(kind):
     backend = import_module(HOMES[kind]).BACKEND
     wanted = [name for name, method in vars(Backend).items() if inspect.isfunction(method)]
+    wanted += Backend.__annotations__
     assert [name for name in wanted if name[0] != "_" and not hasattr(backend, name)] == []

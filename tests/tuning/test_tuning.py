@@ -5,11 +5,13 @@ import math
 import signal
 from dataclasses import replace
 
+import duckdb
 import numpy as np
 import pytest
 
 import fake_cupy
 import weft
+from partitioned import written
 from weft.arrays.device import CPU
 from weft.backends.cuda.drivers.elsewhere import Elsewhere
 from weft.backends.cuda.host import run as execute
@@ -423,6 +425,19 @@ def test_what_cannot_be_tuned_says_why(algorithm, more, error, words):
 def test_something_else_is_not_a_graph():
     with pytest.raises(GraphError, match="needs a graph first"):
         weft.tune("karate", "bfs", 0)
+
+
+def test_devices_without_choices_are_refused(tmp_path):
+    g = weft.generators.path(4)
+    partitioned, con = written(g, tmp_path), duckdb.connect()
+    for there, words in (
+        (g.to(con), r"relational.*plan='auto' chooses.*weft\.sql\.graph"),
+        (g.to("reference"), r"on reference: no choice of a configuration"),
+        (partitioned, r"on blocks: its carrier decides.*g\.to\('cpu'\)"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            weft.tune(there, "bfs", 0)
+    weft.sql.close(con)
 
 
 @pytest.mark.parametrize("device", ["cpu", "emulated"])

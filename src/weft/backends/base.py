@@ -33,12 +33,15 @@ class Backend(Protocol):
         Whether choosing a default looks at the degrees of the graph in both directions.
     runs_on_threads
         Whether programs run on the threads of this machine, as many as `Config.threads` says.
+    untunable
+        Why `weft.tune` has nothing to choose here, with what to do; empty where it has.
     """
 
     sorts_frontiers: bool
     starts_are_read: bool
     looks_at_degrees: bool
     runs_on_threads: bool
+    untunable: str
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Return the schedule of a configuration; raise ConfigError if something is not possible.
@@ -93,6 +96,10 @@ class Unscheduled:
     starts_are_read = False
     looks_at_degrees = False
     runs_on_threads = False
+    untunable = (
+        "no choice of a configuration changes how programs run there. Tune the graph on the device "
+        "that it is to run on"
+    )
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Look names up, so that a wrong one is an error here too; none of them matters."""

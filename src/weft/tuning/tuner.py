@@ -89,7 +89,8 @@ def tune(
     Raises
     ------
     ConfigError
-        If the algorithm is not known or takes no configuration.
+        If the algorithm is not known or takes no configuration, or the graph lies on a device
+        where no configuration makes a difference, such as a database.
 
     Examples
     --------
@@ -276,6 +277,9 @@ def _check(
 ) -> None:
     if not isinstance(g, Graph):
         raise GraphError(f"weft.tune needs a graph first, but got {g!r}.")
+    why = backend_of(g.topology.device).untunable
+    if why:
+        raise ConfigError(f"weft.tune has nothing to choose on {g.topology.device}: {why}.")
     if not budget_s > 0 or not math.isfinite(budget_s):
         raise ConfigError(f"budget_s={budget_s!r} is not possible. Expected seconds above 0.")
     if "config" in kwargs:

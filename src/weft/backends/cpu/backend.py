@@ -32,6 +32,7 @@ class CpuBackend:
     starts_are_read = True
     looks_at_degrees = False
     runs_on_threads = True
+    untunable = ""
 
     def check(self, config: Config, topology: Topology) -> str:
         """Return the schedule of a configuration, or raise if a format or it is not possible."""

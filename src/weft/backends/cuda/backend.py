@@ -30,6 +30,7 @@ class CudaBackend:
     starts_are_read = False  # the kernel itself checks the proofs
     looks_at_degrees = True
     runs_on_threads = False
+    untunable = ""
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Return the schedules of a configuration, or raise if one is not possible."""

@@ -15,6 +15,11 @@ from weft.plan.prepare import Form
 class RelationalBackend(Unscheduled):
     """Runs programs as SQL, on the connection of a graph."""
 
+    untunable = (
+        "its queries do not depend on a configuration, and plan='auto' chooses their form by the "
+        "size of each frontier. Leave tuning out; weft.sql.graph(..., plan=...) forces a form"
+    )
+
     def compile(self, request: Request) -> Form:
         """Return the queries of a program; raise ConfigError if it has none."""
         store = store_of(request.topology)
