@@ -40,6 +40,10 @@ def _of_dtype(position: int) -> Callable[[Kernel, Binding], str]:
     return lambda kernel, binding: f"{stored_type(binding[position])}*"
 
 
+def _word(kernel: Kernel, binding: Binding) -> str:
+    return "u64*" if binding[1].itemsize == 8 else "u32*"
+
+
 def _parameter(kernel: Kernel, binding: Binding) -> str:
     held = {name: dtype for name, dtype, _ in kernel.program.signature.parameters}
     return f"const {stored_type(held[binding[1]])}*"
@@ -123,9 +127,15 @@ BUFFERS: dict[str, Buffer] = {
     "trail_ends": Buffer("i64*"),
     # gathers by key and records
     "keys": Buffer(_of_dtype(1), steady=True),
+    "by_result": Buffer(_of_dtype(2), steady=True),
+    "by_rows": Buffer("Vertex*", steady=True),
+    "by_words": Buffer(_word, steady=True),
+    "by_values": Buffer(_of_dtype(2), steady=True),
+    "by_tables": Buffer("i64", steady=True),
+    "by_places": Buffer("i64", steady=True),
     "by_keys": Buffer(_of_dtype(1), steady=True),
-    "by_values": Buffer(_of_dtype(1), steady=True),
-    "by_table": Buffer("i64*", steady=True),
+    "by_held": Buffer(_of_dtype(1), steady=True),
+    "by_entries": Buffer("i64*", steady=True),
     "emit_places": Buffer("i64*"),
     "emit_part": Buffer(_of_dtype(2)),
 }

@@ -166,6 +166,7 @@ class Kernel:
     widest: int = 1  # most lanes that share features
     registers: int = 0  # of the largest partial result and of the messages under way
     held: set[tuple[int, int, int]] = field(default_factory=set)  # see Rendered
+    table_bytes: int = 0  # see Rendered
     first: str = ""  # the statement that begins the loop
     extra_fixed: dict[str, str] = field(default_factory=dict)
     names: int = 0

@@ -27,6 +27,8 @@ from weft.topology.topology import Direction, Topology
 # Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
 # their number, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
+LEAST_PLACES = 32  # of a table, as in by_key.cuh
+MOST_TABLES = 512  # for the longest rows: one for each block that is at work
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
 
@@ -81,6 +83,36 @@ def long_rows(topology: Topology, way: Direction, warp_degree: int, block_degree
         counts = xp.asarray([for_block.size, for_block.size + for_warp.size], dtype=np.int64)
         known[key] = xp.concatenate([counts, for_block, for_warp]).astype(np.int64)
     return known[key]
+
+
+_tables: weakref.WeakKeyDictionary[Topology, dict[Any, tuple[int, int]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def table_sizes(topology: Topology, direction: Any, hops: int) -> tuple[int, int]:
+    """Return how many tables blocks have for the longest rows, and the places of each.
+
+    There is room for the entries of the longest row, and no more of it in all than for one entry of
+    each arc, unless a single table takes more.
+    """
+    known = _tables.setdefault(topology, {})
+    if (direction, hops) not in known:
+        if hops == 2:
+            lengths = topology.paths_of_two(direction)
+        else:
+            ways: tuple[Direction, ...] = ("in", "out") if direction == "both" else (direction,)
+            lengths = topology.xp.zeros(topology.num_vertices, np.int64)
+            for way in ways:
+                offsets = topology.adjacency(way).offsets
+                lengths += offsets[1:] - offsets[:-1]
+        longest = int(lengths.max()) if topology.num_vertices else 0
+        places = LEAST_PLACES
+        while places // 4 * 3 < longest:
+            places *= 2
+        tables = min(MOST_TABLES, max(1, topology.num_arcs // places))
+        known[direction, hops] = tables, places
+    return known[direction, hops]
 
 
 class Binder:
@@ -422,11 +454,38 @@ class Binder:
     def _by_keys(self, dtype: Any, *room: Any) -> Any:
         return self._by_array("by_keys", element(dtype), room, 1)
 
-    def _by_values(self, dtype: Any, *room: Any) -> Any:
-        return self._by_array("by_values", element(dtype), room, 1)
+    def _by_held(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_held", element(dtype), room, 1)
 
-    def _by_table(self, *room: Any) -> Any:
-        return self._by_array("by_table", np.int64, room, 2)
+    def _by_entries(self, *room: Any) -> Any:
+        return self._by_array("by_entries", np.int64, room, 2)
+
+    def _by_result(self, number: str, dtype: Any) -> Any:
+        return self.workspace.get(("by_result", number), self.n, element(dtype))
+
+    def _by_rows(self) -> Any:
+        """Return the two lists of rows that are long."""
+        return self.workspace.get("by_rows", 2 * self.n, self._index())
+
+    def _by_words(self, key: Any, held: Any, *room: Any) -> Any:
+        dtype = np.dtype(np.uint64 if key.itemsize == 8 else np.uint32)
+        return self._by_tables_array("by_words", dtype, room)
+
+    def _by_values(self, key: Any, held: Any, *room: Any) -> Any:
+        return self._by_tables_array("by_values", element(held), room)
+
+    def _by_tables_array(self, name: str, dtype: Any, room: Any) -> Any:
+        tables, places = table_sizes(self.topology, *room)
+        try:
+            return self.workspace.get((name, *room), tables * (places + 1), dtype)
+        except MemoryError:
+            raise out_of_entries(tables * (places + 1) * dtype.itemsize) from None
+
+    def _by_tables(self, key: Any, held: Any, *room: Any) -> Any:
+        return np.int64(table_sizes(self.topology, *room)[0])
+
+    def _by_places(self, key: Any, held: Any, *room: Any) -> Any:
+        return np.int64(table_sizes(self.topology, *room)[1])
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)

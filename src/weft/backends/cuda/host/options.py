@@ -41,6 +41,8 @@ TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
+CLAIM_BYTES = 16  # of the row that a block works on, as in by_key.cuh
+TABLE_BYTES = 4096 + 32  # and of a warp's table
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -210,6 +212,8 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     if options.combine == "by_target":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
+    if rendered.table_bytes:
+        needs.append(CLAIM_BYTES + block // 32 * (rendered.table_bytes + TABLE_BYTES))
     return _Areas(
         block=block,
         bin_size=bin_size,
