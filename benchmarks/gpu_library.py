@@ -8,6 +8,8 @@ by their number of edges and components, communities by modularity, walks by the
 from __future__ import annotations
 
 import argparse
+import cProfile
+import pstats
 import sys
 import time
 from collections.abc import Callable
@@ -96,6 +98,7 @@ TASKS: dict[str, tuple[Callable[[Workload], Any], Callable[[Workload, Any], str]
     "independent set": (lambda w: weft.maximal_independent_set(w.graph), judge_set),
     "color": (lambda w: weft.color(w.graph), judge_colors),
     "labels": (lambda w: weft.label_propagation(w.graph), judge_communities),
+    "labels to the end": (lambda w: weft.label_propagation(w.graph, None), judge_communities),
     "louvain": (lambda w: weft.louvain(w.graph), judge_communities),
     "leiden": (lambda w: weft.leiden(w.graph), judge_communities),
     "betweenness": (lambda w: weft.betweenness(w.graph, w.sources), shape_of),
@@ -129,6 +132,18 @@ def measure(work: Workload, name: str, seconds: float) -> list[str]:
     return [work.name, name, best, f"{first:.4g}", found]
 
 
+def profile(work: Workload, name: str, lines: int) -> None:
+    """Print where the host waits in one more call, by the time spent below each function.
+
+    Set CUDA_LAUNCH_BLOCKING=1, so that it waits for each operation where it is begun.
+    """
+    profiler = cProfile.Profile()
+    with profiler:
+        TASKS[name][0](work)
+        gpu_graphs.synchronize(work.graph)
+    pstats.Stats(profiler).sort_stats("cumulative").print_stats(lines)
+
+
 def main() -> None:
     """Measure tasks on graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -136,11 +151,14 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each task")
+    parser.add_argument("--profile", type=int, default=0, help="lines of a profile of each task")
     options = parser.parse_args()
     for graph in graph_names.chosen(options):
         work = gpu_graphs.make(graph, options.device)
         for task in options.tasks.split(","):
             print("| " + " | ".join(measure(work, task, options.seconds)) + " |", flush=True)
+            if options.profile:
+                profile(work, task, options.profile)
 
 
 if __name__ == "__main__":
