@@ -23,6 +23,7 @@ V. Traag, L. Waltman, N. van Eck: From Louvain to Leiden: guaranteeing well-conn
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -35,8 +36,10 @@ from weft.algorithms.support.communities import (
     numbered,
     strengths,
     sums_of,
+    weight_of,
     weighted_copy,
 )
+from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer, real_of
 from weft.arrays.device import module_of
 from weft.config import Config
@@ -73,25 +76,33 @@ def pick(v: Any, turn: Any) -> Any:
     return v.due & _flip(v, turn + fn.superstep())
 
 
-@vertex
-def decide(v: Any, density: Any) -> Any:
-    """Choose the community around v where it adds most to the modularity; return whether to go."""
-    own, strength = v.community, v.strength
-    own_total = v.total.at(own).load() - strength
+@functools.cache
+def decide(weighted: bool) -> Any:
+    """Return the function that chooses the community where v adds most to the modularity."""
 
-    def score(c: Any, weight: Any) -> Any:
-        others = v.total.at(c).load() - fn.where(c == own, strength, 0)
-        return weight - density * strength * others + fn.where(c == own, LIKES_OWN * strength, 0)
+    @vertex
+    def choose(v: Any, density: Any) -> Any:
+        own, strength = v.community, v.strength
+        own_total = v.total.at(own).load() - strength
 
-    around = v.gather_by(
-        lambda u, e: u.community, lambda u, e: send(e.weight, when=u.id != v.id), monoids.sum
-    )
-    best, gain = around.argmax(score)
-    alone = LIKES_OWN * strength - density * strength * own_total  # without neighbours in there
-    moves = (best >= 0) & (best != own) & (gain > alone)
-    v.wanted = fn.where(moves, fn.cast(best, vertex_id), own)
-    v.due = False
-    return moves
+        def score(c: Any, weight: Any) -> Any:
+            others = v.total.at(c).load() - fn.where(c == own, strength, 0)
+            likes = fn.where(c == own, LIKES_OWN * strength, 0)
+            return weight - density * strength * others + likes
+
+        around = v.gather_by(
+            lambda u, e: u.community,
+            lambda u, e: send(weight_of(e, weighted), when=u.id != v.id),
+            monoids.sum,
+        )
+        best, gain = around.argmax(score)
+        alone = LIKES_OWN * strength - density * strength * own_total  # no neighbours in there
+        moves = (best >= 0) & (best != own) & (gain > alone)
+        v.wanted = fn.where(moves, fn.cast(best, vertex_id), own)
+        v.due = False
+        return moves
+
+    return choose
 
 
 @vertex(order_free=True)
@@ -116,24 +127,29 @@ def pick_alone(v: Any, turn: Any) -> Any:
     return v.alone & _flip(v, turn + fn.superstep())
 
 
-@vertex
-def choose_part(v: Any, density: Any, turn: Any) -> Any:
-    """Choose a part of the same community that stays in this turn; return whether to join it."""
-    here = turn + fn.superstep()
-    parts = v.gather_by(
-        lambda u, e: u.part,
-        lambda u, e: send(
-            e.weight,
-            when=(u.id != v.id) & (u.bound == v.bound) & ~(u.alone & _flip(u, here)),
-        ),
-        monoids.sum,
-    )
-    best, gain = parts.argmax(
-        lambda c, weight: weight - density * v.strength * v.total.at(c).load()
-    )
-    joins = (best >= 0) & (gain > 0)
-    v.wanted = fn.where(joins, fn.cast(best, vertex_id), v.part)
-    return joins
+@functools.cache
+def choose_part(weighted: bool) -> Any:
+    """Return the function that chooses a part of the same community that stays in this turn."""
+
+    @vertex
+    def choose(v: Any, density: Any, turn: Any) -> Any:
+        here = turn + fn.superstep()
+        parts = v.gather_by(
+            lambda u, e: u.part,
+            lambda u, e: send(
+                weight_of(e, weighted),
+                when=(u.id != v.id) & (u.bound == v.bound) & ~(u.alone & _flip(u, here)),
+            ),
+            monoids.sum,
+        )
+        best, gain = parts.argmax(
+            lambda c, weight: weight - density * v.strength * v.total.at(c).load()
+        )
+        joins = (best >= 0) & (gain > 0)
+        v.wanted = fn.where(joins, fn.cast(best, vertex_id), v.part)
+        return joins
+
+    return choose
 
 
 @vertex(order_free=True)
@@ -154,9 +170,12 @@ def _has_settled(left: Any, moved: Any, few: Any) -> Any:
 class _Levels:
     """A graph, its vertices' strengths, and where the vertices of the first graph went."""
 
-    def __init__(self, g: Graph, resolution: float, seed: int, config: Config | None) -> None:
-        self.g, self.seed, self.config, self.xp = g, seed, config, g.topology.xp
-        self.strength = strengths(g)
+    def __init__(
+        self, g: Graph, weighted: bool, resolution: float, seed: int, config: Config | None
+    ) -> None:
+        self.g, self.weighted = g, weighted
+        self.seed, self.config, self.xp = seed, config, g.topology.xp
+        self.strength = strengths(g, weighted, config)
         self.member, self.depth = self.xp.arange(g.num_vertices), 0
         total = float(self.strength.sum())
         self.density = resolution / total if total else 0.0
@@ -176,7 +195,7 @@ class _Levels:
         """Return the communities after moves from a partition."""
         state = self.state(start)
         self.g.iterate(
-            [pick, decide, go, awaken], state, until=_has_settled, max_iter=ROUNDS,
+            [pick, decide(self.weighted), go, awaken], state, until=_has_settled, max_iter=ROUNDS,
             config=self.config,
         )  # fmt: skip
         return state.community
@@ -190,7 +209,7 @@ class _Levels:
             density=scalar(self.density), turn=scalar(self.seed),
         )  # fmt: skip
         self.g.iterate(
-            [pick_alone, choose_part, join], state, max_iter=REFINED,
+            [pick_alone, choose_part(self.weighted), join], state, max_iter=REFINED,
             config=self.config,
         )  # fmt: skip
         return state.part
@@ -200,7 +219,8 @@ class _Levels:
         number, count = numbered(part)
         fewer = count < self.g.num_vertices
         if fewer:
-            self.g = contracted(self.g, number, count)
+            self.g = contracted(self.g, self.weighted, number, count)
+            self.weighted = True
             self.strength = sums_of(number, self.strength, count)
             self.member = number[self.member]
             self.depth += 1
@@ -363,8 +383,10 @@ def _begun(
         raise ConfigError(
             f"resolution={shortened(resolution)} is not possible. Expected a number from 0 on."
         )
-    copy = weighted_copy(g, weighted, "communities")
-    return _Levels(copy, float(resolution), check_integer("seed", seed, 0), config)
+    weighted = check_weights(g, weighted, "communities")
+    if g.directed:
+        g, weighted = weighted_copy(g, weighted, "communities"), True
+    return _Levels(g, weighted, float(resolution), check_integer("seed", seed, 0), config)
 
 
 def _own(g: Graph) -> Array:
