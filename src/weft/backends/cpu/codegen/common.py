@@ -11,8 +11,7 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cpu.codegen.expressions import cast, elementwise
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.text import Emitter
-from weft.ir.check.facts import arcs_of_common
-from weft.ir.elementwise import ELEMENTWISE
+from weft.ir.check.facts import arcs_of_common, sends_alike
 from weft.ir.ops import INT64, Value
 from weft.topology.row_bits import BLOCK_COST, BLOCK_WORDS, FIELDS
 
@@ -77,7 +76,7 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
         kinds = kinds[count:]
     ends = [reduction.name for reduction, _, _ in value.attr] == ["any"]
     out.line(f"{rows.last} = np.uint64(n)")
-    counted = rows.head is not None and _is_counted(value)
+    counted = rows.head is not None and sends_alike(value)
     if counted:
         _count_head(renderer, value, rows, accumulators[0])
     with _hits(out, rows, bits=rows.head is not None and not counted) as by_bits:
@@ -134,17 +133,6 @@ def _open_head(renderer: BlockRenderer, b: str) -> _Head:
         scale = f" * np.uint64({unit})" if unit > 1 else ""
         out.line(f"{name} = np.uint64({table}[{place} + np.uint64({position})]){scale}")
     return _Head(args.use("row_words"), *names)
-
-
-def _is_counted(value: Value) -> bool:
-    """Whether every common neighbour sends the same integer to a sum."""
-    (block,) = value.blocks
-    return (
-        [(reduction.name, count, when) for reduction, count, when in value.attr]
-        == [("sum", 1, False)]
-        and block.results[0].dtype.kind in "iu"
-        and all(inner.op == "const" or inner.op in ELEMENTWISE for inner in block.walk())
-    )  # fmt: skip
 
 
 def _count_head(
