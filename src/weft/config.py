@@ -31,6 +31,7 @@ PASSES = (
     "operand_reuse",
     "degree_classes",
     "index_proofs",
+    "row_bits",
 )
 ORDERS = ("community", "degree", "hub", "random", "rcm")
 MAX_ITEMS = 64

@@ -123,7 +123,8 @@ class Prepared:
 
     def form(self, request: Request) -> Form:
         """Return the compiled form that a request tries first."""
-        key = (request.options.recorded, request.start.arcs, kept_old(request))
+        start = request.start
+        key = (request.options.recorded, start.arcs, start.frontier is None, kept_old(request))
         found = self._forms.get(key)
         if found is None:
             found = self._forms[key] = self.backend.compile(request)

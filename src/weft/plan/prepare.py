@@ -16,6 +16,7 @@ import numpy as np
 from weft.arrays.device import to_host
 from weft.config import of_side
 from weft.errors import ConfigError
+from weft.ir.check.facts import program_facts
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
 from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
@@ -131,6 +132,21 @@ def may_start_anywhere(request: Request, compiled: Proofs) -> bool:
     if not compiled.checks_frontier:
         return True
     return len(request.program.steps) == 1 and not request.start.arcs and not request.program.refill
+
+
+def wants_row_bits(request: Request) -> bool:
+    """Whether common neighbours are found by the bits of dense rows.
+
+    They are made for runs at all vertices; a run at some of them uses those that are there.
+    """
+    topology, config = request.topology, request.options.config
+    if not any("common" in facts.ops for facts in program_facts(request.program)):
+        return False
+    if "row_bits" in config.passes_off or topology.keep == "in" or topology.carrier is not None:
+        return False
+    if topology.has_row_bits:
+        return True
+    return request.start.frontier is None and topology.row_bits() is not None
 
 
 def kept_old(request: Request) -> frozenset[str]:

@@ -50,6 +50,7 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     rule: str = COST  # how a direction is chosen
     formats: dict[str, Any] = field(default_factory=dict)  # by side; none: that of the adjacency
+    row_bits: bool = False  # the dense beginnings of rows are at hand as bits
 
     def format(self, side: str) -> Any:
         """Return the format of a side, None where the adjacency is walked as it is."""
@@ -80,6 +81,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
+        self.args.row_bits = self.options.row_bits
         self.scratch = Scratch(self.args)
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}

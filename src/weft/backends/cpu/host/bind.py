@@ -16,6 +16,7 @@ from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
+from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +28,8 @@ STEADY = frozenset({
     "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
     "scratch", "far", "local_far",
-    "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
+    "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
+    "by_keys", "by_values", "by_table", "paths",
 })  # fmt: skip
 
 
@@ -318,14 +320,26 @@ class Binder:
         return unsigned(np.ascontiguousarray(ends[1]))
 
     def _marker(self) -> Array:
-        words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
-        marker = self.workspace.get("marker", self.nt * words, np.uint32)
+        # Whole blocks, as `row_bits` has them, and apart, so that threads share no cache line.
+        words = ((self.n >> BLOCK_BITS) + 3) * BLOCK_WORDS
+        marker = self.workspace.get("marker", self.nt * words, np.uint64)
         marker[:] = 0
         return marker
 
     def _marker_slots(self) -> Array:
         kind = np.uint32 if self.topology.num_arcs < 2**32 else np.uint64
         return self.workspace.get("marker_slots", self.nt * (self.n + 32), kind)
+
+    def _row_bits(self) -> Array:
+        return self._heads().rows
+
+    def _row_words(self) -> Array:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
 
     def _longest_row(self) -> int:
         """Return the most messages that a vertex can gather, one at least."""

@@ -51,6 +51,7 @@ from weft.plan.prepare import (
     may_order,
     proven_form,
     push_narrow,
+    wants_row_bits,
     wants_state,
 )
 from weft.plan.queries import Traits
@@ -107,6 +108,7 @@ def prepare(request: Request) -> Preparation:
         request.options.schedule or "vertex", config.deterministic, bool(config.ordering),
         kept, request.start.arcs, rule_of(config), wants_state(request, REUSES),
         tuple((side, format_.name) for side, format_ in formats_of(request).items()),
+        wants_row_bits(request),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -173,11 +175,13 @@ def _make(
         request.start.arcs,
         rule_of(config),
         formats_of(request),
+        wants_row_bits(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
+    made += ["row_bits"] if options.row_bits else []
     return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
 
 

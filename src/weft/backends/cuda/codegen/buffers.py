@@ -98,6 +98,8 @@ BUFFERS: dict[str, Buffer] = {
     "edges": Buffer("const Arc*"),
     "edge_ids": Buffer("const Arc*"),
     "reverse": Buffer("const Arc*"),
+    "row_bits": Buffer("const i64*", steady=True),
+    "row_words": Buffer("const u64*", steady=True),
     "num_edges": Buffer("i64", steady=True),
     "vertex_ids": Buffer("const Vertex*", steady=True),
     "vertex_places": Buffer("const Vertex*", steady=True),

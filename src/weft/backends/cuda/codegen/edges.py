@@ -259,7 +259,7 @@ def _sweep_phases(
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
-        head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
+        head = [_marker(kernel), *head]
 
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
@@ -287,6 +287,12 @@ def _sweep_phases(
         clean=maps and not kernel.discards,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
     )
+
+
+def _marker(kernel: Kernel) -> str:
+    """Render the memory in which a block holds a row."""
+    windows = str(kernel.options.row_bits).lower()
+    return f"Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits, {windows});"
 
 
 def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:

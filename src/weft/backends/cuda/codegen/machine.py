@@ -76,6 +76,7 @@ class Options:
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
+    row_bits: bool = False  # the dense beginnings of rows are at hand as bits
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
 
     def __hash__(self) -> int:
@@ -174,6 +175,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
+        self.args.row_bits = self.options.row_bits
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
         written: set[str] = set()

@@ -22,6 +22,7 @@ from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.row_bits import RowBits
 from weft.topology.topology import Direction, Topology
 
 # Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
@@ -363,6 +364,17 @@ class Binder:
 
     def _reverse(self) -> Any:
         return self.topology.reverse_arcs()
+
+    def _row_bits(self) -> Any:
+        return self._heads().rows
+
+    def _row_words(self) -> Any:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
 
     def _arc_queue(self) -> Any:
         frontier = self.request.start.frontier

@@ -26,7 +26,7 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
-from weft.plan.prepare import directions_of, wants_state
+from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
@@ -43,6 +43,7 @@ LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 CLAIM_BYTES = 16  # of the row that a block works on, as in by_key.cuh
 TABLE_BYTES = 4096 + 32  # and of a warp's table
+WINDOW_BYTES = 1 << 13  # of a marker's bits (window_blocks in marker.cuh)
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -140,6 +141,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") is not None,
+        row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
 
@@ -191,6 +193,7 @@ class _Areas:
     output_bytes: int
     far_bytes: int
     marker_bits: int
+    window_bytes: int
     index_bytes: int
 
     @property
@@ -200,7 +203,7 @@ class _Areas:
     @property
     def nbytes(self) -> int:
         marker_bytes = self.index_bytes << self.marker_bits if self.marker_bits else 0
-        return self.marker_at + marker_bytes
+        return self.marker_at + marker_bytes + self.window_bytes
 
 
 def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
@@ -221,6 +224,7 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
         output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
         far_bytes=_aligned(16 + bin_size * index_bytes),
         marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
+        window_bytes=WINDOW_BYTES if rendered.marks and options.row_bits else 0,
         index_bytes=index_bytes,
     )
 
