@@ -186,8 +186,9 @@ class Config:
         ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``. Or a function ``fn(stats)``, which is traced
         and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
         vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
-        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges, and
-        ``stats.pulling`` says what the superstep before did.
+        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges;
+        ``stats.growing`` and ``stats.shrinking`` compare the frontier with the one that was decided
+        about before, and ``stats.pulling`` says what was decided then.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the

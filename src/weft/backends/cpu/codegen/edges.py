@@ -84,6 +84,7 @@ def _choose(kernel: Kernel, sweep: Sweep) -> None:
         out.line(f"m, left = arcs, {'arcs - explored' if sweep.mode == 'once' else 'arcs'}")
         out.line(f"turns = {rule.to_push} if pulling else {rule.to_pull}")
         out.line("pulling = 1 - pulling if turns else pulling")
+        out.line("before = size")
         return
     # A message that is combined by an atomic, after the step, costs more than one in a register.
     weight = 3 if sweep.mode == "deferred" else 1
