@@ -47,7 +47,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "by_target"),
+    "combine": (None, "atomic", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
     "fold": (True, False),
@@ -71,7 +71,6 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
-    "combine",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -207,9 +206,14 @@ class Config:
         How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex are combined: ``"atomic"``, or ``"by_target"``: they are
-        kept by arc, and the arcs into every vertex are gone over afterwards, all of them in every
-        superstep. A deterministic run chooses that where it cannot pull. GPU.
+        How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
+        ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
+        afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
+        it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of
+        the lengths of its rows, their messages are sorted by target, and the run of each target is
+        reduced: no atomics, work in the arcs of the frontier, and the same bits in every run. No
+        update is made in place then. Not for a fold of edge functions, nor for a push over a format
+        that splits rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.

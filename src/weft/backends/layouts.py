@@ -37,6 +37,15 @@ def out_of_entries(needed: int) -> DeviceMemoryError:
     )
 
 
+def out_of_messages(needed: int) -> DeviceMemoryError:
+    """Return the error for pushed messages that do not fit in memory by arc."""
+    return DeviceMemoryError(
+        f"Out of memory: combine='radix' needed {needed} bytes for the messages of all arcs. Use "
+        "combine='atomic', which keeps one message for each vertex.",
+        needed_bytes=needed,
+    )
+
+
 class Ordered:
     """A built format of one direction, and arrays by slot in the order of its positions.
 
