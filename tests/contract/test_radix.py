@@ -42,7 +42,7 @@ def fields(g):
     }
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_sorted_messages_are_reduced_as_interpreted(name, device):
     g = AWKWARD[name]()
@@ -51,7 +51,7 @@ def test_sorted_messages_are_reduced_as_interpreted(name, device):
         agreed(g, steps, fields(g), some, configs=RADIX, mode="iterate", max_iter=3)
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
 @pytest.mark.parametrize("name", ["weights negative", "weights infinite"])
 def test_sorted_weights_may_be_nan_or_infinite(name, device):
     g = AWKWARD[name]()
@@ -60,7 +60,7 @@ def test_sorted_weights_may_be_nan_or_infinite(name, device):
         agreed(g, add, state, [0, 1, 3], configs=RADIX)
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
 def test_frontiers_of_arcs_are_sorted_too(device):
     g = weft.generators.rmat(5, 6, seed=2, directed=True, weights="int")
     with on_device(device):
@@ -77,7 +77,7 @@ def back(u, v, e):
     return u.x * e.weight
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
 def test_the_bits_of_sums_are_the_same_in_every_run(device):
     g = weft.generators.rmat(7, 12, seed=1, weights="float", directed=True).to(device)
     x = np.linspace(0.1, 3.7, g.num_vertices).astype(np.float32)

@@ -46,6 +46,15 @@ def out_of_messages(needed: int) -> DeviceMemoryError:
     )
 
 
+def too_many_arcs(vertices: int, arcs: int) -> ConfigError:
+    """Return the error for a graph whose targets and arcs do not fit in one key."""
+    return ConfigError(
+        f"combine='radix' is not possible on a graph of {vertices} vertices and {arcs} arcs: a key "
+        "of 64 bits has no room for both. Expected another combine, or None for the engine's "
+        "choice."
+    )
+
+
 class Ordered:
     """A built format of one direction, and arrays by slot in the order of its positions.
 

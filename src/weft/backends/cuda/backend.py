@@ -34,11 +34,6 @@ class CudaBackend:
 
     def check(self, config: Config, topology: Topology) -> Any:
         """Return the schedules of a configuration, or raise if one is not possible."""
-        if config.combine == "radix":
-            raise ConfigError(
-                "combine='radix' is not possible on a GPU. Expected 'atomic' or 'by_target' there, "
-                "or None for the engine's choice."
-            )
         if config.format is None and config.schedule is None:
             return None
         for name in each_choice(config.format):

@@ -12,9 +12,14 @@ from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
 from weft.backends.cpu.runtime.radix import DIGITS
 from weft.backends.cpu.runtime.rounds import ROUND_ROWS
-from weft.backends.layouts import Ordered, ordered, out_of_entries, out_of_messages
+from weft.backends.layouts import (
+    Ordered,
+    ordered,
+    out_of_entries,
+    out_of_messages,
+    too_many_arcs,
+)
 from weft.config import of_side
-from weft.errors import ConfigError
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
@@ -369,11 +374,7 @@ class Binder:
     def _place_bits(self) -> Any:
         bits = self._places().bit_length()
         if bits + self.n.bit_length() > 64:
-            raise ConfigError(
-                f"combine='radix' is not possible on a graph of {self.n} vertices and "
-                f"{self.topology.num_arcs} arcs: a key of 64 bits has no room for both. Expected "
-                "another combine, or None for the engine's choice."
-            )
+            raise too_many_arcs(self.n, self._places())
         return np.uint64(bits)
 
     def _radix_array(self, name: Any, size: int, dtype: Any) -> Array:
