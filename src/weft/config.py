@@ -48,7 +48,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "by_target"),
+    "combine": (None, "atomic", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
     "fold": (True, False),
@@ -72,7 +72,6 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
-    "combine",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -187,8 +186,9 @@ class Config:
         ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``. Or a function ``fn(stats)``, which is traced
         and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
         vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
-        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges, and
-        ``stats.pulling`` says what the superstep before did.
+        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges;
+        ``stats.growing`` and ``stats.shrinking`` compare the frontier with the one that was decided
+        about before, and ``stats.pulling`` says what was decided then.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
@@ -207,9 +207,14 @@ class Config:
         How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex are combined: ``"atomic"``, or ``"by_target"``: they are
-        kept by arc, and the arcs into every vertex are gone over afterwards, all of them in every
-        superstep. A deterministic run chooses that where it cannot pull. GPU.
+        How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
+        ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
+        afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
+        it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of
+        the lengths of its rows, their messages are sorted by target, and the run of each target is
+        reduced: no atomics, work in the arcs of the frontier, and the same bits in every run. No
+        update is made in place then. Not for a fold of edge functions, nor for a push over a format
+        that splits rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.

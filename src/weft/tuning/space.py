@@ -43,7 +43,9 @@ SAMPLED = {  # of the fields that take a range
 # Fields that mean something under one choice alone: field -> (other field, its value).
 ONLY_WITH = {"lanes": ("schedule", "row"), "items_per_thread": ("schedule", "merge")}
 # What a CPU tells apart of the fields that mean more to a GPU.
-ON_A_CPU = {"ordering": (True, False), "frontier_in": ("queue", "state")}
+ON_A_CPU = {
+    "ordering": (True, False), "frontier_in": ("queue", "state"), "combine": ("atomic", "radix"),
+}  # fmt: skip
 DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
 DEFAULT_FORMAT = "csr"
 # Orders that take long to make for more arcs than that: a search would wait for nothing else.
@@ -451,6 +453,11 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
         return found
     from weft.formats import formats
     from weft.schedules import SCALAR_LANES
+
+    if "push" in traits.sides:
+        split = [name for name, format_ in formats().items() if format_.splits]
+        why = "sorting lays out the rows of vertices, which this format splits"
+        found += [({"format.push": name, "combine": "radix"}, why) for name in split]
 
     for side in traits.sides:
         for name, format_ in formats().items():

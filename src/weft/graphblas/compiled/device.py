@@ -20,7 +20,7 @@ from weft.program import edge, vertex
 from weft.topology.adjacency import Adjacency
 from weft.topology.topology import Topology
 
-COMBINES = {"auto": None, "atomic": "atomic", "radix": "by_target"}
+COMBINES = {"auto": None, "atomic": "atomic", "radix": "radix"}
 
 
 def push(

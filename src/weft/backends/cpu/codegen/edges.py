@@ -10,7 +10,8 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
 from weft.backends.cpu.codegen.parts import arcs_of
-from weft.backends.cpu.codegen.schedules import ROWS, pushed_rows, whole_rows
+from weft.backends.cpu.codegen.radix import begin_arc, order_frontier, reduce_sorted
+from weft.backends.cpu.codegen.schedules import ROWS, cut_rows, pushed_rows, whole_rows
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.updates import Pulled, commit, push_update
 from weft.backends.cpu.codegen.vertices import sweep_site, unclobbered, write
@@ -42,7 +43,8 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
         out.line("by_arcs = dense == 2")
         with out.block(f"if {first}:"):
             _phase(kernel, sweep, lambda: _sweep_arcs(kernel, sweep))
-            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+            laid_out = f"{kernel.args.use('arc_queue')}_array.size"
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", laid_out=laid_out)
     if push:
         condition = " and ".join(
             c for c in (f"not ({first})" if first else "", "not pulling" if pull else "") if c
@@ -50,8 +52,10 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
         with ExitStack() as stack:
             if condition:
                 stack.enter_context(out.block(f"if {condition}:"))
+            if sweep.radix:
+                order_frontier(kernel, sweep)
             _phase(kernel, sweep, lambda: _sweep_push(kernel, sweep))
-            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", laid_out="work_all")
     if pull:
         condition = " and ".join(
             c for c in (f"not ({first})" if first else "", "pulling" if push else "") if c
@@ -62,7 +66,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
             if not sweep.rises:
                 _map_frontier(kernel)
             _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
-            _finish(kernel, sweep, commits=commits_pull, pulled=True)
+            _finish(kernel, sweep, commits=commits_pull)
 
 
 def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
@@ -84,6 +88,7 @@ def _choose(kernel: Kernel, sweep: Sweep) -> None:
         out.line(f"m, left = arcs, {'arcs - explored' if sweep.mode == 'once' else 'arcs'}")
         out.line(f"turns = {rule.to_push} if pulling else {rule.to_pull}")
         out.line("pulling = 1 - pulling if turns else pulling")
+        out.line("before = size")
         return
     # A message that is combined by an atomic, after the step, costs more than one in a register.
     weight = 3 if sweep.mode == "deferred" else 1
@@ -111,21 +116,22 @@ def _map_frontier(kernel: Kernel) -> None:
 def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
-    if sweep.mode == "deferred":
+    lists = sweep.mode == "deferred" and (pulled or not sweep.radix)
+    if lists:
         kernel.out.line("touches = 0")
     kernel.begin_scalars(sweep)
     kernel.serial = sweep.in_order and not pulled
     body()  # type: ignore[operator]
     kernel.serial = False
     kernel.publish_scalars(sweep)
-    if sweep.mode == "deferred":
+    if lists:
         local = kernel.args.use("local_touched")
         touched = kernel.args.use("touched")
         kernel.out.line(f"flush({local}, local_base, touches, {touched}, ctl, base + TOUCHED)")
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
-    if sweep.mode == "deferred":
+    if lists:
         kernel.out.line("touched_size = ctl[base + TOUCHED]")
     if sweep.mode == "once":
         kernel.out.line("explored += next_edges")
@@ -133,14 +139,19 @@ def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) 
     kernel.total_scalars(sweep)
 
 
-def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> None:
-    """After the sweep: compare and copy second buffers, then take the new frontier."""
-    out = kernel.out
+def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, laid_out: str = "") -> None:
+    """After the sweep: compare and copy second buffers, then take the new frontier.
+
+    `laid_out` is how many arcs a push went along; without it the sweep was a pull.
+    """
+    out, pulled = kernel.out, not laid_out
     if pulled and sweep.early_exit:
         reach = "max(1, arcs - explored)" if sweep.mode == "once" else "max(1, arcs)"
         out.line(f"share = max(1, min(1024, looked_all * 1024 // {reach}))")
     _copy_edges(kernel, sweep)
-    if commits:
+    if commits and sweep.radix and not pulled:
+        reduce_sorted(kernel, sweep, laid_out)
+    elif commits:
         commit(kernel, sweep)
     kernel.take_queue()
     if pulled and not commits and not sweep.rises:
@@ -241,8 +252,8 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     way = sweep.way("push")
     targets = args.use("targets", way)
     live = sweep.facts.live
-    places = touched_places(kernel, sweep)
-    with pushed_rows(kernel, way, places):
+    places = [] if sweep.radix else touched_places(kernel, sweep)
+    with cut_rows(kernel, way, 0) if sweep.radix else pushed_rows(kernel, way, places):
         site = kernel.site(way, "s")
         site.turned = sweep.turned
         overlay_pairs(kernel, site)
@@ -250,8 +261,13 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
         out.line("looked += np.int64(end - first)")
+        if sweep.radix:
+            out.line("before_row = np.uint64(low) - first")
         with out.block("for s in range(first, end):"):
-            fetch_arcs_ahead(kernel, way, places)
+            if sweep.radix:
+                begin_arc(kernel, sweep.steps[0], "s + before_row")
+            else:
+                fetch_arcs_ahead(kernel, way, places)
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
 
@@ -292,6 +308,8 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
     arcs, source, target = args.use("arc_queue"), args.use("arc_source"), args.use("arc_target")
     with kernel.shares(f"{arcs}_array.size", 256):
         out.line("looked += 1")
+        if sweep.radix:
+            begin_arc(kernel, sweep.steps[0], "i")
         out.line(f"s = np.uint64({arcs}[i])")
         if sweep.turned:
             source, target = target, source

@@ -25,6 +25,7 @@ from weft.topology.topology import Direction
 SAVED_NAMES = (
     "step", "phase", "size", "dense", "edges", "pulling", "share", "explored", "mapped", "epoch",
     "swapped", "bit_swapped", "status", "trail_size", "records", "far_size", "far_swapped", "began",
+    "before",
 )  # fmt: skip
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED_BY_USER, TRAIL_FULL = range(6)
 

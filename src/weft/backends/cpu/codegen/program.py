@@ -88,7 +88,7 @@ def render(
     body.lines = []
     _prologue(kernel)
     arrays = ["ctl", *FIXED_ARRAYS]
-    numbers = ("constant", "part_number", "num_edges")
+    numbers = ("constant", "part_number", "num_edges", "place_bits")
     arrays += [name for name, binding in kernel.args.bindings.items() if binding[0] not in numbers]
     named = {name: f"{name}_array" for name in arrays}
     parameters = ["tid", "nt", *(named.get(p, p) for p in ("ctl", *FIXED, *kernel.args.bindings))]

@@ -44,7 +44,7 @@ def pushed_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[N
         with _registered_rows(kernel, way):
             yield
     else:
-        with _cut_rows(kernel, way):
+        with cut_rows(kernel, way, 1 if schedule == "merge" else 0):
             yield
 
 
@@ -66,12 +66,14 @@ def _whole_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[N
 
 
 @contextmanager
-def _cut_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
-    """Lay the frontier's slots out by a scan of its degrees, then cut them into equal shares."""
+def cut_rows(kernel: Kernel, way: Direction, rows: int) -> Iterator[None]:
+    """Lay the frontier's slots out by a scan of its degrees, then cut them into equal shares.
+
+    With `rows` of 1 a row counts as a slot. Without, slot s lies at place s - first + low.
+    """
     out, args = kernel.out, kernel.args
     offsets = args.use("offsets", way)
     ends, sums = args.use("row_ends"), args.use("row_sums")
-    rows = 1 if kernel.options.schedule == "merge" else 0
     out.line("begin_row, end_row = size * tid // nt, size * (tid + 1) // nt")
     scanned = f"{offsets}, queue_a, dense, begin_row, end_row, {rows}, {ends}, {sums}, tid"
     out.line(f"scan_degrees({scanned})")

@@ -10,8 +10,15 @@ from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
+from weft.backends.cpu.runtime.radix import DIGITS
 from weft.backends.cpu.runtime.rounds import ROUND_ROWS
-from weft.backends.layouts import Ordered, ordered, out_of_entries
+from weft.backends.layouts import (
+    Ordered,
+    ordered,
+    out_of_entries,
+    out_of_messages,
+    too_many_arcs,
+)
 from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
@@ -30,6 +37,7 @@ STEADY = frozenset({
     "scratch", "far", "local_far",
     "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
     "by_keys", "by_values", "by_table", "paths",
+    "radix_table",
 })  # fmt: skip
 
 
@@ -367,6 +375,38 @@ class Binder:
 
     def _emit_part(self, number: int) -> Array:
         return flat(self.request.data.emitted[1 + number])
+
+    # -- messages that are sorted
+
+    def _places(self) -> int:
+        """Return the most arcs that a superstep can push along."""
+        start = self.request.start
+        arcs = self.topology.num_arcs if start.pairs is None else len(start.pairs[0])
+        listed = len(start.frontier) if start.arcs and start.frontier is not None else 0
+        return max(1, arcs, listed)
+
+    def _place_bits(self) -> Any:
+        bits = self._places().bit_length()
+        if bits + self.n.bit_length() > 64:
+            raise too_many_arcs(self.n, self._places())
+        return np.uint64(bits)
+
+    def _radix_array(self, name: Any, size: int, dtype: Any) -> Array:
+        try:
+            return self.workspace.get(name, size, dtype)
+        except MemoryError:
+            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+
+    def _radix_keys(self, which: int, alone: bool) -> Array:
+        kind = self._index() if alone else np.uint64
+        return self._radix_array(("radix_keys", which), self._places(), kind)
+
+    def _radix_messages(self, number: int, dtype: Any, size: int) -> Array:
+        name = ("radix_messages", number)
+        return self._radix_array(name, self._places() * size, _element(dtype))
+
+    def _radix_table(self) -> Array:
+        return self.workspace.get("radix_table", 2 * self.nt * DIGITS, np.int64)
 
     # -- gathers by key
 

@@ -55,6 +55,7 @@ from weft.plan.prepare import (
     wants_state,
 )
 from weft.plan.queries import Traits
+from weft.plan.sorting import plan_sorting
 from weft.plan.sweeps import Sweep, plan_program
 from weft.storage.memory import Cache
 
@@ -109,6 +110,7 @@ def prepare(request: Request) -> Preparation:
         kept, request.start.arcs, rule_of(config), wants_state(request, REUSES),
         tuple((side, format_.name) for side, format_ in formats_of(request).items()),
         wants_row_bits(request),
+        config.combine == "radix",
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -154,9 +156,14 @@ def _make(
     arguments["pushes"] = "push" in directions
     arguments["reuse"] = wants_state(request, REUSES)
     arguments["ordering"] = may_order(request, directions)
+    arguments["radix"] = sorts = config.combine == "radix" and "push" in directions
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
+    if sorts:
+        split = formats_of(request).get("push")
+        reason = f"the format {split.name!r} splits the rows that it lays out" if split else ""
+        decided += plan_sorting(every, deterministic, reason)
     for sweep in every:
         check_directions(sweep, directions, request)
     ordered = (

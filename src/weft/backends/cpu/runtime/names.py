@@ -132,6 +132,10 @@ from weft.backends.cpu.runtime.processor import (
     prefetch,
     yield_thread,
 )
+from weft.backends.cpu.runtime.radix import (
+    bits_of,
+    radix_sort,
+)
 from weft.backends.cpu.runtime.rounds import (
     ROUND_ROWS,
     clear_batches,
@@ -198,6 +202,7 @@ __all__ = [
     "atomic_xor",
     "balanced_row",
     "barrier",
+    "bits_of",
     "cas128",
     "checked",
     "clear_batches",
@@ -242,6 +247,7 @@ __all__ = [
     "prefetch",
     "push",
     "push_far",
+    "radix_sort",
     "random_bits",
     "random_unit",
     "register_rows",

@@ -125,6 +125,14 @@ BUFFERS: dict[str, Buffer] = {
     "reverse_queue": Buffer("Vertex*", steady=True),
     "batch": Buffer("Vertex*", steady=True),
     "messages": Buffer(_of_dtype(2), steady=True),
+    # messages that are sorted
+    "radix_keys": Buffer(lambda kernel, binding: "Vertex*" if binding[2] else "u64*", steady=True),
+    "radix_table": Buffer("i64*", steady=True),
+    "radix_totals": Buffer("i64*", steady=True),
+    "radix_hubs": Buffer("i64*", steady=True),
+    "laid_starts": Buffer("i64*", steady=True),
+    "place_bits": Buffer("i64", steady=True),
+    "vertex_bits": Buffer("i64", steady=True),
     "trail": Buffer("i64*"),
     "trail_ends": Buffer("i64*"),
     # gathers by key and records

@@ -7,7 +7,16 @@ import itertools
 from weft.backends.cuda.codegen.directions import choose, directions_of
 from weft.backends.cuda.codegen.lanes import spread_lanes
 from weft.backends.cuda.codegen.machine import READY, Kernel, Options, Side
-from weft.backends.cuda.codegen.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
+from weft.backends.cuda.codegen.parts import (
+    ALL,
+    MAP,
+    QUEUE,
+    Stage,
+    part_text,
+    rows_of_sweep,
+    sweep_parts,
+)
+from weft.backends.cuda.codegen.radix import laid_call, lay_out, laying_visitor, reduce_phases
 from weft.backends.cuda.codegen.sorted_pushes import (
     arcs_into,
     keep_message,
@@ -223,6 +232,8 @@ def _sweep_phases(
     way = sweep.way(direction)
     rows = rows_of_sweep(side, side.schedule.rows)
     name = f"{by or direction}_{k}"
+    if direction == "push" and sweep.radix:
+        return _radix_push(kernel, sweep, k, then)
     if direction == "push" and sorts_messages(sweep, options):
         return _sorted_push(kernel, sweep, k, then)
     deferred = sweep.mode == "deferred"
@@ -343,19 +354,27 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     batch = is_batch(kernel, kind, "arcs")
     update = keep_message if sorts else push_update
     with kernel.spread_over(spread_lanes(kernel, sweep)):
-        visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
+        if sweep.radix:
+            visitor = laying_visitor(kernel, sweep, f"Arcs{k}", "")
+        else:
+            visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
         each = "each_in_order" if sweep.in_order else kernel.for_all
     use = kernel.args.use
     ends = ["arc_source", "arc_target"]
     if sweep.turned:
         ends.reverse()
     arcs = f"ArcList<Vertex>{{{', '.join(use(name) for name in ('arc_queue', *ends))}}}"
-    call = f"{each}(place, loop.size, [&](i64 i) {{ visit_arc(format, i, visitor); }});"
+    visits = "visitor.laid = i; " if sweep.radix else ""
+    visits += "visit_arc(format, i, visitor);"
+    call = f"{each}(place, loop.size, [&](i64 i) {{ {visits} }});"
     body = visitor_phase(
         kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
         output=output_of(kernel, kind, exact=exact, batch=batch), format_=arcs,
     )  # fmt: skip
-    chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
+    if sweep.radix:
+        chain = f"t.loop.laid = t.loop.size; {_radix_runs(kernel, sweep, k, 'arcs', then)}"
+    else:
+        chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
     finish = _finish(
         kernel, sweep, k, "arcs", kind=kind, touched=touched and not sorts, then=then, chain=chain
     )
@@ -396,6 +415,37 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         map_=side.frontier_in in ("bitmap", "bytemap"),
         clean=side.frontier_out != "queue" and not kernel.discards,
     )
+
+
+def _radix_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
+    """Add the phases of a push whose messages are sorted; return the statement that starts them."""
+    chain = _radix_runs(kernel, sweep, k, "push", then)
+    finish = _finish(
+        kernel, sweep, k, "push", kind="counter", touched=False, then=then, chain=chain
+    )
+    body = visitor_phase(
+        kernel, sweep, laying_visitor(kernel, sweep, f"Push{k}", "push"), touched=False, head=[],
+        output=output_of(kernel, "counter", exact=False), call=laid_call(kernel),
+        format_=part_text(kernel, "push", sweep.way("push"), 0),
+    )  # fmt: skip
+    start = lay_out(kernel, sweep, k, body, [finish])
+    clean = kernel.options.push.frontier_out != "queue" and not kernel.discards
+    return kernel.ready(start, queue=True, clean=clean)
+
+
+def _radix_runs(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
+    """Add the phases that sort and reduce what the arcs left; return how they start."""
+    kind = "counter" if kernel.discards else kernel.options.push.frontier_out
+    clear = []
+    if kind in ("bitmap", "bytemap"):
+        clear = [f"clear_spare(a, loop, place, {_words(kernel)});"]
+    return " ".join(
+        reduce_phases(
+            kernel, sweep, k, direction, output=output_of(kernel, kind, exact=False),
+            phase=visitor_phase, clear=clear,
+            collect=_collect(kernel, sweep, k, f"{direction}_sorted", kind, then),
+        )
+    )  # fmt: skip
 
 
 def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:

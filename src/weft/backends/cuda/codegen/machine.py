@@ -59,7 +59,7 @@ class Options:
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
-    combine: str = "atomic"  # or "by_target"
+    combine: str = "atomic"  # or "by_target", "radix"
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False

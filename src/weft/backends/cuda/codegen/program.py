@@ -334,6 +334,8 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
     files = [f"{name}.cuh" for name in (*RUNTIME[:-2], *FRONTIERS, *RUNTIME[-2:])]
     for side in options.sides:
         files += [*side.format.headers, *side.schedule.headers]
+    if options.combine == "radix":
+        files.append("radix.cuh")
     included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
     turned = hoisted_arrays(kernel, sweeps[0]) if kernel.carries_hoisted else []
     turned += turned_arrays(kernel)

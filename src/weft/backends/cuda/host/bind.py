@@ -15,7 +15,13 @@ from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
 from weft.backends.cuda.host.workspace import Workspace
-from weft.backends.layouts import Ordered, ordered, out_of_entries
+from weft.backends.layouts import (
+    Ordered,
+    ordered,
+    out_of_entries,
+    out_of_messages,
+    too_many_arcs,
+)
 from weft.config import NARROW, SIDES, of_side
 from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
@@ -30,6 +36,7 @@ from weft.topology.topology import Direction, Topology
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
 LEAST_PLACES = 32  # of a table, as in by_key.cuh
 MOST_TABLES = 512  # for the longest rows: one for each block that is at work
+DIGITS, LEAST_ITEMS = 256, 256  # digits of a sort, items of a warp at least: as in radix.cuh
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
 
@@ -390,6 +397,41 @@ class Binder:
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
+
+    def _sorted_array(self, name: Any, size: int, dtype: Any) -> Any:
+        try:
+            return self.workspace.get(name, max(1, size), dtype)
+        except MemoryError:
+            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+
+    def _radix_keys(self, which: int, alone: bool) -> Any:
+        kind = self._index() if alone else np.uint64
+        return self._sorted_array(("radix_keys", which), self.arcs, kind)
+
+    def _radix_hubs(self) -> Any:
+        hubs = self.arcs // max(1, int(self.knobs["block_degree"])) + 1
+        return self.workspace.get("radix_hubs", hubs, np.int64)
+
+    def _radix_table(self) -> Any:
+        """Return the counters of each digit and each warp that sorts."""
+        items = max(self.arcs, self.n)
+        sorters = min(int(self.knobs["sorters"]), items // LEAST_ITEMS + 1)
+        return self.workspace.get("radix_table", DIGITS * sorters, np.int64)
+
+    def _radix_totals(self) -> Any:
+        return self.workspace.get("radix_totals", DIGITS, np.int64)
+
+    def _laid_starts(self) -> Any:
+        return self.workspace.get("laid_starts", self.n, np.int64)
+
+    def _place_bits(self) -> Any:
+        bits = self.arcs.bit_length()
+        if bits + self.n.bit_length() > 64:
+            raise too_many_arcs(self.n, self.arcs)
+        return np.int64(bits)
+
+    def _vertex_bits(self) -> Any:
+        return np.int64(self.n.bit_length())
 
     def _long_rows(self, way: Direction) -> Any:
         degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])

@@ -20,7 +20,8 @@ LOOP = (
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
     "swapped", "overflow", "following", "once",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
-    "ending", "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
+    "laid", "digit", "hubs", "before", "ending",
+    "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
     "threshold", "raised", "delta", "floor", "least", "mean",
 )  # fmt: skip
 DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean"})

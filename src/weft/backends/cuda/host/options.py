@@ -36,6 +36,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+DIGITS = 256  # of a sort, as in radix.cuh: a warp has a counter of 8 bytes for each
 WIDE = ("run_wide", "run_anew")  # kernels that take all vertices
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
@@ -212,7 +213,9 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     needs = [
         side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
     ]
-    if options.combine == "by_target":
+    if options.combine == "radix":
+        needs.append(block // WARP * DIGITS * 8)
+    if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
     if rendered.table_bytes:
@@ -277,6 +280,7 @@ def launching(
         "few": 1 << 20,
         "many": 1 << 23,
     }
+    knobs["sorters"] = max(grid, wide_grid) * (block // WARP)
     classes = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, classes)
     share = shape_of(request.topology).head_share

@@ -13,6 +13,7 @@ from weft.backends.cuda.codegen.edges import add_at_once, keep_senders
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
+from weft.backends.cuda.codegen.radix import layout_refused
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
@@ -38,6 +39,7 @@ from weft.plan.prepare import (
     may_start_anywhere,
     push_narrow,
 )
+from weft.plan.sorting import plan_sorting
 from weft.plan.sweeps import Sweep, claim_field, plan_program
 from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
@@ -138,12 +140,16 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         "reuse": options.reuses, "ordering": may_order(request, options.directions),
         "pushes": "push" in options.directions,
     }  # fmt: skip
+    arguments["radix"] = sorts = options.combine == "radix" and "push" in options.directions
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
     if request.options.config.combine is None and must_sort(every, options):
         options = replace(options, combine="by_target")
-    decided += allow_sorted_pushes(every, options)
+    if sorts:
+        decided += plan_sorting(every, options.deterministic, layout_refused(options.push.format))
+    else:
+        decided += allow_sorted_pushes(every, options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")
         decided.append("exact_dedup")  # a vertex that is queued twice could be seen

@@ -63,6 +63,10 @@ struct Loop {
     i64 part;        // of parts of one kind, the one that is swept
     i64 listed;      // rows that were listed for it
     i64 counted;     // `edges` was counted, and is part of `explored`; else it is a bound
+    i64 laid;        // arcs that have places, whose messages are sorted
+    i64 digit;       // the first bit of the digit that they are sorted by
+    i64 hubs;        // runs of one target that are worth a block
+    i64 before;      // size of the frontier that a rule decided about before
     i64 ending;      // the status that an ordered loop ends with once its far list is in order
     i64 sorted;      // what a gather's schedule sorted is all rows of this way to gather; else 0
     u64 sorted_of[4];  // how many there are of each class
