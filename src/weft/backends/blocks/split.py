@@ -10,8 +10,6 @@ import numpy as np
 
 from weft.backends.blocks.refusals import check_program
 from weft.backends.blocks.stages import (
-    END_ROW,
-    LEAST_ROW,
     ArcPart,
     Group,
     Kind,
@@ -35,7 +33,7 @@ from weft.ir.ops import (
     total_dtype,
 )
 from weft.ir.passes import drop_dead, fold_gathers, hoist_sources, merge_equal
-from weft.plan.queries import groups_of, scalar_reductions
+from weft.plan.queries import END_ROW, LEAST_ROW, groups_of, scalar_reductions
 from weft.plan.sweeps import write_once_proof
 
 _GATHERS = ("gather", "gather_by")
@@ -125,6 +123,8 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
         reads=frozenset(reads),
         scalars=tuple(scalar_reductions([step])),
         pairs=pairs,
+        pulled=not pairs,
+        accepts=_accepts(step, program, shapes),
     )
     if write_once_proof(step):
         direct = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
@@ -165,6 +165,16 @@ def _inbox_step(step: Step, named: list[str], hidden: dict[str, tuple[Kind, Any]
 def _always() -> Block:
     true = Value("const", (), True, BOOL)
     return Block((), [true], (true,))
+
+
+def _accepts(step: Step, program: Program, hidden: dict[str, Kind]) -> Program | None:
+    """Return the program whose output is who accepts a message."""
+    if step.accept is None:
+        return None
+    block = copy.deepcopy(step.accept)
+    (test,), block.results = block.results, ()
+    block.body.append(Value("set_changed", (test,)))
+    return _program(program, Step("vertex", step.name, block, place=step.place), hidden)
 
 
 def _look_at_some(step: Step) -> None:
