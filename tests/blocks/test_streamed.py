@@ -214,6 +214,20 @@ def tell(u, v, e):
     v.value.at(u.id).max(v.value)
 
 
+@weft.edge(order_free=True)
+def tell_all(u, v, e):
+    v.value.at(u.id).max(v.other)
+
+
+def test_updates_in_any_order_run_in_place(directed, evaluated):
+    results = []
+    for g in (directed[0], directed[1].to("reference")):
+        state = g.state(value=weft.full(0), other=weft.full(lambda v: v.id * 7 % 151))
+        g.run(tell_all, state)
+        results.append(state.value)
+    np.testing.assert_array_equal(*results)
+
+
 @weft.vertex
 def look(v):
     v.value = weft.common(v.id, v.value, lambda w: 1, weft.sum)
@@ -263,6 +277,9 @@ def test_one_direction_serves_what_needs_no_more(tmp_path, evaluated):
     into = written(whole, tmp_path, 3, keep="in", directed=True)
     loaded = into.to("cpu")
     np.testing.assert_allclose(weft.pagerank(into), weft.pagerank(loaded), rtol=1e-12)
+    np.testing.assert_array_equal(
+        weft.connected_components(into), weft.connected_components(loaded)
+    )
     with pytest.raises(ConfigError, match=r"needs blocks by source.*keep='both'"):
         weft.bfs(into, 0)
 

@@ -46,6 +46,8 @@ class SparkCarrier:
         Where the state of runs is kept.
     """
 
+    shares_state = False
+
     def __init__(
         self, blocks: Any, manifest: Manifest, degrees: dict[str, Array], checkpoints: Checkpoints
     ) -> None:

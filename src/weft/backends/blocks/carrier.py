@@ -80,6 +80,10 @@ class Carrier(Protocol):
     """Runs sweeps over the blocks of one graph, wherever these are."""
 
     @property
+    def shares_state(self) -> bool:
+        """Whether all blocks are swept on one memory, so that each sees what others update."""
+
+    @property
     def vertices(self) -> Topology:
         """A topology without arcs, with the degrees of the graph, for vertex functions."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.blocks.refusals import check_program
+from weft.backends.blocks.refusals import check_program, updates_in_place
 from weft.backends.blocks.stages import (
     ArcPart,
     Group,
@@ -39,15 +39,18 @@ from weft.plan.sweeps import write_once_proof
 _GATHERS = ("gather", "gather_by")
 
 
-def split(program: Program) -> Staged:
+def split(program: Program, shared: bool = False) -> Staged:
     """Return a program as stages.
+
+    `shared` says that all blocks share the memory of the state, so that updates by .at(i) that may
+    come in any order are seen by all.
 
     Raises
     ------
     ConfigError
         If a step cannot run over blocks, with its name, its line and what to do instead.
     """
-    check_program(program)
+    check_program(program, shared)
     own = copy.deepcopy(program)
     stages = {role: _stages(getattr(own, role), own, role[0]) for role in ("steps", "refill")}
     last = own.steps[-1]
@@ -73,7 +76,9 @@ def _stages(steps: tuple[Step, ...], program: Program, role: str) -> list[Stage]
     stages: list[Stage] = []
     for number, step in enumerate(steps):
         tag = f"{role}{number}"  # hidden fields of two stages differ in what they hold
-        if step.kind == "edge":
+        if updates_in_place(step):
+            stages.append(_live_stage(step, program))
+        elif step.kind == "edge":
             stages.append(_edge_stage(step, program, tag))
         elif step.folded and stages[-1].step.kind == "vertex":  # without gathers: one program
             held = stages[-1]
@@ -133,6 +138,19 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
     if step.into or step.active is not None:
         after = _program(program, _commit_step(step, groups, hidden, kinds), shapes)
     return Stage(step, None, part, after)
+
+
+def _live_stage(step: Step, program: Program) -> Stage:
+    """Return an edge step that is swept as it is: its updates are seen at once."""
+    own = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
+    facts = facts_of(step)
+    part = ArcPart(
+        program=_program(program, own, {}),
+        ways=(step.along,),
+        reads=frozenset(facts.far | facts.near | facts.live | {f"old.{n}" for n in facts.old}),
+        scalars=tuple(scalar_reductions([step])),
+    )
+    return Stage(step, None, part, None)
 
 
 def _neutral(reduction: Reduction, dtype: np.dtype[Any]) -> Any:

@@ -50,6 +50,8 @@ class StreamedCarrier:
         Bytes that blocks may take in memory at a time.
     """
 
+    shares_state = True
+
     def __init__(
         self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
     ) -> None:
