@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,9 @@ def measured_apart(path: Path, memory: str, name: str) -> dict[str, Any]:
 
 def spark_rows(path: Path, shown: str) -> list[str]:
     """Return rows of PageRank on Spark, and of the same in SQL, per iteration after the first."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    source = str(Path(weft.__file__).parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
     from pyspark.sql import SparkSession
 
     import weft.spark

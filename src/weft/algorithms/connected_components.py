@@ -112,13 +112,6 @@ def link_all(u: Any, v: Any, e: Any) -> bool:
     return False
 
 
-@edge(order_free=True, along="in")
-def link_back(u: Any, v: Any, e: Any) -> bool:
-    """Link the two ends of an edge, seen from its destination."""
-    link(u.parent, u.parent.at(u.id).load(), v.parent.at(v.id).load())
-    return False
-
-
 @vertex(on="all", order_free=True)
 def shorten(v: Any) -> None:
     """Make v a child of its root."""
@@ -213,7 +206,7 @@ def connected_components(
 def _linked_in_one_sweep(g: Graph, config: Config | None) -> Array:
     """Link the ends of all edges: where arcs are read from disk, a sample would be read whole."""
     state = g.state(parent=full(lambda v: v.id, vertex_id))
-    g.run([link_back if g.topology.keep == "in" else link_all, shorten], state, config=config)
+    g.run([link_all, shorten], state, config=config)
     return state.parent
 
 
