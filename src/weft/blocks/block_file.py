@@ -25,7 +25,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -64,7 +64,7 @@ class Block:
     offsets: Array
     targets: Array
     columns: Mapping[str, Array]
-    room: mmap.mmap | None = field(default=None, repr=False)  # the memory that it was read into
+    room: memoryview | None = field(default=None, repr=False)  # the memory that it was read into
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Block, (self.first, self.offsets, self.targets, dict(self.columns))
@@ -143,6 +143,11 @@ def write_block(path: Path, block: Block) -> BlockEntry:
     return BlockEntry(path.name, arcs, begin + at, crc)
 
 
+def anonymous(size: int) -> memoryview:
+    """Return memory of the process."""
+    return memoryview(mmap.mmap(-1, size))
+
+
 class BlockReader:
     """Reads the block files of a folder; each one's checksums are compared the first time.
 
@@ -151,14 +156,18 @@ class BlockReader:
     folder : Path
     direct : bool
         Whether to read past the page cache where the system allows that.
+    allocate : callable
+        Returns memory of a number of bytes that begins at a page.
     """
 
-    def __init__(self, folder: Path, direct: bool = True) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, direct: bool = True, allocate: Callable[[int], memoryview] = anonymous
+    ) -> None:
+        self.folder, self.allocate = folder, allocate
         self.direct = direct and hasattr(os, "O_DIRECT")
         self._heads: dict[str, Known] = {}  # of files found to be whole
         self.bytes_read = 0
-        self._rooms: list[mmap.mmap] = []  # of blocks that are done with: fresh pages are dear
+        self._rooms: list[memoryview] = []  # of blocks that are done with: fresh pages are dear
 
     def read(self, entry: BlockEntry, first: int, rows: int, some: Rows | None = None) -> Block:
         """Return a block.
@@ -211,7 +220,7 @@ class BlockReader:
 
     def _contents(
         self, path: Path, entry: BlockEntry, ranges: list[Range]
-    ) -> tuple[memoryview, mmap.mmap]:
+    ) -> tuple[memoryview, memoryview]:
         """Return some bytes of a file at their places, in memory that begins at a page."""
         try:
             found = path.stat().st_size
@@ -226,19 +235,18 @@ class BlockReader:
 
     def _read_into(
         self, path: Path, size: int, ranges: list[Range]
-    ) -> tuple[memoryview, mmap.mmap]:
+    ) -> tuple[memoryview, memoryview]:
         room = self._rooms.pop() if self._rooms else None
         if room is None or len(room) < size:
-            room = mmap.mmap(-1, max(_paged(size), PAGE))
-        view = memoryview(room)
+            room = self.allocate(max(_paged(size), PAGE))
         if self.direct:
             try:
-                self.bytes_read += _read_ranges(path, os.O_RDONLY | os.O_DIRECT, view, ranges)
-                return view[:size], room
+                self.bytes_read += _read_ranges(path, os.O_RDONLY | os.O_DIRECT, room, ranges)
+                return room[:size], room
             except OSError:  # a file system in memory, for instance
                 self.direct = False
-        self.bytes_read += _read_ranges(path, os.O_RDONLY, view, ranges)
-        return view[:size], room
+        self.bytes_read += _read_ranges(path, os.O_RDONLY, room, ranges)
+        return room[:size], room
 
     def _head(self, path: Path, data: memoryview, entry: BlockEntry) -> tuple[int, dict[str, Any]]:
         if len(data) < PAGE:
@@ -289,7 +297,7 @@ def _ranges_of(known: Known, bounds: tuple[Array, Array]) -> list[Range]:
     return ranges
 
 
-def _block(first: int, arrays: Mapping[str, Array], room: mmap.mmap) -> Block:
+def _block(first: int, arrays: Mapping[str, Array], room: memoryview) -> Block:
     columns = {name[5:]: held for name, held in arrays.items() if name.startswith("edge/")}
     return Block(first, arrays["offsets"], arrays["targets"], columns, room)
 

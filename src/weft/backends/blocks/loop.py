@@ -22,14 +22,21 @@ from weft.plan.queries import END_ROW, LEAST_ROW
 Array = np.ndarray[Any, Any]
 Members = Array | None  # sorted vertices; None for all
 
+_options: dict[RunOptions, RunOptions] = {}
+
 
 def plain_options(request: Request) -> RunOptions:
     """Return options without what has no meaning over blocks."""
+    asked, schedule = request.options.config, request.options.schedule
+    off = asked.passes_off
+    if request.topology.device.streams:  # degrees are those of the whole graph, rows are not there
+        off, schedule = frozenset(off) | {"degree_classes"}, None
     config = replace(
-        request.options.config, direction="push", format=None, reorder=None,
-        ordering=False, change_driven=False, frontier_in=None, frontier_out=None,
+        asked, direction="push", format=None, reorder=None, schedule=schedule, ordering=False,
+        change_driven=False, frontier_in=None, frontier_out=None, passes_off=off,
     )  # fmt: skip
-    return RunOptions(config, request.options.schedule)
+    options = RunOptions(config, schedule)
+    return _options.setdefault(options, options)  # a GPU's plans are found by its identity
 
 
 class Loop:
@@ -42,6 +49,7 @@ class Loop:
         scalars = dict(request.data.scalars)
         for name in (SUPERSTEP, LEAST_ROW, END_ROW):
             scalars[name] = np.zeros(1, np.int64)
+        self.xp = request.topology.xp
         hidden = self._hidden(staged)
         data = replace(request.data, fields={**request.data.fields, **hidden}, scalars=scalars)
         wanted = wanted_direction(request.options.config)
@@ -62,8 +70,14 @@ class Loop:
                 sources = stage.arcs.sources if stage.arcs is not None else {}
                 parts |= {name: (kind, 0) for name, kind in sources.items()}
                 for name, ((dtype, shape), start) in parts.items():
-                    fields[name] = _filled((self.n, *shape), dtype, start, fields.get(name))
+                    fields[name] = self._filled((self.n, *shape), dtype, start, fields.get(name))
         return fields
+
+    def _filled(self, shape: Any, dtype: Any, start: Any, held: Array | None) -> Array:
+        if held is not None and held.dtype == dtype and held.shape == shape:
+            return held
+        filled: Array = self.xp.full(shape, start, dtype)
+        return filled
 
     @property
     def taken(self) -> int:
@@ -79,9 +93,9 @@ class Loop:
 
     def replay(self) -> Outcome:
         """Run one superstep for each frontier of a trail, last to first."""
-        output: Members = np.zeros(0, self.request.topology.index_dtype)
+        output: Members = self.xp.zeros(0, self.request.topology.index_dtype)
         for members in reversed(self.request.start.trail or []):
-            output = self._superstep(np.asarray(members))
+            output = self._superstep(self.xp.asarray(members))
         return self._outcome(output, True)
 
     def iterate(self) -> Outcome:
@@ -120,7 +134,7 @@ class Loop:
     def _outcome(self, frontier: Members, converged: bool) -> Outcome:
         self._report()
         if frontier is None and self.program.mode != "iterate":
-            frontier = np.arange(self.n, dtype=self.request.topology.index_dtype)
+            frontier = self.xp.arange(self.n, dtype=self.request.topology.index_dtype)
         return Outcome(self.taken, converged, frontier, self.trail)
 
     def _report(self) -> None:
@@ -142,7 +156,7 @@ class Loop:
     def _superstep(self, frontier: Members) -> Members:
         began, self._pulled = time.perf_counter_ns(), False
         if self.program.trail:
-            chosen = np.arange(self.n) if frontier is None else frontier
+            chosen = self.xp.arange(self.n) if frontier is None else frontier
             self.trail.append(chosen.astype(self.request.topology.index_dtype))
         size = self.n if frontier is None else len(frontier)
         arcs = (
@@ -179,7 +193,7 @@ class Loop:
         if stage.arcs is None:
             return self._at_vertices(stage.after, frontier)
         if self._empty(frontier):
-            swept = Swept(np.zeros(0, self.request.topology.index_dtype))
+            swept = Swept(self.xp.zeros(0, self.request.topology.index_dtype))
         else:
             swept = self.carrier.sweep(stage.arcs, self.work, frontier)
             self._pulled |= swept.pulled
@@ -196,9 +210,3 @@ class Loop:
         """Run a program without arcs on all of the state."""
         assert program is not None
         return at_vertices(program, self.carrier.vertices, self.work, frontier)
-
-
-def _filled(shape: tuple[int, ...], dtype: Any, start: Any, held: Array | None) -> Array:
-    if held is not None and held.dtype == dtype and held.shape == shape:
-        return held
-    return np.full(shape, start, dtype)

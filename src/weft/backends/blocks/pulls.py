@@ -33,6 +33,7 @@ class Blocks(Protocol):
 
     space: BlockSpace
     manifest: Manifest
+    pulls: bool
 
     def unread(self, way: str, rows: Mapping[int, Array | None]) -> int:
         """Return how many arcs would have to be read for some rows of blocks, None for all."""
@@ -58,7 +59,7 @@ def plan_pull(
 ) -> PullPlan | None:
     """Return how a sweep pulls, or None if it had better push."""
     space, manifest = carrier.space, carrier.manifest
-    if not part.pulled or work.wanted == "push":
+    if not carrier.pulls or not part.pulled or work.wanted == "push":
         return None
     if manifest.directed and part.pull_way not in manifest.blocks:
         return None
@@ -117,7 +118,7 @@ def _push_cost(carrier: Blocks, part: ArcPart, frontier: Array | None) -> int:
 
 
 def run_of(
-    space: BlockSpace, part: ArcPart, work: Work, options: RunOptions, frontier: Array | None
+    space: Any, part: ArcPart, work: Work, options: RunOptions, frontier: Array | None
 ) -> BlockRun:
     """Return the sweep of the direct form where its proof holds, else of the other one."""
     start = Start(frontier=frontier)
@@ -128,9 +129,9 @@ def run_of(
     if part.direct is not None:
         request = requested(part.direct)
         key = part, options.config.direction
-        run = BlockRun(space, request, work.forms.get(key))
+        run: BlockRun = space.run(request, work.forms.get(key))
         if run.writes_once:
             if work.lasting:
                 work.forms[key] = run.form
             return run
-    return BlockRun(space, requested(part.program))
+    return space.run(requested(part.program))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import bytes_text
+from weft.arrays.device import bytes_text, module_of
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
@@ -51,13 +51,14 @@ class StreamedCarrier:
     """
 
     shares_state = True
+    pulls = True  # whether sweeps may pull
 
     def __init__(
         self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
     ) -> None:
         self.folder, self.manifest, self.memory = folder, manifest, memory
-        self.space = BlockSpace(manifest, degrees)
-        self.reader = BlockReader(folder)
+        self.space: Any = self._space(degrees)
+        self.reader = self._reader()
         self._held: dict[tuple[str, int], Block] = {}
         self._room = memory - self._in_flight()
         self._swept = self._skipped = 0
@@ -68,13 +69,22 @@ class StreamedCarrier:
                 "smaller blocks (weft partition --blocks)."
             )
 
+    def _space(self, degrees: dict[str, Array]) -> Any:
+        return BlockSpace(self.manifest, degrees)
+
+    def _blocks_in_flight(self) -> int:
+        return AHEAD + 2
+
+    def _reader(self) -> BlockReader:
+        return BlockReader(self.folder)
+
     def _in_flight(self) -> int:
         """Return the bytes of the blocks that are swept or read at a time."""
         largest = sum(
             max((entry.bytes for entry in entries), default=0)
             for entries in self.manifest.blocks.values()
         )
-        return (AHEAD + 2) * largest
+        return self._blocks_in_flight() * largest
 
     @property
     def vertices(self) -> Topology:
@@ -120,8 +130,8 @@ class StreamedCarrier:
             for number in numbers:
                 found += self._pairs(run, part, work, totals, number, members[number])
         else:
-            rows = dict(enumerate(members)) if frontier is not None else {}
-            for number, blocks in self._blocks(numbers, part.ways, rows):
+            some = dict(enumerate(members)) if frontier is not None else {}
+            for number, blocks in self._blocks(numbers, part.ways, some):
                 held = {way: [block] for way, block in blocks.items()}
                 totals.begin()
                 found.append(run.block(members[number], held))
@@ -311,13 +321,14 @@ class _Totals:
 def union(parts: list[Array], dtype: Any, n: int) -> Array:
     """Return the distinct members, sorted, of sorted arrays of numbers below n."""
     filled = [part for part in parts if part.size]
+    xp = module_of(parts[0]) if parts else np
     if len(filled) < 2:
-        return filled[0] if filled else np.zeros(0, dtype)
-    if all(a[-1] < b[0] for a, b in itertools.pairwise(filled)):
-        return np.concatenate(filled).astype(dtype, copy=False)
+        return filled[0] if filled else xp.zeros(0, dtype)
+    if all(int(a[-1]) < int(b[0]) for a, b in itertools.pairwise(filled)):
+        return xp.concatenate(filled).astype(dtype, copy=False)
     if sum(part.size for part in filled) * DENSE < n:
-        return np.unique(np.concatenate(filled)).astype(dtype, copy=False)
-    present = np.zeros(n, bool)
+        return xp.unique(xp.concatenate(filled)).astype(dtype, copy=False)
+    present = xp.zeros(n, bool)
     for part in filled:
         present[part] = True
-    return np.flatnonzero(present).astype(dtype)
+    return xp.flatnonzero(present).astype(dtype)

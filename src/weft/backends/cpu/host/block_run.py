@@ -87,6 +87,10 @@ class BlockSpace:
         )
         self.vertices._degrees = dict(degrees)
 
+    def run(self, request: Request, form: Form | None = None) -> BlockRun:
+        """Return a sweep of a program over blocks; see `BlockRun`."""
+        return BlockRun(self, request, form)
+
     def stored_way(self, way: str) -> str:
         """Return the direction whose blocks hold the rows of another: an undirected graph's."""
         return way if self.manifest.directed else "out"
