@@ -44,7 +44,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
     "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue", "state"),
-    "frontier_out": (None, "queue", "bitmap", "bytemap"),
+    "frontier_out": (None, "queue", "bitmap", "bytemap", "counter"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
     "combine": (None, "atomic", "by_target"),
@@ -193,8 +193,10 @@ class Config:
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
         frontier, where there is one). A CPU ignores all but ``"state"``.
     frontier_out
-        Frontier that a sweep writes: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. All maps of a run
-        are of one kind: bytes if either field requests them. GPU.
+        Frontier that a sweep writes: ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"``. All
+        maps of a run are of one kind: bytes if either field requests them. A counter holds only the
+        number of vertices; it is rejected, on every device, where a program reads the members. All
+        vertices run next if it is not zero, or a pull finds its frontier in the state. GPU.
     compaction
         How a queue is assembled: ``"online"``, ``"ballot"``, ``"batch"`` (needs the most memory),
         ``"atomic"`` or ``"jit"``. GPU.

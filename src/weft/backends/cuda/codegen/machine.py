@@ -76,6 +76,7 @@ class Options:
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
+    counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
 
     def __hash__(self) -> int:
@@ -150,6 +151,7 @@ class Kernel:
     states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # the output of the sweep being rendered is not used
+    counts: bool = False  # only the number of vertices in that output matters
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
@@ -182,6 +184,11 @@ class Kernel:
         self.constant = frozenset(set(self.types) - written)
 
     # -- the machine
+
+    @property
+    def members_unread(self) -> bool:
+        """Whether the sweep being rendered need not list the vertices that it puts out."""
+        return self.discards or self.counts
 
     def phase(self, name: str, body: list[str], after: list[str], turn: str = "both") -> str:
         """Add a phase; return the statement that makes it the next one."""
