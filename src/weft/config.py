@@ -32,7 +32,7 @@ PASSES = (
     "degree_classes",
     "index_proofs",
 )
-ORDERS = ("community", "degree", "hub", "random", "rcm")
+ORDERS = ("community", "degree", "gorder", "hub", "llp", "random", "rcm")
 MAX_ITEMS = 64
 MAX_BIN = 1024
 WARP, MAX_BLOCK = 32, 1024
@@ -158,9 +158,9 @@ class Config:
         --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
         ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
     reorder
-        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"hub"``,
-        ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the user's order. Defaults
-        to the graph's order. Results are always in the user's order.
+        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"gorder"``,
+        ``"hub"``, ``"llp"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the
+        user's order. Defaults to the graph's order. Results are always in the user's order.
     schedule
         How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
         ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"``, ``"row"`` or ``"weaver"``. A CPU

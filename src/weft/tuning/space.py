@@ -56,7 +56,7 @@ GRASSEMBLER = {
 }
 GRASSEMBLER_SIZE = 4480
 # Orders that take long to make for more arcs than that: a search would wait for nothing else.
-SLOW_ORDERS = {"community": 1 << 25, "rcm": 1 << 25}
+SLOW_ORDERS = {"community": 1 << 25, "gorder": 1 << 22, "llp": 1 << 23, "rcm": 1 << 25}
 SLOW_ON_A_GPU = {**SLOW_ORDERS, "community": 1 << 27}
 
 
