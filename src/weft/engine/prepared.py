@@ -26,7 +26,8 @@ from weft.errors import FieldError, listed
 from weft.formats import DEFAULT_FORMAT
 from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program
-from weft.ir.request import Data, Outcome, Request, RunOptions, Start
+from weft.ir.request import Data, Deferred, Outcome, Request, RunOptions, Start
+from weft.plan.outputs import check_counter, counts_outputs
 from weft.plan.prepare import Form, kept_old
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
@@ -78,12 +79,14 @@ class Prepared:
 
     def __init__(self, program: Program, topology: Topology, config: Config) -> None:
         check_goes_on(program)
+        check_counter(program, config)
         self.program, self.topology, self.config = program, topology, config
         self.backend = backend_of(topology.device)
         self.options = RunOptions(config, self.backend.check(config, topology))
         self._recorded = replace(self.options, recorded=True)
         self._old = old_names(program)
         self._sorts = self.backend.sorts_frontiers or config.deterministic
+        self._counted = counts_outputs(program, config) and program.mode == "iterate"
         self._forms: dict[Any, Form] = {}
 
     def request(self, columns: Columns, inputs: Inputs) -> Request:
@@ -152,7 +155,8 @@ class Prepared:
         untouched = state._untouched
         if topology.numbering is None:
             untouched.clear()  # the run is about to write to fields
-            return self.backend.run(request, self.form(request))
+            outcome = self.backend.run(request, self.form(request))
+            return self._all_if_any(outcome) if self._counted else outcome
         started = dict(untouched)
         untouched.clear()
         return self._over(*cross(request, self.backend, started))
@@ -163,7 +167,17 @@ class Prepared:
         outcome = self.backend.run(request, self.form(request))
         if not outcome.followed:
             crossing.copy_back()
-        return crossing.outcome(request, outcome)
+        outcome = crossing.outcome(request, outcome)
+        return self._all_if_any(outcome) if self._counted else outcome
+
+    def _all_if_any(self, outcome: Outcome) -> Outcome:
+        """Return an outcome whose last frontier was counted: all vertices, or none."""
+        topology, frontier = self.topology, outcome.frontier
+        members = frontier.get() if isinstance(frontier, Deferred) else frontier
+        if outcome.steps == 0 or members is None or members.size in (0, topology.num_vertices):
+            return outcome
+        everything = topology.xp.arange(topology.num_vertices, dtype=topology.index_dtype)
+        return replace(outcome, frontier=everything)
 
 
 class Columns:

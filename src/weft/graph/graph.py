@@ -1291,11 +1291,13 @@ class Graph:
 
         Parameters
         ----------
-        order : {"community", "degree", "hub", "random", "rcm"} or array_like
+        order : {"community", "degree", "gorder", "hub", "llp", "random", "rcm"} or array_like
             "community" places vertices of a community together (by modularity, at every scale),
-            "degree" sorts by decreasing degree, "hub" puts vertices above the mean degree first,
-            "random" shuffles, and "rcm" (reverse Cuthill-McKee) places neighbours close together.
-            Or a permutation of the vertex numbers. On a GPU, "rcm" is computed on the host.
+            "llp" does so by layered label propagation, "gorder" places vertices with common
+            neighbours together, "degree" sorts by decreasing degree, "hub" puts vertices above the
+            mean degree first, "random" shuffles, and "rcm" (reverse Cuthill-McKee) places
+            neighbours close together. Or a permutation of the vertex numbers. On a GPU, "gorder",
+            "llp" and "rcm" are computed on the host.
 
         Returns
         -------

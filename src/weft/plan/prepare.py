@@ -22,6 +22,7 @@ from weft.ir.ops import Program
 from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
 from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
+from weft.plan.outputs import check_told, counting_sides
 from weft.plan.queries import MOST_ADDED
 from weft.plan.sweeps import Sweep, claim_field
 from weft.storage.memory import Cache
@@ -93,6 +94,7 @@ class Preparation:
             if compiled is None:
                 compiled = self.make(lifted_copy(self.request.program, self.lift), self.off)
                 self.cache[full] = compiled
+        check_told(compiled.sweeps, self.request.program, self.request.options.config)
         return compiled
 
     def without(self, rewrite: str) -> Any:
@@ -285,7 +287,10 @@ def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> b
 def wants_state(request: Request, default: bool) -> bool:
     """Whether pulls are to test the state in place of the frontier, where it tells the same."""
     kind = of_side(request.options.config.frontier_in, "pull")
-    return not request.start.arcs and (kind == "state" or (kind is None and default))
+    config = request.options.config
+    counted = bool({"pull", "gather"} & set(counting_sides(config)))  # only the state has members
+    told = kind == "state" or (kind is None and (default or counted))
+    return not request.start.arcs and told
 
 
 def _state_tells(request: Request, compiled: Proofs, constants: list[Any]) -> bool:

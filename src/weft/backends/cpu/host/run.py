@@ -108,7 +108,7 @@ def prepare(request: Request) -> Preparation:
         topology.directed, topology.keep, topology.numbering is None, directions,
         request.options.schedule or "vertex", config.deterministic, bool(config.ordering),
         kept, request.start.arcs, rule_of(config), wants_state(request, REUSES),
-        tuple((side, format_.name) for side, format_ in formats_of(request).items()),
+        tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
     )  # fmt: skip

@@ -77,6 +77,7 @@ class Options:
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
 
     def __hash__(self) -> int:
@@ -151,6 +152,7 @@ class Kernel:
     states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # the output of the sweep being rendered is not used
+    counts: bool = False  # only the number of vertices in that output matters
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
@@ -185,6 +187,11 @@ class Kernel:
         self.constant = frozenset(set(self.types) - written)
 
     # -- the machine
+
+    @property
+    def members_unread(self) -> bool:
+        """Whether the sweep being rendered need not list the vertices that it puts out."""
+        return self.discards or self.counts
 
     def phase(self, name: str, body: list[str], after: list[str], turn: str = "both") -> str:
         """Add a phase; return the statement that makes it the next one."""

@@ -167,6 +167,7 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
         following = kernel.entry if last else sweeps[position + 1]
         kernel.counted = counted_way(following)
         kernel.discards = not last and following.steps[0].everywhere
+        kernel.counts = last and final == "wake" and kernel.options.counts_output
         code = _direction_code(kernel, sweep)
         then = kernel.decide(f"close_{k}", [f"record(t, {k}, {code});", then])
         then = keep_live_old(kernel, sweep, k, then)
@@ -176,8 +177,9 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
             wake = "queue"
             if final == "wake" and last and sweep.last.wake != "changed":
                 wake = sweep.last.wake
+            wake = "all" if kernel.counts else wake
             enter = render_vertex_sweep(kernel, sweep, k, wake, then)
-        kernel.discards = False
+        kernel.discards = kernel.counts = False
         then = take_snapshots(kernel, sweeps[position:], k, enter)
     return then
 

@@ -18,7 +18,7 @@ LOOP = (
     "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
-    "swapped", "overflow", "following", "once",
+    "swapped", "overflow", "rebuilt", "following", "once",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "laid", "digit", "hubs", "before", "ending",
     "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",

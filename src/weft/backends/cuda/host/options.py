@@ -26,6 +26,7 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
+from weft.plan.outputs import COUNTER, counts_outputs
 from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
@@ -107,7 +108,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         suited = joining if joined else of_side(format_.schedule, name) or usual
         schedule = schedule_named(chosen or suited)
         wanted = of_side(config.frontier_in, name)
-        left = of_side(config.frontier_out, name) or ("queue" if name == "push" else "bitmap")
+        left = _output(of_side(config.frontier_out, name), name)
         kind = _input(schedule, format_, wanted, name)
         sides[name] = Side(schedule, format_, kind, left, joined)
     narrow = None if deterministic else _narrow(schedules, sides["push"])
@@ -141,7 +142,8 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
-        chosen_output=of_side(config.frontier_out, "pull") is not None,
+        chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        counts_output=counts_outputs(request.program, config),
         row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
@@ -171,6 +173,11 @@ def _narrow(chosen: Any, push: Side) -> Side | None:
 def _by_bytes(side: Side) -> Side:
     kinds = ["bytemap" if k == "bitmap" else k for k in (side.frontier_in, side.frontier_out)]
     return replace(side, frontier_in=kinds[0], frontier_out=kinds[1])
+
+
+def _output(wanted: str | None, side: str) -> str:
+    """Return the kind of frontier that a side writes where it writes members."""
+    return ("queue" if side == "push" else "bitmap") if wanted in (None, COUNTER) else wanted
 
 
 def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:

@@ -55,6 +55,7 @@ FAULTS = {
 # That did not hold at the start.
 PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
+WORDS = 7  # of a record, as in `record` of loop.cuh
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 IN_TURN = {  # kernels of which each goes on where the last one stopped
@@ -306,7 +307,8 @@ class _Run:
             assert self.request.start.trail is not None
             limit = len(self.request.start.trail)
         ring_size = RECORDS if self.request.options.recorded else 0
-        self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
+        room = RECORDS * WORDS + 1 if ring_size else WORDS
+        self._ring = self.workspace.get("ring", room, np.int64)
         given = [
             flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
@@ -440,8 +442,8 @@ class _Run:
         count = self.saved("records")
         ring = to_host(self._ring)
         dropped = max(0, count - RECORDS)
-        records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
-        began = ring[RECORDS * 6]
+        records = ring[: RECORDS * WORDS].reshape(-1, WORDS)[np.arange(dropped, count) % RECORDS]
+        began = ring[RECORDS * WORDS]
         if dropped:  # when the oldest began is not known, but when the next one did is
             began, records, dropped = records[0, 5], records[1:], dropped + 1
         ends = records[:, 5]
@@ -449,6 +451,7 @@ class _Run:
         columns = {
             "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
             "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
+            "rebuilt": records[:, 6],
         }  # fmt: skip
         from weft.backends.cuda.host.describe import run_facts
 
