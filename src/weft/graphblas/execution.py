@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.settings import config
 from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
 
@@ -21,9 +21,8 @@ FEW = 256
 
 def compiles(matrix: Any) -> bool:
     """Return whether products with a matrix are worth a compiled kernel."""
-    kernel = current["kernel"]
-    if kernel != "auto":
-        return bool(kernel == "compiled")
+    if current["kernel"] != "auto":
+        return is_compiled()
     return matrix.nvals > config["small"] and max(matrix.nrows, matrix.ncols) < 1 << 31
 
 
@@ -76,7 +75,7 @@ def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
             return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
-        if products >= FEW or current["kernel"] == "compiled":
+        if products >= FEW or is_compiled():
             from weft.graphblas.compiled import rows
 
             module = rows.kernels(op, columns.values, vector.values, flip, products)
@@ -94,11 +93,10 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
         if found is not None:
             return found
     if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
-        if current["device"] != "cpu" and compiles(left) and _fits(left, right):
-            from weft.graphblas.compiled import device
+        if current["device"] != "cpu" and compiles(left) and max(right.shape) < MOST_DENSE:
             from weft.graphblas.compiled.multiply import attempt
 
-            found = attempt(device.product, left, right, op)
+            found = attempt(_on_device, left, right, op, mask)
             if found is not None:
                 return found
         found = _by_rows(left, right, op, mask)
@@ -107,9 +105,13 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
     return multiply.matrix_matrix(left, right, op, mask)
 
 
-def _fits(left: Any, right: Any) -> bool:
-    """Return whether the rows and columns of two factors can be numbered with 32 bits."""
-    return bool(left.nrows + right.nrows + right.ncols < MOST_DENSE)
+def _on_device(left: Any, right: Any, op: Any, mask: Any) -> Any:
+    """Return matrix times matrix from kernels of a GPU."""
+    from weft.graphblas.gpu import dense, sparse
+
+    if right.nvals == right.nrows * right.ncols:
+        return dense.product_with_full(left, right, op, mask)
+    return sparse.product(left, right, op, mask)
 
 
 def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
@@ -117,7 +119,7 @@ def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
     if right.ncols >= MOST_DENSE:
         return None
     products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
-    if products < FEW and current["kernel"] != "compiled":
+    if products < FEW and not is_compiled():
         return None
     from weft.graphblas.compiled import rows
 

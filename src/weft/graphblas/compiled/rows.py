@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.graphblas.compiled import arena
 from weft.graphblas.compiled.source import module_source
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast, is_iso
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 from weft.graphblas.storage.vector import VectorStore, empty_vector
@@ -55,14 +55,14 @@ def module_of(source: Any, key: tuple[Any, ...], work: int) -> ModuleType | None
         return module
     if current["kernel"] == "numpy" or current["device"] != "cpu":
         return None
-    if current["kernel"] != "compiled":
+    if not is_compiled():
         spent = _spent[key] = _spent.get(key, 0) + work
         if spent < WORTH_LOADING:
             return None
     text = _text(source, key)
     if text is None:
         return None
-    if current["kernel"] != "compiled" and spent < WORTH_COMPILING:
+    if not is_compiled() and spent < WORTH_COMPILING:
         if key not in _on_disk:
             _on_disk[key] = is_loaded(text, LABEL)
         if not _on_disk[key]:

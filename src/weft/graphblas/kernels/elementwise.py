@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
-from weft.graphblas.options import current
+from weft.graphblas.options import is_compiled
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
@@ -117,7 +117,7 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
 
 def _many(left: Any, right: Any) -> bool:
     """Return whether two stores with different places are worth a compiled kernel."""
-    if current["kernel"] == "compiled":
+    if is_compiled():
         return True
     if left.nvals + right.nvals < WORTH_MERGING or left is right:
         return False
