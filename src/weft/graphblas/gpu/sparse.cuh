@@ -131,14 +131,17 @@ WEFT_DEVICE u32 place_of(const u32* keys, u32 key, u32& seen) {
 template <u32 lanes, class Each>
 WEFT_DEVICE void for_products(const Factors& f, i64 row, const Each& each) {
     constexpr u32 width = lanes == 0 ? warp_size : lanes;
-    const i64 end = f.offsets[row + 1];
-    const u32 step = lanes == 0 ? block_size() / warp_size : 1;
-    for (i64 slot = f.offsets[row] + (lanes == 0 ? warp_id() : 0); slot < end; slot += step) {
+    const i64 begin = f.offsets[row], slots = f.offsets[row + 1] - begin;
+    const u32 warps = lanes == 0 ? block_size() / warp_size : 1;
+    // Several warps share a row of the right where there are too few.
+    const u32 parts = slots < warps ? warps / static_cast<u32>(slots) : 1;
+    for (i64 unit = lanes == 0 ? warp_id() : 0; unit < slots * parts; unit += warps) {
+        const i64 slot = begin + unit / parts;
         const i64 k = load_constant(f.cols + slot);
         const i64 stop = load_constant(f.right_offsets + k + 1);
         const Left x = static_cast<Left>(f.values[slot]);
-        for (i64 at = load_constant(f.right_offsets + k) + Group<width>::lane(); at < stop;
-             at += width) {
+        const i64 first = static_cast<i64>(unit % parts) * width + Group<width>::lane();
+        for (i64 at = load_constant(f.right_offsets + k) + first; at < stop; at += parts * width) {
             each(static_cast<u32>(load_constant(f.right_cols + at)), x, at);
         }
         sync_warp(Group<width>::mask());
@@ -321,13 +324,19 @@ WEFT_DEVICE u32 bits_below(u32 mine, u32* sums, u32& all) {
 
 // Rows by tiles of `columns` columns, a block for each row: an array of sums, a map of which are
 // there and one of the mask. `ahead` has for every entry of the left how far its row of the right
-// was read. A tile begins at the least column that is left.
+// was read. A tile begins at the least column that is left. Warps take rows of the right; those with
+// many entries in the tile wait until the whole block takes them.
+constexpr u32 long_row = 256, most_long = 64;
+
 template <u32 columns, Task task>
 WEFT_DEVICE void tile_rows(const Factors& f, const i32* rows, i64 num_rows, const MaskRows& mask,
                            const Result& result, i64* ahead) {
     WEFT_SHARED(unsigned char, memory);
     WEFT_SHARED(u32, least, 1);
     WEFT_SHARED(u32, warp_sums, 32);
+    WEFT_SHARED(u32, num_long, 1);
+    WEFT_SHARED(u32, long_slots, most_long);
+    WEFT_SHARED(u32, long_taken, most_long);
     constexpr bool sums = task != Task::count;
     constexpr u32 map_words = columns / 32;
     Word* const words = reinterpret_cast<Word*>(memory);
@@ -343,7 +352,8 @@ WEFT_DEVICE void tile_rows(const Factors& f, const i32* rows, i64 num_rows, cons
         i64 used = 0, mask_at = mask.offsets[row];
         const i64 mask_end = mask.offsets[row + 1];
         while (true) {
-            if (thread_id() == 0) *least = no_key;
+            if (thread_id() == 0) *least = no_key, *num_long = 0;
+            if (thread_id() < most_long) long_taken[thread_id()] = 0;
             sync_block();
             u32 low = no_key;
             for (i64 slot = begin + thread_id(); slot < end; slot += block_size()) {
@@ -374,35 +384,61 @@ WEFT_DEVICE void tile_rows(const Factors& f, const i32* rows, i64 num_rows, cons
                 }
                 sync_block();
             }
+            const auto take = [&](Left x, i64 at, i64 stop) {
+                const u32 place = at < stop ? static_cast<u32>(f.right_cols[at]) - low : no_key;
+                if (place < columns) {
+                    const u32 bit = 1u << place % 32;
+                    const bool is_named = looks && (named[place / 32] & bit) != 0;
+                    if (!looks || is_named == (task == Task::masked)) {
+                        if ((load_relaxed(there + place / 32) & bit) == 0) {
+                            atomic_or(there + place / 32, bit);
+                        }
+                        if constexpr (sums) {
+                            const Right y = static_cast<Right>(f.right_values[at]);
+                            accumulate<true>(words + place, product_of(x, y));
+                        }
+                    }
+                }
+                return popcount(ballot(full_mask, place < columns));
+            };
             for (i64 slot = begin + warp_id(); slot < end; slot += block_size() / warp_size) {
                 const i64 stop = f.right_offsets[f.cols[slot] + 1];
                 const Left x = static_cast<Left>(f.values[slot]);
                 i64 at = ahead[slot];
-                while (true) {
-                    const i64 mine = at + lane_id();
-                    const u32 place =
-                        mine < stop ? static_cast<u32>(f.right_cols[mine]) - low : no_key;
-                    if (place < columns) {
-                        const u32 bit = 1u << place % 32;
-                        const bool is_named = looks && (named[place / 32] & bit) != 0;
-                        if (!looks || is_named == (task == Task::masked)) {
-                            if ((load_relaxed(there + place / 32) & bit) == 0) {
-                                atomic_or(there + place / 32, bit);
-                            }
-                            if constexpr (sums) {
-                                const Right y = static_cast<Right>(f.right_values[mine]);
-                                accumulate<true>(words + place, product_of(x, y));
-                            }
-                        }
+                const i64 probe = at + long_row;
+                if (probe < stop && static_cast<u32>(f.right_cols[probe]) - low < columns) {
+                    u32 place = 0;
+                    if (lane_id() == 0) place = atomic_add(num_long, 1u);
+                    place = shuffle(full_mask, place, 0);
+                    if (place < most_long) {
+                        if (lane_id() == 0) long_slots[place] = static_cast<u32>(slot - begin);
+                        continue;
                     }
-                    const u32 taken = popcount(ballot(full_mask, place < columns));
-                    at += taken;
-                    if (taken < warp_size) break;
+                }
+                for (u32 taken = warp_size; taken == warp_size; at += taken) {
+                    taken = take(x, at + lane_id(), stop);
                 }
                 sync_warp(full_mask);
                 if (lane_id() == 0) ahead[slot] = at;
             }
             sync_block();
+            const u32 those = *num_long < most_long ? *num_long : most_long;
+            for (u32 q = 0; q < those; ++q) {
+                const i64 slot = begin + long_slots[q];
+                const i64 stop = f.right_offsets[f.cols[slot] + 1];
+                const Left x = static_cast<Left>(f.values[slot]);
+                i64 at = ahead[slot] + thread_id();
+                u32 all = 0;
+                for (u32 taken = warp_size; taken == warp_size; at += block_size()) {
+                    taken = take(x, at, stop);
+                    all += taken;
+                }
+                if (lane_id() == 0) atomic_add(long_taken + q, all);
+            }
+            sync_block();
+            if (thread_id() < those) {
+                ahead[begin + long_slots[thread_id()]] += long_taken[thread_id()];
+            }
             if constexpr (task == Task::masked) {
                 for (i64 m = mask_at + thread_id(); m < mask_stop; m += block_size()) {
                     const u32 place = static_cast<u32>(mask.cols[m]) - low;
