@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.threads import num_threads
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current, is_compiled
 from weft.graphblas.settings import config
 from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
 
-# So few products are made in NumPy without a look at kernels.
-FEW = 256
+# So few products are made in NumPy without a look at kernels: of matrices, and along columns.
+FEW, VERY_FEW = 256, 32
 
 
 def compiles(matrix: Any) -> bool:
@@ -33,6 +34,12 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     compiled = compiles(matrix)
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
+        if mask is None and vector.is_full and _adds_floats(op):
+            from weft.graphblas.compiled import rows
+
+            module = rows.kernels(op, matrix.rows.values, vector.dense, flip, matrix.nvals)
+            if module is not None:
+                return rows.pull(module, matrix.rows, vector, op)
         from weft.graphblas.compiled.multiply import attempt, matrix_vector
 
         found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
@@ -41,6 +48,16 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     if plan.pushes:
         return push(matrix.columns, vector, op, flip, mask)
     return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
+
+
+def _adds_floats(op: Any) -> bool:
+    """Return whether sums of a row wait for each other unless several are made at once."""
+    return (
+        op.monoid.parent.name in {"plus", "times"}
+        and op.monoid.type.np_type.kind == "f"
+        and current["schedule"] == "auto"
+        and num_threads() == 1
+    )
 
 
 def multiply_vector_into(
@@ -75,7 +92,7 @@ def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
             return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
-        if products >= FEW or is_compiled():
+        if products >= VERY_FEW or is_compiled():
             from weft.graphblas.compiled import rows
 
             module = rows.kernels(op, columns.values, vector.values, flip, products)

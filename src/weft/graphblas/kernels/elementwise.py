@@ -196,8 +196,19 @@ def reduce_all(store: Any, op: Any) -> Any:
     """Reduce all values to one; None where there is none."""
     if store.nvals == 0:
         return None
+    if _reduces(store, op):
+        from weft.graphblas.compiled.reduce import total
+
+        found = total(store, op)
+        if found is not None:
+            return found
     values = cast(store.values, op.type.np_type)
     return op.segments(values, np.zeros(1, np.int64))[0]
+
+
+def _reduces(store: Any, op: Any) -> bool:
+    """Return whether a reduction is worth a compiled kernel."""
+    return store.nvals >= WORTH_MERGING and op.parent.name in {"plus", "times"}
 
 
 def row_starts(store: MatrixStore) -> tuple[Array, Array]:
@@ -215,6 +226,12 @@ def row_starts(store: MatrixStore) -> tuple[Array, Array]:
 
 def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
     """Reduce every row to one value."""
+    if _reduces(store, op):
+        from weft.graphblas.compiled import reduce
+
+        found = reduce.rows(store, op)
+        if found is not None:
+            return found
     rows, starts = row_starts(store)
     if len(starts) == 0:
         return VectorStore(store.nrows, rows, np.empty(0, op.return_type.np_type))
