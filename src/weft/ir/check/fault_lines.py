@@ -1,28 +1,38 @@
-"""The user's lines at which a function may fault, for the error."""
+"""The error of a function that faulted, with the user's lines where it may have."""
 
 from __future__ import annotations
 
+from weft.errors import FaultError
 from weft.ir.ops import INDEXING, MATRIX_FAULTS, Program, step_blocks
 
 CAUSES = {
-    "index": INDEXING,
-    "bound": frozenset({"while"}),
-    "matrix": MATRIX_FAULTS,
+    "index": ("an index was out of range", INDEXING),
+    "bound": ("a weft.while_loop ran into its bound", frozenset({"while"})),
+    "singular": ("a matrix was singular", MATRIX_FAULTS),
+    "indefinite": ("a matrix was not positive definite", MATRIX_FAULTS),
 }
 
 
-def fault_place(program: Program, function: int, cause: str) -> str:
-    """Return " at file:line: text" of the operations of a function that may fault for a cause.
+def fault_error(
+    program: Program, function: int, cause: str, vertex: int, index: int, count: int
+) -> FaultError:
+    """Return the error of a function that stopped for a cause at a vertex of the user.
 
-    Where several lines may, all are listed; nothing where none is known.
+    An index out of range is named, and how many there are.
     """
+    what, operations = CAUSES[cause]
+    # Programs of one form share a kernel, whatever their functions are called.
     step = program.all_steps()[function]
+    told = f": {index}, of {count}" if cause == "index" else ""
     lines = dict.fromkeys(
         value.line
         for block in step_blocks(step)
         for value in block.walk()
-        if value.op in CAUSES[cause] and value.line
+        if value.op in operations and value.line
     )
-    if not lines:
-        return ""
-    return ", at " + ", or at ".join(lines)
+    place = ", at " + ", or at ".join(lines) if lines else ""
+    return FaultError(
+        f"{what} in {step.name!r} at vertex {vertex}{told}{place}. Expected every index, loop "
+        "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
+        "state's contents are unspecified."
+    )

@@ -34,7 +34,7 @@ from weft.backends.limits import TimeLimit
 from weft.config import SIDES, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
-from weft.ir.check.fault_lines import fault_place
+from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
@@ -63,6 +63,12 @@ SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does 
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
 
+FAULTS = {
+    INDEX_RANGE: "index",
+    LOOP_BOUND: "bound",
+    SINGULAR: "singular",
+    NOT_POSITIVE: "indefinite",
+}
 _SLOT = {name: SAVED + position for position, name in enumerate(SAVED_NAMES)}
 _STATUS, _STEP, _SIZE, _DENSE = (_SLOT[name] for name in ("status", "step", "size", "dense"))
 _EDGES, _EXPLORED, _SHARE = (_SLOT[name] for name in ("edges", "explored", "share"))
@@ -308,24 +314,10 @@ class _Run:
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
     def _fault(self) -> FaultError:
-        cause = int(self.ctl[FAULT])
-        # Programs of one form share a kernel, whatever their functions are called.
-        function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
+        cause, function = FAULTS[int(self.ctl[FAULT])], int(self.ctl[FAULT_FUNCTION])
         (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
         index, count = int(self.ctl[FAULT_INDEX]), int(self.ctl[FAULT_COUNT])
-        what, kind = {
-            INDEX_RANGE: ("an index was out of range", "index"),
-            LOOP_BOUND: ("a weft.while_loop ran into its bound", "bound"),
-            SINGULAR: ("a matrix was singular", "matrix"),
-            NOT_POSITIVE: ("a matrix was not positive definite", "matrix"),
-        }[cause]
-        place = fault_place(self.request.program, int(self.ctl[FAULT_FUNCTION]), kind)
-        told = f": {index}, of {count}" if cause == INDEX_RANGE else ""
-        return FaultError(
-            f"{what} in {function!r} at vertex {vertex}{told}{place}. Expected every index, loop "
-            "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
-            "state's contents are unspecified."
-        )
+        return fault_error(self.request.program, function, cause, vertex, index, count)
 
     def _grow_trail(self) -> list[Any]:
         binder = self.binder

@@ -22,8 +22,7 @@ from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
-from weft.errors import FaultError
-from weft.ir.check.fault_lines import fault_place
+from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -45,15 +44,9 @@ from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
-FAULTS = {
-    1: "an index was out of range",
-    2: "a weft.while_loop ran into its bound",
-    3: "a matrix was singular",
-    4: "a queue was too small",
-    5: "a matrix was not positive definite",
-}
+FAULTS = {1: "index", 2: "bound", 3: "singular", 4: "indefinite"}
 # That did not hold at the start.
-PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
+PROOFS = {5: "write_once", 6: "index_proofs", 7: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
 WORDS = 7  # of a record, as in `record` of loop.cuh
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
@@ -395,20 +388,15 @@ class _Run:
 
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""
-        cause, number, vertex = self.control.fault()
+        cause, function, vertex, index, count = self.control.fault()
         if cause == 0:
             return ""
         if cause in PROOFS:
             return PROOFS[cause]
-        function = self.request.program.all_steps()[number].name
         if vertex >= 0:
             (vertex,) = self.request.topology.user_vertices([vertex])
-        kind = {1: "index", 2: "bound", 3: "matrix", 5: "matrix"}.get(cause)
-        place = "" if kind is None else fault_place(self.request.program, number, kind)
-        raise FaultError(
-            f"{FAULTS[cause]} in {function!r} at vertex {vertex}{place}. Check what the function "
-            f"computes there; the state's contents are unspecified."
-        )
+        program = self.request.program
+        raise fault_error(program, function, FAULTS[cause], vertex, index, count)
 
     def _grow_trail(self) -> tuple[Any, list[Any]]:
         binder = self.binder
