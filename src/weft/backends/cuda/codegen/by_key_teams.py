@@ -296,7 +296,8 @@ class Operations:
             known = {key: op for key, op in self.site.known.items() if key[1:2] == ("v",)}
             far = out.fresh("u")
             if self.keyed.hops == 1:
-                with self._lanes(out, offsets, "v", "table.rank() * width", "width") as slot:
+                first = "table.rank() * batch * width"
+                with self._lanes(out, offsets, "v", first, "table.ranks()") as slot:
                     out.line(f"const i64 {far} = i64(load_constant({targets} + {slot}));")
                     out.line(f"static_cast<void>({far});")
                     here = replace(
@@ -314,32 +315,44 @@ class Operations:
                     self.site, direction=way, slot=slot, layout="", known=known,
                     index={**self.site.index, "u": far}, turned=way == "out",
                 )  # fmt: skip
-                with self._lanes(out, offsets, far, "0", "") as second:
+                with self._lanes(out, offsets, far, "0", "1") as second:
                     last = out.fresh("w")
                     out.line(f"const i64 {last} = i64(load_constant({targets} + {second}));")
                     out.line(f"static_cast<void>({last});")
                     eb = replace(here, slot=second, known={}, found={})
                     site = replace(here, index={**here.index, "w": last}, found={"eb": eb})
                     self._bring(renderer.inner(site))
-        return ["constexpr u32 width = Table::width;", *out.lines]
+        sizes = "constexpr u32 width = Table::width, batch = Table::batch;"
+        return [sizes, *out.lines]
 
     @contextmanager
     def _lanes(
-        self, out: Emitter, offsets: str, row: str, first: str, shared: str
+        self, out: Emitter, offsets: str, row: str, first: str, ranks: str
     ) -> Iterator[str]:
-        """Render a loop over a row in which all lanes go on in step, and put in what each has."""
+        """Render a loop over a row in which all lanes go on in step, and put in what each has.
+
+        A lane has several arcs under way, so that it waits for their loads together.
+        """
         begin, slot, end = out.fresh("b"), out.fresh("s"), out.fresh("e")
-        step = "width * table.ranks()" if shared else "width"
         out.line(f"const i64 {end} = row_end({offsets}, {row});")
         head = f"for (i64 {begin} = row_begin({offsets}, {row}) + {first}; "
-        with out.block(f"{head}{begin} < {end} && table.goes_on(); {begin} += {step})"):
-            out.line(f"const i64 {slot} = {begin} + table.lane();")
-            out.line("bool brings = false;")
-            out.line("Key key{};")
-            out.line("Stored brought{};")
-            with out.block(f"if ({slot} < {end})"):
-                yield slot
-            out.line("table.add(*this, brings, key, brought);")
+        head += f"{begin} < {end} && table.goes_on(); {begin} += batch * width * {ranks})"
+        with out.block(head):
+            out.line("bool brings[batch];")
+            out.line("Key key[batch];")
+            out.line("Stored brought[batch];")
+            out.line("WEFT_UNROLL(batch)")
+            with out.block("for (u32 b = 0; b < batch; ++b)"):
+                out.line(f"const i64 {slot} = {begin} + b * width + table.lane();")
+                out.line("brings[b] = false;")
+                out.line("key[b] = Key{};")
+                out.line("brought[b] = Stored{};")
+                with out.block(f"if ({slot} < {end})"):
+                    yield slot
+            out.line("WEFT_UNROLL(batch)")
+            out.line("for (u32 b = 0; b < batch; ++b) {")
+            out.line("    table.add(*this, brings[b], key[b], brought[b]);")
+            out.line("}")
 
     def _bring(self, renderer: BlockRenderer) -> None:
         """Render what an arc brings."""
@@ -349,10 +362,10 @@ class Operations:
         with ExitStack() as stack:
             if condition >= 0:
                 stack.enter_context(out.block(f"if ({bare(results[condition])})"))
-            out.line(f"key = {stored(bare(results[key]), keyed.key)};")
+            out.line(f"key[b] = {stored(bare(results[key]), keyed.key)};")
             text = "1" if value < 0 else stored(bare(results[value]), keyed.held)
-            out.line(f"brought = {text};")
-            out.line("brings = true;")
+            out.line(f"brought[b] = {text};")
+            out.line("brings[b] = true;")
 
     # -- what becomes of entries
 

@@ -15,7 +15,8 @@
 //   partial_bytes                of shared memory for a Partial, as the host counted
 //   in_order                     values combine in an order that does not change from run to run
 //   i64 vertex(i), length(v)     the vertex at a place, and the most arcs (or paths) that it has
-//   walk(v, table)               put what the arcs bring into a table
+//   walk(v, table)               put what the arcs bring into a table, `batch` arcs of a lane and
+//                                those of `width` lanes at a time
 //   Stored neutral()             what changes no value
 //   Stored combine(x, y)         two values
 //   update(Stored*, at, x)       the same of an element that others update, too
@@ -77,7 +78,7 @@ struct FewEntries {
     Stored values[few_arcs];
     u32 count = 0;
 
-    static constexpr u32 width = 1;
+    static constexpr u32 width = 1, batch = 4;
     WEFT_DEVICE u32 lane() const { return 0; }
     WEFT_DEVICE u32 rank() const { return 0; }
     WEFT_DEVICE u32 ranks() const { return 1; }
@@ -126,7 +127,7 @@ struct TeamTable {
     u32* full;  // set by a lane that found no place
     bool lacks_room = false;
 
-    static constexpr u32 width = warp_size;
+    static constexpr u32 width = warp_size, batch = 4;
     WEFT_DEVICE u32 lane() const { return lane_id(); }
     WEFT_DEVICE u32 rank() const { return my_rank; }
     WEFT_DEVICE u32 ranks() const { return all_ranks; }
@@ -172,6 +173,7 @@ struct TeamTable {
     // lanes of a warp update the same place: few keys make no queue.
     WEFT_DEVICE void add(const Ops& ops, bool brings, Key key, Stored value WEFT_HERE) {
         const u32 here = ballot(full_mask, brings WEFT_PASS);
+        if (here == 0) return;
         if (brings) {
             const Word word = static_cast<Word>(key);
             const u32 peers = match_any(here, word WEFT_PASS);
