@@ -19,7 +19,7 @@ from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import ConfigError, GraphError, unknown
-from weft.graph import emitting, execution, neighborhood
+from weft.graph import emitting, execution, neighborhood, sparse
 from weft.graph.build import (
     BuildOptions,
     Duplicates,
@@ -907,6 +907,56 @@ class Graph:
             raise ConfigError(unknown("output", output, ("vertices", "arcs")))
         run = execution.run if output == "vertices" else execution.run_to_arcs
         return run(self, functions, state, frontier, edge_state, config, direction)
+
+    @hides_frames
+    def collect(
+        self,
+        function: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        direction: Any = None,
+        config: Config | None = None,
+    ) -> tuple[Any, ...]:
+        """Send messages along edges; return who got some, ascending, and what theirs combine to.
+
+        The messages of every vertex are combined among themselves, into accumulators that start
+        from nothing and are cleared where they were touched. The fields named by ``into=`` give
+        dtypes and shapes alone: they are neither read nor changed. So a call with a small frontier
+        costs what its arcs do, whatever the size of the graph.
+
+        Parameters
+        ----------
+        function
+            An edge function made by `weft.edge` with ``into=``. What it or its ``accept`` reads
+            cannot be one of the fields that it sends into. Its ``active`` does not matter.
+        state
+            Made by `state`.
+        frontier
+            Who sends; by default all vertices.
+        edge_state, direction, config
+            As for `run`.
+
+        Returns
+        -------
+        tuple of arrays
+            The vertices, then one array of values for each field of ``into=``.
+
+        Examples
+        --------
+        A sparse vector times a matrix:
+
+        >>> import weft
+        >>> @weft.edge(into="y", reduce=weft.sum)
+        ... def spread(u, v, e):
+        ...     return u.x * e.weight
+        >>> g = weft.Graph.from_edges([0, 0, 1, 3], [2, 4, 2, 0], [5.0, 1.0, 2.0, 7.0])
+        >>> state = g.state(x=[1.0, 10.0, 0.0, 0.0, 0.0], y=weft.full(0.0))
+        >>> g.collect(spread, state, [0, 1])
+        (array([2, 4], dtype=int32), array([25.,  1.]))
+        """
+        return sparse.collect(self, function, state, frontier, edge_state, config, direction)
 
     @hides_frames
     def emit(

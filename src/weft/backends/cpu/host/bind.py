@@ -160,9 +160,8 @@ class Binder:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field, reduction = self._field(name), Reduction(monoid, None, identity)
         dtype = total_dtype(reduction, field.dtype)
-        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, dtype)
-        buffer[:] = neutral_of(reduction, self.request.data.fields[name].dtype)
-        return buffer
+        neutral = neutral_of(reduction, self.request.data.fields[name].dtype)
+        return self.workspace.filled(("inbox", name, monoid, apart), field.size, dtype, neutral)
 
     def _old(self, name: str) -> Array:
         return flat(self.request.data.fields["old." + name])
@@ -285,9 +284,7 @@ class Binder:
         return self.workspace.stamps(self.n, 2**30, function)
 
     def _locks(self) -> Array:
-        locks = self.workspace.get("locks", self.n, np.uint8)
-        locks[:] = 0
-        return locks
+        return self.workspace.get("locks", self.n, np.uint8)  # each run opens those it closes
 
     def _local(self) -> Array:
         return self.workspace.get("local", self.nt * LOCAL, self._index())

@@ -184,10 +184,12 @@ class Binder:
     def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Any:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field = self._field(name)
-        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
-        dtype = self.request.data.fields[name].dtype
-        fill(buffer, neutral_of(Reduction(monoid, None, identity), dtype))
-        return buffer
+        neutral = neutral_of(
+            Reduction(monoid, None, identity), self.request.data.fields[name].dtype
+        )
+        return self.workspace.filled(
+            ("inbox", name, monoid, apart), field.size, field.dtype, neutral
+        )
 
     def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
         buffer = self.workspace.get(("gathered", number), self.n * size, element(dtype))
@@ -456,9 +458,7 @@ class Binder:
         return stamps
 
     def _locks(self) -> Any:
-        locks = self.workspace.get("locks", self.n, np.uint32)
-        locks.fill(0)
-        return locks
+        return self.workspace.get("locks", self.n, np.uint32)  # each run opens those it closes
 
     def _touched(self) -> Any:
         return self.workspace.get("touched", self.n, self._index())
