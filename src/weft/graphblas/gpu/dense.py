@@ -59,8 +59,9 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
     kernels = kernels_of(device, op, types, "dense.cuh", f"namespace weft {{ {extra} }}\n", KERNELS)
     teams = BLOCK // lanes
     given = mine.cols, mine.values, theirs.values
-    if mask is not None and not mask.complement:
-        named = resident(mask.entries(), device)
+    entries = None if mask is None else mask.entries()
+    if entries is not None and entries.nvals and not mask.complement:
+        named = resident(entries, device)
         out = xp.empty(named.nvals, np_type)
         kernels.launch(
             "dense_masked",
@@ -112,6 +113,6 @@ def _of_rows(left: DeviceMatrix, out: Any, width: int) -> DeviceMatrix:
     if rows.size == shape[0]:
         return DeviceMatrix(xp, shape, out, None, None)
     offsets = xp.zeros(shape[0] + 1, np.int64)
-    xp.cumsum((lengths > 0) * np.int64(width), out=offsets[1:])
-    cols = xp.tile(xp.arange(width, dtype=np.int32), int(rows.size))
+    offsets[1:] = xp.cumsum(lengths > 0, dtype=np.int64) * width
+    cols = (xp.arange(int(rows.size) * width) % width).astype(np.int32)
     return DeviceMatrix(xp, shape, out.reshape(shape)[rows].reshape(-1), offsets, cols)
