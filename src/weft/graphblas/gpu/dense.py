@@ -12,7 +12,7 @@ from weft.graphblas.gpu.module import kernels_of
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
 from weft.graphblas.storage.cast import cast
-from weft.graphblas.storage.matrix import MatrixStore
+from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 
 WARP = 32
 KERNELS = ("dense_rows", "dense_shares", "dense_carries", "dense_masked")
@@ -60,7 +60,9 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
     teams = BLOCK // lanes
     given = mine.cols, mine.values, theirs.values
     entries = None if mask is None else mask.entries()
-    if entries is not None and entries.nvals and not mask.complement:
+    if entries is not None and not mask.complement:
+        if entries.nvals == 0:
+            return empty_matrix((left.nrows, width), op.return_type.np_type)
         named = resident(entries, device)
         out = xp.empty(named.nvals, np_type)
         kernels.launch(
@@ -90,11 +92,10 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
         arguments = mine.offsets, *given, out, left.nrows, width
         kernels.launch("dense_rows", arguments, -(-left.nrows // teams))
     out = cast(out, op.return_type.np_type)
-    if mask is None:
-        return MatrixStore.on_device(device, _of_rows(mine, out, width))
-    return MatrixStore.on_device(
-        device, _outside(mine, out, resident(mask.entries(), device)), mask
-    )
+    if entries is None or entries.nvals == 0:
+        return MatrixStore.on_device(device, _of_rows(mine, out, width), mask)
+    named = resident(entries, device)
+    return MatrixStore.on_device(device, _outside(mine, out, named), mask)
 
 
 def _outside(left: DeviceMatrix, out: Any, named: DeviceMatrix) -> DeviceMatrix:
