@@ -12,7 +12,7 @@ from weft.graphblas.gpu.module import kernels_of
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
 from weft.graphblas.storage.cast import cast
-from weft.graphblas.storage.matrix import MatrixStore
+from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 
 WARP = 32
 KERNELS = ("dense_rows", "dense_shares", "dense_carries", "dense_masked")
@@ -59,8 +59,11 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
     kernels = kernels_of(device, op, types, "dense.cuh", f"namespace weft {{ {extra} }}\n", KERNELS)
     teams = BLOCK // lanes
     given = mine.cols, mine.values, theirs.values
-    if mask is not None and not mask.complement:
-        named = resident(mask.entries(), device)
+    entries = None if mask is None else mask.entries()
+    if entries is not None and not mask.complement:
+        if entries.nvals == 0:
+            return empty_matrix((left.nrows, width), op.return_type.np_type)
+        named = resident(entries, device)
         out = xp.empty(named.nvals, np_type)
         kernels.launch(
             "dense_masked",
@@ -89,11 +92,10 @@ def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any)
         arguments = mine.offsets, *given, out, left.nrows, width
         kernels.launch("dense_rows", arguments, -(-left.nrows // teams))
     out = cast(out, op.return_type.np_type)
-    if mask is None:
-        return MatrixStore.on_device(device, _of_rows(mine, out, width))
-    return MatrixStore.on_device(
-        device, _outside(mine, out, resident(mask.entries(), device)), mask
-    )
+    if entries is None or entries.nvals == 0:
+        return MatrixStore.on_device(device, _of_rows(mine, out, width), mask)
+    named = resident(entries, device)
+    return MatrixStore.on_device(device, _outside(mine, out, named), mask)
 
 
 def _outside(left: DeviceMatrix, out: Any, named: DeviceMatrix) -> DeviceMatrix:
@@ -112,6 +114,6 @@ def _of_rows(left: DeviceMatrix, out: Any, width: int) -> DeviceMatrix:
     if rows.size == shape[0]:
         return DeviceMatrix(xp, shape, out, None, None)
     offsets = xp.zeros(shape[0] + 1, np.int64)
-    xp.cumsum((lengths > 0) * np.int64(width), out=offsets[1:])
-    cols = xp.tile(xp.arange(width, dtype=np.int32), int(rows.size))
+    offsets[1:] = xp.cumsum(lengths > 0, dtype=np.int64) * width
+    cols = (xp.arange(int(rows.size) * width) % width).astype(np.int32)
     return DeviceMatrix(xp, shape, out.reshape(shape)[rows].reshape(-1), offsets, cols)

@@ -54,7 +54,7 @@ class DeviceMatrix:
         """The column of every value."""
         if self._cols is None:
             nrows, ncols = self.shape
-            self._cols = self.xp.tile(self.xp.arange(ncols, dtype=np.int32), nrows)
+            self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
         return self._cols
 
     @property
@@ -83,10 +83,10 @@ def resident(store: Any, device: str) -> DeviceMatrix:
 def compacted(entries: DeviceMatrix, values: Array, there: Array) -> DeviceMatrix:
     """Return values at the places of a matrix that a mask keeps."""
     xp = entries.xp
-    if bool(there.all()):
-        return DeviceMatrix(xp, entries.shape, values, entries.offsets, entries.cols)
     before = xp.zeros(there.size + 1, np.int64)
-    xp.cumsum(there, out=before[1:])
+    before[1:] = xp.cumsum(there, dtype=np.int64)
+    if int(before[-1]) == there.size:
+        return DeviceMatrix(xp, entries.shape, values, entries._offsets, entries._cols)
     return DeviceMatrix(
         xp, entries.shape, values[there], before[entries.offsets], entries.cols[there]
     )

@@ -475,44 +475,64 @@ constexpr u32 tile_room = 65536 / sizeof(Word), count_room = 262144;
 
 }  // namespace weft
 
-#define WEFT_ROWS(name, threads, call)                                                            \
-    extern "C" __global__ void WEFT_BOUNDS(threads, 1) name(                                      \
-        const weft::i64* offsets, const weft::i32* cols, const weft::LeftStored* values,          \
-        const weft::i64* right_offsets, const weft::i32* right_cols,                              \
-        const weft::RightStored* right_values, const weft::i32* rows, weft::i64 num_rows,         \
-        const weft::i64* mask_offsets, const weft::i32* mask_cols, weft::i64 outside,             \
-        weft::i64* counts, const weft::i64* out_offsets, weft::i32* out_cols,                     \
-        weft::SumStored* out_values, weft::u8* there, weft::i64* ahead) {                         \
-        using namespace weft;                                                                     \
-        const Factors factors = {offsets, cols, values, right_offsets, right_cols, right_values}; \
-        const MaskRows mask = {mask_offsets, mask_cols, outside};                                 \
-        const Result result = {counts, out_offsets, out_cols, out_values, there};                 \
-        call;                                                                                     \
-    }
-#define WEFT_HASH(name, threads, lanes, room, task) \
-    WEFT_ROWS(name, threads,                        \
-              (hash_rows<lanes, room, Task::task>(factors, rows, num_rows, mask, result)))
-#define WEFT_TILE(name, columns, task) \
-    WEFT_ROWS(name, 512,               \
-              (tile_rows<columns, Task::task>(factors, rows, num_rows, mask, result, ahead)))
+#define WEFT_ROWS                                                                             \
+    const weft::i64 *offsets, const weft::i32 *cols, const weft::LeftStored *values,          \
+        const weft::i64 *right_offsets, const weft::i32 *right_cols,                          \
+        const weft::RightStored *right_values, const weft::i32 *rows, weft::i64 num_rows,     \
+        const weft::i64 *mask_offsets, const weft::i32 *mask_cols, weft::i64 outside,         \
+        weft::i64 *counts, const weft::i64 *out_offsets, weft::i32 *out_cols,                 \
+        weft::SumStored *out_values, weft::u8 *there, weft::i64 *ahead
+#define WEFT_GIVEN                                                                            \
+    {offsets, cols, values, right_offsets, right_cols, right_values}, rows, num_rows,         \
+        {mask_offsets, mask_cols, outside}, {counts, out_offsets, out_cols, out_values, there}
 
 #ifdef WEFT_MASKED
-WEFT_HASH(masked_small, 256, 8, 64, masked)
-WEFT_HASH(masked_warp, 256, 32, 256, masked)
-WEFT_HASH(masked_wide, 128, 32, 1024, masked)
-WEFT_HASH(masked_block, 512, 0, 8192, masked)
-WEFT_TILE(masked_tile, tile_room, masked)
+extern "C" __global__ void WEFT_BOUNDS(256, 1) masked_small(WEFT_ROWS) {
+    weft::hash_rows<8, 64, weft::Task::masked>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(256, 1) masked_warp(WEFT_ROWS) {
+    weft::hash_rows<32, 256, weft::Task::masked>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(128, 1) masked_wide(WEFT_ROWS) {
+    weft::hash_rows<32, 1024, weft::Task::masked>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) masked_block(WEFT_ROWS) {
+    weft::hash_rows<0, 8192, weft::Task::masked>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) masked_tile(WEFT_ROWS) {
+    weft::tile_rows<weft::tile_room, weft::Task::masked>(WEFT_GIVEN, ahead);
+}
 #else
-WEFT_HASH(count_small, 256, 8, 64, count)
-WEFT_HASH(count_warp, 256, 32, 256, count)
-WEFT_HASH(count_wide, 128, 32, 1024, count)
-WEFT_HASH(count_block, 512, 0, 8192, count)
-WEFT_TILE(count_tile, count_room, count)
-WEFT_HASH(fill_small, 256, 8, 64, fill)
-WEFT_HASH(fill_warp, 256, 32, 256, fill)
-WEFT_HASH(fill_wide, 128, 32, 1024, fill)
-WEFT_HASH(fill_block, 512, 0, 8192, fill)
-WEFT_TILE(fill_tile, tile_room, fill)
+extern "C" __global__ void WEFT_BOUNDS(256, 1) count_small(WEFT_ROWS) {
+    weft::hash_rows<8, 64, weft::Task::count>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(256, 1) count_warp(WEFT_ROWS) {
+    weft::hash_rows<32, 256, weft::Task::count>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(128, 1) count_wide(WEFT_ROWS) {
+    weft::hash_rows<32, 1024, weft::Task::count>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) count_block(WEFT_ROWS) {
+    weft::hash_rows<0, 8192, weft::Task::count>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) count_tile(WEFT_ROWS) {
+    weft::tile_rows<weft::count_room, weft::Task::count>(WEFT_GIVEN, ahead);
+}
+extern "C" __global__ void WEFT_BOUNDS(256, 1) fill_small(WEFT_ROWS) {
+    weft::hash_rows<8, 64, weft::Task::fill>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(256, 1) fill_warp(WEFT_ROWS) {
+    weft::hash_rows<32, 256, weft::Task::fill>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(128, 1) fill_wide(WEFT_ROWS) {
+    weft::hash_rows<32, 1024, weft::Task::fill>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) fill_block(WEFT_ROWS) {
+    weft::hash_rows<0, 8192, weft::Task::fill>(WEFT_GIVEN);
+}
+extern "C" __global__ void WEFT_BOUNDS(512, 1) fill_tile(WEFT_ROWS) {
+    weft::tile_rows<weft::tile_room, weft::Task::fill>(WEFT_GIVEN, ahead);
+}
 #endif
 
 // How many products each row has: 8 lanes for each.

@@ -11,7 +11,7 @@ from weft.graphblas.gpu.entries import DeviceMatrix, compacted, resident
 from weft.graphblas.gpu.module import kernels_of
 from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast
-from weft.graphblas.storage.matrix import MatrixStore
+from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
 
 Array = Any
 
@@ -41,10 +41,11 @@ MASKED = tuple(f"masked_{each.name}" for each in (*BINS, TILE))
 
 def product(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> MatrixStore:
     """Return the product of two matrices, inside of a mask or outside of it."""
-    if mask is not None and not mask.complement:
-        return _inside(left, right, op, mask)
+    named = None if mask is None else mask.entries()
+    if named is not None and not mask.complement:
+        return _inside(left, right, op, mask, named)
     device = current["device"]
-    run = _Run(left, right, op, device, None if mask is None else mask.entries(), NAMES)
+    run = _Run(left, right, op, device, named if named is not None and named.nvals else None, NAMES)
     xp, nrows = run.xp, left.nrows
     limits = xp.minimum(run.products, right.ncols)
     if run.mask is not None:
@@ -56,8 +57,10 @@ def product(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> Matrix
     for each, rows in bins:
         run.launch("count", each, rows, (counts, none.offsets, none.cols, none.values, none.there))
     offsets = xp.zeros(nrows + 1, np.int64)
-    xp.cumsum(counts, out=offsets[1:])
+    offsets[1:] = xp.cumsum(counts)
     total = int(offsets[-1])
+    if total == 0:
+        return empty_matrix((nrows, right.ncols), op.return_type.np_type)
     cols, values = xp.empty(total, np.int32), xp.empty(total, run.np_type)
     for each, rows in bins:
         run.launch("fill", each, rows, (counts, offsets, cols, values, none.there))
@@ -66,10 +69,14 @@ def product(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> Matrix
     return MatrixStore.on_device(device, made, mask)
 
 
-def _inside(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> MatrixStore:
+def _inside(
+    left: MatrixStore, right: MatrixStore, op: Any, mask: Any, entries: MatrixStore
+) -> MatrixStore:
     """Return the product at the places that a mask names."""
+    if entries.nvals == 0:
+        return empty_matrix((left.nrows, right.ncols), op.return_type.np_type)
     device = current["device"]
-    run = _Run(left, right, op, device, mask.entries(), MASKED)
+    run = _Run(left, right, op, device, entries, MASKED)
     xp, named = run.xp, run.mask
     lengths = named.offsets[1:] - named.offsets[:-1]
     bins = run.binned(lengths, (lengths > 0) & (run.products > 0), run.products)
