@@ -20,7 +20,7 @@ from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
 from weft.engine.state import Full, State, make_state
 from weft.engine.tuned import changes, reject, remembered
-from weft.errors import ConfigError, FieldError, GraphError
+from weft.errors import ConfigError, FieldError, GraphError, shortened
 from weft.formats import format as format_named
 from weft.graph.labels import vertex_numbers
 from weft.graph.pairs import for_pairs
@@ -59,8 +59,10 @@ ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 # -- states and frontiers
 
 
-def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
+def vertex_state(g: Graph, fields: dict[str, Any], *unnamed: object) -> State:
     """Return a new state of the vertices of a graph."""
+    if unnamed:
+        raise FieldError(f"g.state({shortened(unnamed[0])}) names no field. Write g.state(x=...).")
     labels = g._labels
     if labels is None:
         return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)

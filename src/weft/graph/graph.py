@@ -24,13 +24,14 @@ from weft.graph.build import (
     BuildOptions,
     Duplicates,
     SelfLoops,
+    check_directed,
     checked_options,
     ends_of_pairs,
-    no_topology,
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
+from weft.graph.guesses import no_attribute, no_item, only_of_topology
 from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
 from weft.graph.interop.igraph import igraph_parts
@@ -111,6 +112,7 @@ class Graph:
     array([2, 1, 1], dtype=int32)
     """
 
+    @only_of_topology
     def __init__(
         self,
         topology: Topology,
@@ -120,8 +122,6 @@ class Graph:
         labels: Labels | ArrayLike | None = None,
         order: Array | None = None,
     ) -> None:
-        if not isinstance(topology, Topology):
-            raise no_topology(topology)
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
@@ -239,7 +239,7 @@ class Graph:
             numbered,
             {} if weight is None else {"weight": weight},
             device=device_of(src, dst, weight) if device is None else device,
-            directed=bool(directed),
+            directed=check_directed(directed),
             duplicates=duplicates,
             self_loops=self_loops,
             keep=keep,
@@ -774,7 +774,7 @@ class Graph:
 
     # -- programs ---------------------------------------------------------------------------------
 
-    def state(self, **fields: Any) -> State:
+    def state(self, *unnamed: object, **fields: Any) -> State:
         """Create the state that programs work on: one array per field, aligned with the vertices.
 
         Parameters
@@ -792,7 +792,7 @@ class Graph:
         >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
         State(rank: float64, degree: int32, error=0.0)
         """
-        return execution.vertex_state(self, fields)
+        return execution.vertex_state(self, fields, *unnamed)
 
     def edge_state(self, **fields: Any) -> State:
         """Create edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
@@ -1133,7 +1133,7 @@ class Graph:
     def add_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         columns: Mapping[str, ArrayLike] | None = None,
@@ -1148,7 +1148,8 @@ class Graph:
         ----------
         src, dst : array_like
             The ends of the new edges, by number, or by label if the graph has labels. An unknown
-            label creates a new vertex after the existing ones.
+            label creates a new vertex after the existing ones. Instead of the two, one list of
+            pairs (source, destination) or triples with a weight.
         weight : array_like, optional
             The weights of the new edges, or one for all: required if the graph has weights.
         columns : mapping of str to array_like, optional
@@ -1191,7 +1192,7 @@ class Graph:
     def remove_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         missing: Missing = "raise",
@@ -1205,6 +1206,7 @@ class Graph:
         src, dst : array_like
             The ends of the edges, by number, or by label if the graph has labels. All parallel
             edges of a pair are removed; in an undirected graph, (a, b) and (b, a) are the same.
+            Instead of the two, one list of pairs (source, destination).
         weight : array_like, optional
             Remove only edges of this weight: one number per pair, or one for all.
         missing : {"raise", "ignore"}
@@ -1717,6 +1719,8 @@ class Graph:
 
     def __len__(self) -> int:
         return self.num_vertices
+
+    __getattr__, __getitem__ = no_attribute, no_item
 
     def __bool__(self) -> bool:
         return True  # also without vertices, so that ``if g`` tells a graph from None

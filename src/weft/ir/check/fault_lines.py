@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
+
 from weft.errors import FaultError
-from weft.ir.ops import INDEXING, MATRIX_FAULTS, Program, step_blocks
+from weft.ir.ops import INDEXING, MATRIX_FAULTS, Block, Program, step_blocks
 
 CAUSES = {
     "index": ("an index was out of range", INDEXING),
@@ -11,6 +13,11 @@ CAUSES = {
     "singular": ("a matrix was singular", MATRIX_FAULTS),
     "indefinite": ("a matrix was not positive definite", MATRIX_FAULTS),
 }
+
+
+def _lines(blocks: Iterable[Block], operations: Set[str]) -> list[str]:
+    found = (value for block in blocks for value in block.walk() if value.op in operations)
+    return list(dict.fromkeys(value.line for value in found if value.line))
 
 
 def fault_error(
@@ -24,15 +31,13 @@ def fault_error(
     # Programs of one form share a kernel, whatever their functions are called.
     step = program.all_steps()[function]
     told = f": {index}, of {count}" if cause == "index" else ""
-    lines = dict.fromkeys(
-        value.line
-        for block in step_blocks(step)
-        for value in block.walk()
-        if value.op in operations and value.line
-    )
+    where, lines = f"{step.name!r} at vertex {vertex}", _lines(step_blocks(step), operations)
+    if not lines and program.until is not None:  # which no vertex evaluates
+        lines = _lines([program.until], operations)
+        where = "`until`" if lines else where
     place = ", at " + ", or at ".join(lines) if lines else ""
     return FaultError(
-        f"{what} in {step.name!r} at vertex {vertex}{told}{place}. Expected every index, loop "
+        f"{what} in {where}{told}{place}. Expected every index, loop "
         "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
         "state's contents are unspecified."
     )
