@@ -119,7 +119,8 @@ BUFFERS: dict[str, Buffer] = {
     "reverse_queue": Buffer("Vertex*", steady=True),
     "batch": Buffer("Vertex*", steady=True),
     "messages": Buffer(_of_dtype(2), steady=True),
-    "trail": Buffer("i64*"),
+    "trail": Buffer("Vertex*"),
+    "trail_begins": Buffer("const i64*"),
     "trail_ends": Buffer("i64*"),
     # gathers by key and records
     "keys": Buffer(_of_dtype(1), steady=True),
