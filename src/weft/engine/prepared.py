@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.arrays.device import CPU, move, to_host
+from weft.arrays.trail import Trail
 from weft.backends import backend_of
 from weft.config import Config, each_choice
 from weft.engine import profile, watch
@@ -59,7 +60,7 @@ class Inputs(NamedTuple):
     edge_state: State | None
     frontier: Frontier
     max_iter: int | None = None
-    trail: list[Array] | None = None
+    trail: Trail | None = None
     window: float = 0.0
     emitted: tuple[Array, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike, DTypeLike
@@ -1114,13 +1114,16 @@ class Graph:
         self,
         functions: Any,
         state: State,
-        trail: list[Array],
+        trail: Sequence[Array],
         *,
         edge_state: State | None = None,
         direction: Any = None,
         config: Config | None = None,
     ) -> None:
-        """Run functions over the frontiers of a trail, last to first."""
+        """Run functions over the frontiers of a trail, last to first.
+
+        With ``trail[::-1]``, they run first to last.
+        """
         execution.replay(self, functions, state, trail, edge_state, config, direction)
 
     # -- changes ----------------------------------------------------------------------------------

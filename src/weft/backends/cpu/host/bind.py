@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.arrays.trail import Trail
 from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
@@ -469,15 +470,28 @@ class Binder:
 
     def _trail(self) -> Array:
         if self.request.start.trail is not None:
-            parts = [np.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return np.concatenate([*parts, np.zeros(0, np.int64)])
+            return self._replayed().flat.astype(np.int64, copy=False)
         return self.workspace.get("trail", self.trail_size, np.int64)
+
+    def _trail_begins(self) -> Array:
+        return self._replayed().begins[::-1].copy()
 
     def _trail_ends(self) -> Array:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return np.cumsum(np.asarray(sizes, dtype=np.int64))
+            return self._replayed().ends[::-1].copy()
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    def _replayed(self) -> Trail:
+        """Return the trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, np)
+        return trail.in_order() if self.request.options.config.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = self._trail_ends()[: steps + 1].copy()
+        return Trail.of_ends(self._trail()[: ends[-1]].copy(), ends, self.n)
 
     def _pair(self, key: str, payload: str, width: int) -> Array:
         pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)

@@ -349,11 +349,7 @@ class _Run:
                 names = list(self.compiled.rendered.bindings)
                 far = self._arguments[names.index("far_a")][: ctl[_FAR_SIZE]]
                 frontier = np.union1d(frontier, far).astype(frontier.dtype)
-        trail = []
-        if request.program.trail:
-            ends = self.binder._trail_ends()[: steps + 1]
-            all_ = self.binder._trail()
-            trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
+        trail = self.binder.trail_of(steps) if request.program.trail else ()
         converged = has_converged(request, steps, empty=status == EMPTY, held=status == UNTIL)
         window = 0.0
         if "steering" in self.compiled.rendered.bindings:

@@ -133,7 +133,8 @@ BUFFERS: dict[str, Buffer] = {
     "laid_starts": Buffer("i64*", steady=True),
     "place_bits": Buffer("i64", steady=True),
     "vertex_bits": Buffer("i64", steady=True),
-    "trail": Buffer("i64*"),
+    "trail": Buffer("Vertex*"),
+    "trail_begins": Buffer("const i64*"),
     "trail_ends": Buffer("i64*"),
     # gathers by key and records
     "keys": Buffer(_of_dtype(1), steady=True),

@@ -160,6 +160,7 @@ class Kernel:
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
+    in_trail: bool = False  # frontiers are replayed where they lie
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[Start] = field(default_factory=list)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import aligned
+from weft.arrays.device import aligned, to_host
 from weft.arrays.fill import fill
+from weft.arrays.trail import Trail
 from weft.backends.cuda.codegen.buffers import STEADY
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
@@ -552,12 +554,27 @@ class Binder:
 
     def _trail(self) -> Any:
         if self.request.start.trail is not None:
-            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
-        return self.workspace.get("trail", self.trail_room, np.int64)
+            flat = self.xp.asarray(self._replayed.flat, dtype=self._index())
+            return flat if flat.size else self.xp.zeros(1, self._index())
+        return self.workspace.get("trail", self.trail_room, self._index())
+
+    def _trail_begins(self) -> Any:
+        return self.xp.asarray(self._replayed.begins[::-1].copy())
 
     def _trail_ends(self) -> Any:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
+            return self.xp.asarray(self._replayed.ends[::-1].copy())
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    @functools.cached_property
+    def _replayed(self) -> Trail:
+        """The trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, self.xp)
+        return trail.in_order() if self.options.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = to_host(self._trail_ends()[: steps + 1]).astype(np.int64)
+        return Trail.of_ends(self._trail()[: int(ends[-1])].copy(), ends, self.n)

@@ -478,11 +478,7 @@ class _Run:
             frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = self._frontier(size)
-        trail = []
-        if self.request.program.trail:
-            ends = to_host(self.binder._trail_ends())[: steps + 1]
-            all_ = self.binder._trail()
-            trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
+        trail = self.binder.trail_of(steps) if self.request.program.trail else ()
         # What was written back from elsewhere came after what followed the kernel.
         followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
         converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)

@@ -32,9 +32,11 @@ WEFT_DEVICE Knobs knobs_of(const Args& a) {
     return {a.row_lanes, a.items, a.warp_degree, a.block_degree, a.grid_degree};
 }
 
+// One of the two queues; where a trail is replayed, what lies there from some place on.
 template <class Args>
 WEFT_DEVICE auto queue_of(const Args& a, i64 which) {
-    return (which & 1) != 0 ? a.queue_1 : a.queue_0;
+    if constexpr (Args::in_trail) return a.replayed() + which;
+    else return (which & 1) != 0 ? a.queue_1 : a.queue_0;
 }
 template <class Args>
 WEFT_DEVICE u32* map_of(const Args& a, i64 which) {
