@@ -9,7 +9,9 @@ Each is run on an undirected Kronecker graph, and its result checked with SciPy 
 - *emit*: all triangles, each once, beside the time that copying their records takes;
 - *contract*: groups by a random labelling, beside building the graph from its shuffled edges;
 - *pairs*: the shared neighbours of random pairs;
-- *product*: A A by a gather by key over two hops that emits its entries, beside SuiteSparse.
+- *product*: A A by a gather by key over two hops that emits its entries, beside SuiteSparse;
+- *collect*: a push from 0.05 % of the vertices with a sparse result, beside SuiteSparse's `vxm`;
+- *radix*: pushes from more and more vertices whose messages are sorted, beside atomics.
 
 On a CPU one thread is used and its own time is measured, since machines are seldom idle; the best
 of several runs counts. ``--device cuda`` measures a GPU without the rival.
@@ -68,6 +70,12 @@ def square(v):
         lambda u, e, w, f: w.id, lambda u, e, w, f: e.weight * f.weight, weft.sum, direction="out"
     )
     row.each(lambda key, value: weft.emit(v.id, key, value))
+
+
+@weft.edge(into="total", reduce=weft.sum)
+def add(u, v, e):
+    """Send a value times the weight of the arc."""
+    return u.x * e.weight
 
 
 class Bench:
@@ -249,6 +257,58 @@ def product(bench: Bench, scale: int) -> list[str]:
     return [f"product of {want.nnz:,} entries, {bench.shown(scale)}", f"{ours:.1f}", theirs]
 
 
+def collect(bench: Bench) -> list[str]:
+    """Measure a push from few vertices that gives a list of vertices and one of values."""
+    g = bench.graph(bench.scale)
+    n, rng = g.num_vertices, np.random.default_rng(1)
+    members = np.sort(rng.choice(n, max(1, n // 2000), replace=False))
+    x = rng.random(n)
+    state, frontier = g.state(x=x, total=weft.full(0.0)), g.frontier(members)
+    config = weft.Config(combine="radix", threads=1) if bench.on_cpu else None
+    kept: list[Any] = []
+
+    def run() -> None:
+        kept[:] = g.collect(add, state, frontier, config=config)
+
+    ours = bench.ms(run)
+    sparse = np.zeros(n)
+    sparse[members] = x[members]
+    want = matrix_of(g).T @ sparse
+    got = np.zeros(n)
+    got[to_host(kept[0])] = to_host(kept[1])
+    assert np.allclose(got, want, rtol=1e-12)
+    theirs = "–"
+    if bench.on_cpu and (a := rival_matrix(g)) is not None:
+        import graphblas as gb
+
+        vector = gb.Vector.from_coo(members, x[members], size=n)
+        theirs = f"{bench.ms(lambda: gb.semiring.plus_times(vector @ a).new()):.3f} SuiteSparse"
+    return [f"collect from 0.05 %, {bench.shown(bench.scale)}", f"{ours:.3f}", theirs]
+
+
+def radix(bench: Bench) -> list[list[str]]:
+    """Measure pushes from shares of the vertices, their messages sorted and by atomics."""
+    g = bench.graph(bench.scale)
+    n, rng = g.num_vertices, np.random.default_rng(1)
+    state = g.state(x=rng.random(n), total=weft.full(0.0))
+    rows = []
+    for share in (1e-4, 1e-3, 1e-2, 1e-1, 1.0):
+        chosen = rng.choice(n, max(1, int(n * share)), replace=False)
+        frontier, times = g.frontier(np.sort(chosen)), []
+        for how in ("radix", "atomic"):
+            config = weft.Config(
+                combine=how, direction="push", compiled=True, threads=1 if bench.on_cpu else None
+            )
+
+            def run(frontier: Any = frontier, config: Any = config) -> None:
+                g.run(add, state, frontier, config=config)
+
+            times.append(bench.ms(run))
+        name = f"radix from {100 * share:g} %, {bench.shown(bench.scale)}"
+        rows.append([name, f"{times[0]:.3f}", f"{times[1]:.3f} atomic"])
+    return rows
+
+
 def main() -> None:
     """Measure what was asked for, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -256,7 +316,7 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=18)
     parser.add_argument("--factor", type=int, default=16)
     graph_names.add_graph(parser)
-    names = ("common", "by_key", "emit", "contract", "pairs", "product")
+    names = ("common", "by_key", "emit", "contract", "pairs", "product", "collect", "radix")
     parser.add_argument("--tasks", nargs="*", choices=names, default=list(names))
     given = parser.parse_args()
     bench = Bench(given.device, given.scale, given.factor, given.graph)
@@ -267,7 +327,8 @@ def main() -> None:
             row = globals()[name](bench, smaller)
         else:
             row = globals()[name](bench)
-        print(f"| {' | '.join(row)} |", flush=True)
+        for line in row if name == "radix" else [row]:
+            print(f"| {' | '.join(line)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -93,18 +93,22 @@ class Cuda:
         driver.limits = Limits("fake GPU", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90")
         driver.compile, driver.counted = self.compile, {}
 
-    def compile(self, source, names, headers):
+    def compile(self, source, names, headers, quick=False):
         program = EmulatedDriver().compile(source, names, headers).program
         text, made = source + "".join(headers.values()), {}
         for name in names:
             head = re.search(
                 rf"__global__ void (?:WEFT_BOUNDS\(.*?\) )?{name}\((.*?)\)", text, re.S
             )
-            declared = [p.replace("weft::", "").strip() for p in head[1].split(",")]
+            listed = head[1]
+            if listed.isidentifier():  # a macro
+                listed = re.search(rf"#define {listed}\s((?:.*\\\n)*.*)", text)[1]
+                listed = " ".join(listed.replace("\\\n", " ").split())
+            declared = [p.replace("weft::", "").strip() for p in listed.split(",")]
             parameters = ["*" if "*" in p else p.split()[-2] for p in declared]
             made[name] = Kernel(name, program, parameters, len(self.kernels))
             self.kernels.append(made[name])
-        return SimpleNamespace(kernel=made.__getitem__)
+        return SimpleNamespace(kernel=made.__getitem__, successor=None)
 
     def launch(self, config, address, places_address, extra):
         """Stand in for cuLaunchKernelEx: run to the end, on copies that are copied back."""

@@ -31,8 +31,9 @@ PASSES = (
     "operand_reuse",
     "degree_classes",
     "index_proofs",
+    "row_bits",
 )
-ORDERS = ("community", "degree", "hub", "random", "rcm")
+ORDERS = ("community", "degree", "gorder", "hub", "llp", "random", "rcm")
 MAX_ITEMS = 64
 MAX_BIN = 1024
 WARP, MAX_BLOCK = 32, 1024
@@ -44,10 +45,10 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
     "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue", "state"),
-    "frontier_out": (None, "queue", "bitmap", "bytemap"),
+    "frontier_out": (None, "queue", "bitmap", "bytemap", "counter"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "by_target"),
+    "combine": (None, "atomic", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
     "fold": (True, False),
@@ -71,7 +72,6 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
-    "combine",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -153,13 +153,14 @@ class Config:
     format
         Memory layout of the topology: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
         ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
-        follow in parentheses: ``"tigr(16)"``, ``"block_coo(axis=dest,tiles=8)"``. ``weft info
+        follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
+        ``"block_coo(axis=dest,tiles=8)"``. ``weft info
         --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
         ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
     reorder
-        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"hub"``,
-        ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the user's order. Defaults
-        to the graph's order. Results are always in the user's order.
+        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"gorder"``,
+        ``"hub"``, ``"llp"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the
+        user's order. Defaults to the graph's order. Results are always in the user's order.
     schedule
         How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
         ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"``, ``"row"`` or ``"weaver"``. A CPU
@@ -186,15 +187,18 @@ class Config:
         ``("graphblast", 1 / 10)``, ``("simdx", 0.3)``. Or a function ``fn(stats)``, which is traced
         and decides on the device: true is a pull. ``stats.frontier`` and ``stats.edges`` are the
         vertices of the frontier and their out-edges, ``stats.unexplored`` the edges of vertices
-        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges, and
-        ``stats.pulling`` says what the superstep before did.
+        that no frontier has held yet, ``stats.n`` and ``stats.m`` all vertices and edges;
+        ``stats.growing`` and ``stats.shrinking`` compare the frontier with the one that was decided
+        about before, and ``stats.pulling`` says what was decided then.
     frontier_in
         Frontier that a sweep reads: ``"queue"``, ``"bitmap"``, ``"bytemap"``, ``"reverse_queue"``
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
         frontier, where there is one). A CPU ignores all but ``"state"``.
     frontier_out
-        Frontier that a sweep writes: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. All maps of a run
-        are of one kind: bytes if either field requests them. GPU.
+        Frontier that a sweep writes: ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"``. All
+        maps of a run are of one kind: bytes if either field requests them. A counter holds only the
+        number of vertices; it is rejected, on every device, where a program reads the members. All
+        vertices run next if it is not zero, or a pull finds its frontier in the state. GPU.
     compaction
         How a queue is assembled: ``"online"``, ``"ballot"``, ``"batch"`` (needs the most memory),
         ``"atomic"`` or ``"jit"``. GPU.
@@ -206,9 +210,14 @@ class Config:
         How duplicates are kept out of a queue: ``"none"``, ``"bitmask"``, ``"history"``,
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
-        How pushed messages to one vertex are combined: ``"atomic"``, or ``"by_target"``: they are
-        kept by arc, and the arcs into every vertex are gone over afterwards, all of them in every
-        superstep. A deterministic run chooses that where it cannot pull. GPU.
+        How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
+        ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
+        afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
+        it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of
+        the lengths of its rows, their messages are sorted by target, and the run of each target is
+        reduced: no atomics, work in the arcs of the frontier, and the same bits in every run. No
+        update is made in place then. Not for a fold of edge functions, nor for a push over a format
+        that splits rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.

@@ -21,10 +21,11 @@ THREADS = (1, 2, 3)
 
 @st.composite
 def configurations(draw):
-    """Draw a direction, a schedule, and whether to be deterministic and to fold."""
+    """Draw a direction, a schedule, how messages meet, and whether to be deterministic and fold."""
     return {
         "direction": draw(st.sampled_from(["push", "pull", "auto"])),
         "schedule": draw(st.sampled_from(SCHEDULES)),
+        "combine": draw(st.sampled_from([None, "radix"])),
         "deterministic": draw(st.integers(0, 3)) == 0,
         "fold": draw(st.integers(0, 3)) > 0,
     }
@@ -42,8 +43,8 @@ def check(case: Case, options: dict, *, same_steps: bool = True, index=None, **m
         chosen = {**options, "threads": threads}
         try:
             got = run_on(BACKEND, *given, options=chosen, **arguments)
-        except ConfigError:  # the direction is not possible for one of the steps
-            chosen["direction"] = "auto"
+        except ConfigError:  # the direction, or sorting, is not possible for one of the steps
+            chosen |= {"direction": "auto", "combine": None}
             got = run_on(BACKEND, *given, options=chosen, **arguments)
         if not same_steps:
             got.outcome.steps = want.outcome.steps

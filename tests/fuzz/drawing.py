@@ -229,7 +229,7 @@ def _of_device(rng: Rng) -> dict[str, Any]:
         "frontier_out": pick(rng, (None, "queue", "bitmap", "bytemap")),
         "compaction": pick(rng, ("online", "ballot", "batch", "atomic", "jit")),
         "dedup": pick(rng, ("exact", "none", "bitmask", "history", "warp")),
-        "combine": pick(rng, ("atomic", "by_target")),
+        "combine": pick(rng, ("atomic", "by_target", "radix")),
         "block_size": pick(rng, (32, 64, 96)),
         "bin_size": pick(rng, (1, 64)),
         "width": pick(rng, ("auto", "block", "grid")),

@@ -132,7 +132,7 @@ def test_fixed_lists_are_those_of_the_engine():
     assert tuple(RULES) == DIRECTION_RULES
     assert set(CHOICES["compaction"]) == {None, *frontiers.COMPACTIONS}
     assert set(CHOICES["dedup"]) == {None, *frontiers.DEDUPS} - {"proven"}
-    assert set(CHOICES["frontier_out"]) == {None, *frontiers.KINDS} - {"counter"}
+    assert set(CHOICES["frontier_out"]) == {None, *frontiers.KINDS}
 
 
 def test_a_config_knows_what_was_given():
@@ -186,7 +186,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "bin_size": 7, "dedup": "warp", "combine": "by_target", "fuse": "none",
+        "bin_size": 7, "dedup": "warp", "fuse": "none",
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)
@@ -215,7 +215,7 @@ def test_rules_turn_as_published(rule):
         state = levels(g, source)
         g.iterate(discover, state, [source], direction=rule)
     degree, n, m = g.out_degree.astype(int), g.num_vertices, int(g.out_degree.sum())
-    pulling, seen, used = False, 0, []
+    pulling, seen, before, used = False, 0, 0, []
     for depth in range(len(p.records)):
         frontier = np.flatnonzero(state.level == depth)
         size, edges = frontier.size, int(degree[frontier].sum())
@@ -223,12 +223,17 @@ def test_rules_turn_as_published(rule):
         left, fresh = m - seen, n * (m - seen) / m
         backward = fresh * n / (n - fresh)
         turn_to_pull, turn_to_push = {
-            "beamer": (edges > left / 14, size < n / 24),
+            "beamer": (
+                edges > left / 14 and size > before, size < n / 24 and size < before
+            ),
             "ligra": (size + edges > m / 20, size + edges <= m / 20),
             "gunrock": (size * m / n > backward / 1000, size * m / n < backward / 5),
-            "graphblast": (size > n / 10, size <= n / 10),
+            "graphblast": (
+                size > n / 10 and size > before, size <= n / 10 and size < before
+            ),
             "simdx": (edges > 0.3 * m, edges <= 0.3 * m),
-        }[rule]
+        }[rule]  # fmt: skip
+        before = size
         pulling = not turn_to_push if pulling else bool(turn_to_pull)
         used.append("pull" if pulling else "push")
     assert [record.direction for record in p.records] == used
@@ -263,9 +268,23 @@ def test_thresholds_of_rules(rule, published):
     ("own", "published"),
     [
         (lambda s: s.edges > 0.3 * s.m, "simdx"),
-        (lambda s: s.frontier / 0.1 > s.n, "graphblast"),
+        (
+            lambda s: (
+                ~((s.frontier / 0.1 <= s.n) & s.shrinking)
+                if s.pulling
+                else (s.frontier / 0.1 > s.n) & s.growing
+            ),
+            "graphblast",
+        ),
         (lambda s: (s.frontier + s.edges) * 20 > s.m, "ligra"),
-        (lambda s: s.frontier * 24 >= s.n if s.pulling else s.edges * 14 > s.unexplored, "beamer"),
+        (
+            lambda s: (
+                (s.frontier * 24 >= s.n) | ~s.shrinking
+                if s.pulling
+                else (s.edges * 14 > s.unexplored) & s.growing
+            ),
+            "beamer",
+        ),
         (lambda s: ~(s.edges <= s.m - 0.7 * s.m) & True, "simdx"),
     ],
 )
@@ -306,6 +325,22 @@ def test_rules_that_cannot_be(own, words):
 def test_directions_that_cannot_be(wrong):
     with pytest.raises(ConfigError, match="direction="):
         weft.Config(direction=wrong)
+
+
+def test_a_rule_sees_whether_frontiers_grow():
+    g = weft.generators.path(8).to("cpu")
+    for device in ("cpu", "emulated"):
+        with weft.profile() as p:
+            rule = lambda s: ~s.growing & ~s.shrinking
+            g.to(device).iterate(discover, levels(g.to(device), 3), [3], direction=rule)
+        # Vertex 3, then one on each side three times, then one alone: frontiers of 1, 2, 2, 2, 1.
+        assert [record.direction for record in p.records] == [
+            "push",
+            "push",
+            "pull",
+            "pull",
+            "push",
+        ]
 
 
 def test_thresholds_move_the_turns():

@@ -16,7 +16,8 @@ from oracle import assert_same
 from small_formats import FORMATS
 from weft.algorithms.connected_components import link
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
-from weft.errors import DeviceError
+from weft.errors import ConfigError, DeviceError
+from weft.formats import format as format_named
 from weft.schedules import schedules
 
 AXES = {
@@ -207,6 +208,18 @@ def test_choices(name, part):
             check(name, {**choices(k), "width": "auto", "driver": driver("none", 1)})
 
 
+@pytest.mark.parametrize("k", range(COUNT))
+def test_sorting_by_target_with_every_choice(k):
+    name = ("search", "minima", "cores", "features")[k % 4]
+    direction = choices(k)["direction"] if k % 2 else "push"
+    chosen = {**choices(k), "combine": "radix", "direction": direction}
+    if format_named(chosen["format"]).splits and direction != "pull":
+        with pytest.raises(ConfigError, match="splits the rows"):
+            check(name, chosen)
+        chosen["format"] = {"pull": chosen["format"]}
+    check(name, chosen)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", range(COUNT, 8 * COUNT))
 def test_more_choices(k):
@@ -242,6 +255,11 @@ ROUNDED = {
     "sorted messages of long rows": (
         [add_up, nearest, even_out],
         {"combine": "by_target", "direction": "push", "warp_degree": 3, "block_degree": 9},
+    ),
+    "messages sorted by target": ([add_up, nearest, even_out], {"combine": "radix"}),
+    "long runs": (
+        [add_up, nearest, even_out],
+        {"combine": "radix", "direction": "push", "warp_degree": 3, "block_degree": 9},
     ),
 }
 
@@ -325,6 +343,7 @@ SANITIZED = [
     ("minima", {"schedule": "edge", "dedup": "bitmask", "frontier_out": "queue"}),
     ("cores", {"schedule": "row", "combine": "by_target", "compaction": "ballot", "warp_degree": 3,
                "block_degree": 9}),
+    ("cores", {"combine": "radix", "direction": "push", "warp_degree": 3, "block_degree": 9}),
     ("features", {"schedule": "twc", "warp_degree": 2, "block_degree": 6, "grid_degree": 12}),
     ("features", {"schedule": "merge", "direction": "push"}),
     ("search", {"schedule": "row", "lanes": 4, "format": "tigr(3)", "direction": "pull"}),

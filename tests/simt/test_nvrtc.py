@@ -27,6 +27,7 @@ CASES = [
     LONGEST,
     ("features", {"lanes": 1}),
     ("minima", {"schedule": "block", "combine": "by_target", "dedup": "history"}),
+    ("cores", {"combine": "radix", "direction": "push"}),
 ]
 # The text is the same for all of them; what differs are primitives of `device.cuh`.
 OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")

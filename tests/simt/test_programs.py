@@ -34,7 +34,7 @@ DRAWN = {
     "frontier_out": [None, "queue", "bitmap", "bytemap"],
     "compaction": ["online", "ballot", "batch", "atomic", "jit"],
     "dedup": ["exact", "none", "bitmask", "history", "warp"],
-    "combine": ["atomic", "by_target"],
+    "combine": ["atomic", "by_target", "radix"],
     "block_size": [32, 64, 96],
     "bin_size": [1, 64],
     "width": ["auto", "block", "grid"],
@@ -61,8 +61,8 @@ def check(case: Case, options: dict, *, same_steps: bool = True, index=None, **m
     given = (graph.to("emulated"), functions, state, frontier)
     try:
         got = run_on(BACKEND, *given, options=chosen, **arguments)
-    except ConfigError:  # the direction is not possible for one of the steps
-        chosen["direction"] = "auto"
+    except ConfigError:  # the direction, or sorting, is not possible for one of the steps
+        chosen |= {"direction": "auto", "combine": "atomic"}
         got = run_on(BACKEND, *given, options=chosen, **arguments)
     got.outcome.frontier = np.sort(got.outcome.frontier)
     if not same_steps:

@@ -177,7 +177,10 @@ def connected_components(
     [0, 1, 1, 3, 1, 3, 3]
     """
     came = insertions(g, warm_start, since)
-    if g.topology.carrier is not None or g.topology.device.in_tables:
+    carrier = g.topology.carrier
+    if carrier is not None and carrier.shares_state:
+        return _linked_in_one_sweep(g, config)
+    if carrier is not None or g.topology.device.in_tables:
         return hooked_components(g, config)
     if g.topology.keep == "in":
         g = g.reverse()
@@ -197,6 +200,13 @@ def connected_components(
     else:
         rest = [*first, guess_largest, lies_outside, *rest]
     g.run(rest, state, direction="push", config=config)
+    return state.parent
+
+
+def _linked_in_one_sweep(g: Graph, config: Config | None) -> Array:
+    """Link the ends of all edges: where arcs are read from disk, a sample would be read whole."""
+    state = g.state(parent=full(lambda v: v.id, vertex_id))
+    g.run([link_all, shorten], state, config=config)
     return state.parent
 
 

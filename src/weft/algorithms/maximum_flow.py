@@ -223,7 +223,7 @@ def maximum_flow(
     >>> found.value, found.flow.tolist(), found.source_side.tolist()
     (4, [2, 2, 2, 2], [True, True, False, False])
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     if first == last:
         raise GraphError(f"source and target are both {source!r}. Expected two different vertices.")
     network = _Network(g, first, last, config)

@@ -147,7 +147,7 @@ def shortest_path(
     >>> path.vertex.size, path.length
     (4, 3.0)
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     if weighted and g.weighted and g.num_edges:
         low, _ = g.edge.extent("weight")
         if not low >= 0:  # sssp handles negative weights, and refuses NaN
@@ -243,7 +243,7 @@ def astar(
     >>> weft.astar(weft.generators.path(4), 0, 2, [2, 1, 0, 1])
     Path(vertex=array([0, 1, 2], dtype=int32), length=2.0)
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     guess = move(as_array(estimate), g.topology.device)
     if guess.shape != (g.num_vertices,) or not float(guess.min()) >= 0:
         raise GraphError(

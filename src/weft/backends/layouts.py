@@ -37,6 +37,24 @@ def out_of_entries(needed: int) -> DeviceMemoryError:
     )
 
 
+def out_of_messages(needed: int) -> DeviceMemoryError:
+    """Return the error for pushed messages that do not fit in memory by arc."""
+    return DeviceMemoryError(
+        f"Out of memory: combine='radix' needed {needed} bytes for the messages of all arcs. Use "
+        "combine='atomic', which keeps one message for each vertex.",
+        needed_bytes=needed,
+    )
+
+
+def too_many_arcs(vertices: int, arcs: int) -> ConfigError:
+    """Return the error for a graph whose targets and arcs do not fit in one key."""
+    return ConfigError(
+        f"combine='radix' is not possible on a graph of {vertices} vertices and {arcs} arcs: a key "
+        "of 64 bits has no room for both. Expected another combine, or None for the engine's "
+        "choice."
+    )
+
+
 class Ordered:
     """A built format of one direction, and arrays by slot in the order of its positions.
 

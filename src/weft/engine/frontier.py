@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,25 +205,6 @@ class Pairs(Frontier):
 
     def __repr__(self) -> str:
         return f"Pairs({self.length})"
-
-
-class Trail(list[Array]):
-    """The frontiers of a run, first to last; remembers which arrays came from the run itself."""
-
-    _own: tuple[Array, ...] = ()  # keeps the arrays alive, so that no other reuses their ids
-    _identities: frozenset[int] = frozenset()
-
-    @classmethod
-    def of_run(cls, frontiers: Iterable[Array]) -> Trail:
-        """Return the frontiers of a finished run."""
-        trail = cls(frontiers)
-        trail._own = tuple(trail)
-        trail._identities = frozenset(map(id, trail))
-        return trail
-
-    def is_own(self, members: object) -> bool:
-        """Whether an array came from the run, and so needs no check."""
-        return id(members) in self._identities
 
 
 def make_frontier(

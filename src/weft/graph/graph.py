@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike, DTypeLike
@@ -19,18 +19,19 @@ from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
 from weft.errors import ConfigError, GraphError, unknown
-from weft.graph import emitting, execution, neighborhood
+from weft.graph import emitting, execution, neighborhood, sparse
 from weft.graph.build import (
     BuildOptions,
     Duplicates,
     SelfLoops,
+    check_directed,
     checked_options,
     ends_of_pairs,
-    no_topology,
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
+from weft.graph.guesses import no_attribute, no_item, only_of_topology
 from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
 from weft.graph.interop.igraph import igraph_parts
@@ -111,6 +112,7 @@ class Graph:
     array([2, 1, 1], dtype=int32)
     """
 
+    @only_of_topology
     def __init__(
         self,
         topology: Topology,
@@ -120,8 +122,6 @@ class Graph:
         labels: Labels | ArrayLike | None = None,
         order: Array | None = None,
     ) -> None:
-        if not isinstance(topology, Topology):
-            raise no_topology(topology)
         if labels is not None and not isinstance(labels, Labels):
             labels = Labels(label_array(labels)).check()
         if labels is not None and len(labels) != topology.num_vertices:
@@ -239,7 +239,7 @@ class Graph:
             numbered,
             {} if weight is None else {"weight": weight},
             device=device_of(src, dst, weight) if device is None else device,
-            directed=bool(directed),
+            directed=check_directed(directed),
             duplicates=duplicates,
             self_loops=self_loops,
             keep=keep,
@@ -774,7 +774,7 @@ class Graph:
 
     # -- programs ---------------------------------------------------------------------------------
 
-    def state(self, **fields: Any) -> State:
+    def state(self, *unnamed: object, **fields: Any) -> State:
         """Create the state that programs work on: one array per field, aligned with the vertices.
 
         Parameters
@@ -792,7 +792,7 @@ class Graph:
         >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
         State(rank: float64, degree: int32, error=0.0)
         """
-        return execution.vertex_state(self, fields)
+        return execution.vertex_state(self, fields, *unnamed)
 
     def edge_state(self, **fields: Any) -> State:
         """Create edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
@@ -907,6 +907,56 @@ class Graph:
             raise ConfigError(unknown("output", output, ("vertices", "arcs")))
         run = execution.run if output == "vertices" else execution.run_to_arcs
         return run(self, functions, state, frontier, edge_state, config, direction)
+
+    @hides_frames
+    def collect(
+        self,
+        function: Any,
+        state: State,
+        frontier: Any = None,
+        *,
+        edge_state: State | None = None,
+        direction: Any = None,
+        config: Config | None = None,
+    ) -> tuple[Any, ...]:
+        """Send messages along edges; return who got some, ascending, and what theirs combine to.
+
+        The messages of every vertex are combined among themselves, into accumulators that start
+        from nothing and are cleared where they were touched. The fields named by ``into=`` give
+        dtypes and shapes alone: they are neither read nor changed. So a call with a small frontier
+        costs what its arcs do, whatever the size of the graph.
+
+        Parameters
+        ----------
+        function
+            An edge function made by `weft.edge` with ``into=``. What it or its ``accept`` reads
+            cannot be one of the fields that it sends into. Its ``active`` does not matter.
+        state
+            Made by `state`.
+        frontier
+            Who sends; by default all vertices.
+        edge_state, direction, config
+            As for `run`.
+
+        Returns
+        -------
+        tuple of arrays
+            The vertices, then one array of values for each field of ``into=``.
+
+        Examples
+        --------
+        A sparse vector times a matrix:
+
+        >>> import weft
+        >>> @weft.edge(into="y", reduce=weft.sum)
+        ... def spread(u, v, e):
+        ...     return u.x * e.weight
+        >>> g = weft.Graph.from_edges([0, 0, 1, 3], [2, 4, 2, 0], [5.0, 1.0, 2.0, 7.0])
+        >>> state = g.state(x=[1.0, 10.0, 0.0, 0.0, 0.0], y=weft.full(0.0))
+        >>> g.collect(spread, state, [0, 1])
+        (array([2, 4], dtype=int32), array([25.,  1.]))
+        """
+        return sparse.collect(self, function, state, frontier, edge_state, config, direction)
 
     @hides_frames
     def emit(
@@ -1064,13 +1114,16 @@ class Graph:
         self,
         functions: Any,
         state: State,
-        trail: list[Array],
+        trail: Sequence[Array],
         *,
         edge_state: State | None = None,
         direction: Any = None,
         config: Config | None = None,
     ) -> None:
-        """Run functions over the frontiers of a trail, last to first."""
+        """Run functions over the frontiers of a trail, last to first.
+
+        With ``trail[::-1]``, they run first to last.
+        """
         execution.replay(self, functions, state, trail, edge_state, config, direction)
 
     # -- changes ----------------------------------------------------------------------------------
@@ -1083,7 +1136,7 @@ class Graph:
     def add_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         columns: Mapping[str, ArrayLike] | None = None,
@@ -1098,7 +1151,8 @@ class Graph:
         ----------
         src, dst : array_like
             The ends of the new edges, by number, or by label if the graph has labels. An unknown
-            label creates a new vertex after the existing ones.
+            label creates a new vertex after the existing ones. Instead of the two, one list of
+            pairs (source, destination) or triples with a weight.
         weight : array_like, optional
             The weights of the new edges, or one for all: required if the graph has weights.
         columns : mapping of str to array_like, optional
@@ -1141,7 +1195,7 @@ class Graph:
     def remove_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         missing: Missing = "raise",
@@ -1155,6 +1209,7 @@ class Graph:
         src, dst : array_like
             The ends of the edges, by number, or by label if the graph has labels. All parallel
             edges of a pair are removed; in an undirected graph, (a, b) and (b, a) are the same.
+            Instead of the two, one list of pairs (source, destination).
         weight : array_like, optional
             Remove only edges of this weight: one number per pair, or one for all.
         missing : {"raise", "ignore"}
@@ -1291,11 +1346,13 @@ class Graph:
 
         Parameters
         ----------
-        order : {"community", "degree", "hub", "random", "rcm"} or array_like
+        order : {"community", "degree", "gorder", "hub", "llp", "random", "rcm"} or array_like
             "community" places vertices of a community together (by modularity, at every scale),
-            "degree" sorts by decreasing degree, "hub" puts vertices above the mean degree first,
-            "random" shuffles, and "rcm" (reverse Cuthill-McKee) places neighbours close together.
-            Or a permutation of the vertex numbers. On a GPU, "rcm" is computed on the host.
+            "llp" does so by layered label propagation, "gorder" places vertices with common
+            neighbours together, "degree" sorts by decreasing degree, "hub" puts vertices above the
+            mean degree first, "random" shuffles, and "rcm" (reverse Cuthill-McKee) places
+            neighbours close together. Or a permutation of the vertex numbers. On a GPU, "gorder",
+            "llp" and "rcm" are computed on the host.
 
         Returns
         -------
@@ -1665,6 +1722,8 @@ class Graph:
 
     def __len__(self) -> int:
         return self.num_vertices
+
+    __getattr__, __getitem__ = no_attribute, no_item
 
     def __bool__(self) -> bool:
         return True  # also without vertices, so that ``if g`` tells a graph from None

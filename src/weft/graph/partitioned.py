@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.arrays.device import Device, move
+from weft.arrays.device import CPU, Device, move
 from weft.backends.blocks.streamed import StreamedCarrier
 from weft.blocks.manifest import Column, Manifest, read_manifest
 from weft.blocks.topology import PartitionedTopology
-from weft.errors import FileFormatError, GraphError
+from weft.errors import ConfigError, FileFormatError, GraphError
 from weft.graph.columns import EdgeColumns
 from weft.graph.graph import Graph
 from weft.graph.labels import Labels
@@ -100,12 +101,24 @@ def partitioned_graph(
     return g
 
 
-def streamed_graph(folder: Path, memory: int) -> Graph:
-    """Return the graph in a folder of blocks, swept on this machine."""
+def streamed_graph(folder: Path, memory: int, device: Device = CPU) -> Graph:
+    """Return the graph in a folder of blocks, swept on a device of this machine."""
     manifest = read_manifest(folder)
     degrees = _degrees(folder, manifest)
-    carrier = StreamedCarrier(folder, manifest, degrees, memory)
-    return partitioned_graph(PartitionedTopology(manifest, degrees, carrier))
+    if device == CPU:
+        carrier = StreamedCarrier(folder, manifest, degrees, memory)
+        return partitioned_graph(PartitionedTopology(manifest, degrees, carrier))
+    if not device.takes_blocks:
+        raise ConfigError(
+            f"device={str(device)!r} cannot sweep blocks. Expected 'cpu' or 'cuda'; "
+            f"weft.open(...).to({str(device)!r}) brings all arcs there."
+        )
+    from weft.backends.blocks.device_streamed import DeviceCarrier
+
+    with device.current():
+        onto = DeviceCarrier(folder, manifest, degrees, memory, device)
+        streams = replace(device, streams=True)
+        return partitioned_graph(PartitionedTopology(manifest, onto.space.degrees, onto, streams))
 
 
 def _degrees(folder: Path, manifest: Manifest) -> dict[str, Array]:

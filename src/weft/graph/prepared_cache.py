@@ -51,6 +51,8 @@ class PreparedCache:
     def __init__(self, vertex: VertexColumns, edge: EdgeColumns) -> None:
         self.programs: Cache[Any, Kept] = Cache("prepared programs", 64)
         self.recurring: Cache[Any, Recurring] = Cache("recurring programs", 64)
+        # Arrays that hold one value everywhere, for what messages add up to (`sparse.py`).
+        self.accumulators: dict[Any, Array] = {}
         self.columns = Columns(vertex.stored(), edge)
 
     def drop_orders_but(self, wanted: tuple[Topology, ...]) -> None:

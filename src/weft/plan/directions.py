@@ -1,18 +1,15 @@
-"""Published rules for the direction of a sweep, as text that is C++ and Python alike.
-
-They compare, with whole numbers: ``size`` and ``edges``, the vertices of the frontier and their
-out-edges; ``left``, the edges of vertices that no frontier has held yet (all edges, where vertices
-come back); ``n`` and ``m``, all vertices and edges.
-"""
+"""Published rules for the direction of a sweep, written like a user's: functions of its stats."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from weft.config import Config
 from weft.ir.ops import WIDE_SHARE
-from weft.plan.own_rules import tests_of
+from weft.plan.own_rules import Condition, Stats, tests_of
 
 COST = "cost"
 OWN = "own:"  # before the two tests of a user's rule
@@ -20,64 +17,83 @@ OWN = "own:"  # before the two tests of a user's rule
 
 @dataclass(frozen=True)
 class Rule:
-    """When to turn: from push to pull, and from pull to push."""
+    """When to turn, as text that is C++ and Python alike: from push to pull, and back."""
 
     to_pull: str
     to_push: str
 
 
-def _above(test: str) -> Rule:
-    """Return the rule that pulls while a test holds, and only then."""
-    left, right = test.split(" > ")
-    return Rule(test, f"{left} <= {right}")
+def beamer(stats: Stats, alpha: float, beta: float) -> Condition:
+    """Beamer, Asanović, Patterson 2012: down while few edges lead out of a growing frontier."""
+    if stats.pulling:
+        return ~((stats.frontier * beta < stats.n) & stats.shrinking)
+    return (stats.edges * alpha > stats.unexplored) & stats.growing
 
 
-# Gunrock compares n_f m / n with n_u n / (n - n_u), n_u being the vertices not seen yet; the share
-# of the edges that is left stands in for theirs. As floats: the products do not fit 64 bits.
-_FORWARD, _BACKWARD = "1.0 * size * m * (m - left)", "1.0 * n * n * left"
+def ligra(stats: Stats, share: float) -> Condition:
+    """Shun, Blelloch 2013: a frontier is dense above a share of the edges."""
+    return stats.frontier + stats.edges > stats.m * share
 
-RULES: Mapping[str, Rule] = {
-    # Beamer, Asanović, Patterson 2012: alpha = 14, beta = 24.
-    "beamer": Rule("edges * 14 > left", "size * 24 < n"),
-    # Shun, Blelloch 2013: a frontier is dense above m / 20.
-    "ligra": _above("(size + edges) * 20 > m"),
-    # Wang et al. 2017: do_a = 1 / 1000, do_b = 1 / 5.
-    "gunrock": Rule(f"{_FORWARD} * 1000 > {_BACKWARD}", f"{_FORWARD} * 5 < {_BACKWARD}"),
-    # Yang, Buluç, Owens 2022: a vector is dense above n / 10.
-    "graphblast": _above("size * 10 > n"),
-    # Liu, Huang 2019: more than 0.3 of the edges.
-    "simdx": _above("edges * 10 > m * 3"),
+
+def gunrock(stats: Stats, do_a: float, do_b: float) -> Condition:
+    """Wang et al. 2017: n_f m / n against n_u n / (n - n_u), n_u being the vertices not seen yet.
+
+    The share of the edges that is left stands in for theirs.
+    """
+    forward = stats.frontier * stats.m * (stats.m - stats.unexplored)
+    backward = stats.n * stats.n * stats.unexplored
+    if stats.pulling:
+        return ~(forward < backward * do_b)
+    return forward > backward * do_a
+
+
+def graphblast(stats: Stats, share: float) -> Condition:
+    """Yang, Buluç, Owens 2022: dense above a share of the vertices and growing; sparse below it
+
+    and shrinking.
+    """
+    if stats.pulling:
+        return ~((stats.frontier <= stats.n * share) & stats.shrinking)
+    return (stats.frontier > stats.n * share) & stats.growing
+
+
+def simdx(stats: Stats, share: float) -> Condition:
+    """Liu, Huang 2019: more than a share of the edges."""
+    return stats.edges > stats.m * share
+
+
+RULES: Mapping[str, tuple[Callable[..., Condition], tuple[float, ...]]] = {
+    "beamer": (beamer, (14, 24)),
+    "ligra": (ligra, (1 / 20,)),
+    "gunrock": (gunrock, (1 / 1000, 1 / 5)),
+    "graphblast": (graphblast, (1 / 10,)),
+    "simdx": (simdx, (0.3,)),
 }
+"""The rules, and the thresholds that their papers state."""
 
 
+@functools.lru_cache(maxsize=64)
 def rule_named(text: str) -> Rule | None:
     """Return a rule by its name, or by name and thresholds as in "beamer(14.0,24.0)".
 
     Examples
     --------
-    >>> rule_named("beamer(7.5,24)").to_pull
-    'edges * 7.5 > left'
+    >>> rule_named("simdx(0.5)").to_pull
+    '((1.0 * edges) > ((1.0 * m) * 0.5))'
     """
     if text.startswith(OWN):
         return Rule(*text.removeprefix(OWN).split(";"))
     name, _, given = text.partition("(")
-    if not given:
-        return RULES.get(name)
-    numbers = [float(number) for number in given.rstrip(")").split(",")]
-    return THRESHOLDED[name](*numbers)
+    if name not in RULES:
+        return None
+    rule, thresholds = RULES[name]
+    if given:
+        thresholds = tuple(float(number) for number in given.rstrip(")").split(","))
 
+    def chosen(stats: Any) -> Condition:
+        return rule(stats, *thresholds)
 
-def _gunrock(a: float, b: float) -> Rule:
-    return Rule(f"{_FORWARD} > {a!r} * {_BACKWARD}", f"{_FORWARD} < {b!r} * {_BACKWARD}")
-
-
-THRESHOLDED: Mapping[str, Callable[..., Rule]] = {
-    "beamer": lambda alpha, beta: Rule(f"edges * {alpha!r} > left", f"size * {beta!r} < n"),
-    "ligra": lambda share: _above(f"size + edges > {share!r} * m"),
-    "gunrock": _gunrock,
-    "graphblast": lambda share: _above(f"size > {share!r} * n"),
-    "simdx": lambda share: _above(f"edges > {share!r} * m"),
-}
+    return Rule(*tests_of(chosen))
 
 
 def wide_test(pushes: bool, pulls: bool, edges: str, arcs: str) -> str:

@@ -110,14 +110,23 @@ class Stats:
     unexplored: Number
     n: Number
     m: Number
+    growing: Condition
+    shrinking: Condition
     pulling: bool
 
 
 def tests_of(rule: Callable[[Any], Any]) -> tuple[str, str]:
-    """Return the conditions under which a push turns into a pull, and a pull into a push."""
+    """Return the conditions under which a push turns into a pull, and a pull into a push.
+
+    They are text that is C++ and Python alike, of ``size`` and ``edges``, the vertices of the
+    frontier and their out-edges; ``before``, the vertices of the frontier that was decided about
+    before; ``left``, the edges of vertices that no frontier has held yet (all edges, where vertices
+    come back); ``n`` and ``m``, all vertices and edges.
+    """
     size, edges, left, n, m = (Number(f"(1.0 * {x})") for x in ("size", "edges", "left", "n", "m"))
+    turns = Condition("(size > before)"), Condition("(size < before)")
     pushing, pulling = (
-        condition_text(rule(Stats(size, edges, left, n, m, way))) for way in (False, True)
+        condition_text(rule(Stats(size, edges, left, n, m, *turns, way))) for way in (False, True)
     )
     return pushing, f"(not {pulling})"
 

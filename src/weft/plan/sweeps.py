@@ -20,6 +20,7 @@ from weft.ir.ops import BOOL, ROLES, Program, Step, Value
 from weft.ir.types import fits
 from weft.topology.topology import Direction
 
+IN_PLACE = "in_place"  # among what is switched off: all updates before the end of a sweep
 _NONDECREASING = ("add", "minimum", "maximum", "cast")
 
 
@@ -42,6 +43,7 @@ class Sweep:
     live_old: set[str] = field(default_factory=set)  # live fields whose old values are kept
     early_exit: bool = False  # a pull may stop at the first message
     relaxes: bool = False  # in-place updates feed on themselves (rule 11)
+    radix: bool = False  # pushed messages are sorted by their targets, see plan/sorting.py
     keeps_senders: bool = False  # who sent is in its output, beside those that got something
     adds: bool = False  # messages are added to the field itself, and all that got some are put out
     check_frontier: bool = False  # `once` holds if the first frontier accepts nothing
@@ -116,6 +118,7 @@ def plan_sweeps(
     pushes: bool = True,
     reuse: bool = False,
     ordering: bool = False,
+    radix: bool = False,
     off: frozenset[str] = frozenset(),
 ) -> tuple[list[Sweep], list[str]]:
     """Group steps into sweeps and decide how each is carried out; return what was decided.
@@ -123,7 +126,8 @@ def plan_sweeps(
     A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
     Neither does a run that cannot push: pulls reduce into a second buffer instead.
     With `reuse` a pull tests the state in place of the frontier where that is the same. With
-    `ordering` a step with a priority relaxes in place also where supersteps can be told apart.
+    `ordering` a step with a priority relaxes in place also where supersteps can be told apart. With
+    `radix` no update is made in place: all messages of an edge function are there to be sorted.
     """
     sweeps: list[Sweep] = []
     for step in steps:
@@ -136,13 +140,14 @@ def plan_sweeps(
         else:
             sweeps.append(Sweep(step.kind, [step], Facts(), fold_start=not step.folded))
     decided: list[str] = []
+    in_place = frozenset({IN_PLACE}) if radix else frozenset()
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
         _plan_frozen(sweep, kept_old)
         if sweep.kind == "edge":
             swaps = pushes and not deterministic
             bytes_ = 0 if not swaps else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
-            _plan_edges(sweep, program, kept_old, off, decided, bytes_, ordering)
+            _plan_edges(sweep, program, kept_old, off | in_place, decided, bytes_, ordering)
             _plan_directions(sweep, deterministic)
             if reuse and "operand_reuse" not in off and not sweep.pull_refused:
                 sweep.rises = _rises(sweep, program)
@@ -231,6 +236,7 @@ def _plan_edges(
     sweep.buffered = {name for s in sweep.steps for name in s.into}
     names = {r.name for s in sweep.steps for r in s.reductions}
     plain = len(sweep.steps) == 1 and step.active is None and not (set(step.into) & kept)
+    plain = plain and IN_PLACE not in off
     accept_reads = block_facts(step.accept)
     # What a function does beside its message is done wherever accept held at the beginning.
     may_claim = names == {"any"} and len(step.reductions) == 1 and not step.body_effects()
@@ -448,14 +454,14 @@ def _plan_directions(sweep: Sweep, deterministic: bool) -> None:
         sweep.pull_refused = "argmin and argmax in place are pushed by compare-and-swap"
     if len(sweep.steps) > 1:
         sweep.pull_refused = sweep.pull_refused or "a fold of edge functions is pushed"
-    sweep.in_order = deterministic and _depends_on_order(sweep)
+    sweep.in_order = deterministic and depends_on_order(sweep)
     if deterministic and sweep.mode == "once" and sweep.facts.far & set(sweep.last.into):
         sweep.check_frontier = True  # a source that is claimed itself would show the order
     if sweep.in_order and not sweep.pull_refused:
         sweep.push_refused = "a deterministic run pulls what depends on the order of messages"
 
 
-def _depends_on_order(sweep: Sweep) -> bool:
+def depends_on_order(sweep: Sweep) -> bool:
     """Whether the order of messages can be seen in the bits of a result."""
     for step in sweep.steps:
         if any(v.op == "reduce_scalar" and v.dtype.kind == "f" for v in step.body.walk()):

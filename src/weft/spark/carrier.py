@@ -46,6 +46,8 @@ class SparkCarrier:
         Where the state of runs is kept.
     """
 
+    shares_state = False
+
     def __init__(
         self, blocks: Any, manifest: Manifest, degrees: dict[str, Array], checkpoints: Checkpoints
     ) -> None:
@@ -122,7 +124,8 @@ class SparkCarrier:
                 totals[name] = combined(reductions[name], totals[name], value)
         for name, total in totals.items():
             work.data.scalars[name][0] = total
-        return Swept(union([one.output for one in found], self.space.dtype), direct)
+        parts = [one.output for one in found]
+        return Swept(union(parts, self.space.dtype, self.manifest.num_vertices), direct)
 
     def _is_direct(self, part: ArcPart, work: Work, frontier: Array | None) -> bool:
         """Whether the proof holds that messages close the vertices they reach for good."""

@@ -26,8 +26,25 @@ def refuse(step: Step, reason: str, remedy: str) -> ConfigError:
     )
 
 
-def check_program(program: Program) -> None:
-    """Raise ConfigError unless all steps of a program can run over blocks."""
+def updates_in_place(step: Step) -> bool:
+    """Whether an edge step only updates fields by .at(i), in any order, and reads them so.
+
+    Where all blocks share the memory of the state, such steps are swept block after block as they
+    are.
+    """
+    if step.kind != "edge" or not step.order_free or step.into or step.active is not None:
+        return False
+    body = block_facts(step.body)
+    written, looked = body.live_written, block_facts(step.accept)
+    at_once = not written & ((body.far | body.near) - body.live)
+    return bool(written) and at_once and not written & looked.near
+
+
+def check_program(program: Program, shared: bool) -> None:
+    """Raise ConfigError unless all steps of a program can run over blocks.
+
+    `shared` says that all blocks share the memory of the state.
+    """
     if program.wide or program.renew:
         raise refuse(
             program.steps[0], "change-driven runs keep a sum for every vertex up to date by arcs",
@@ -42,7 +59,7 @@ def check_program(program: Program) -> None:
         )  # fmt: skip
     for steps in (program.steps, program.refill):
         for number, step in enumerate(steps):
-            _check_step(step)
+            _check_step(step, shared)
             if step.folded:
                 _check_fold(steps[number - 1], step)
 
@@ -51,7 +68,7 @@ def _reads(block: Block, kind: str) -> bool:
     return any(value.op == "load" and value.attr[0] == kind for value in block.walk())
 
 
-def _check_step(step: Step) -> None:
+def _check_step(step: Step, shared: bool) -> None:
     facts = facts_of(step)
     for op, name in _LOOKUPS.items():
         if op in facts.ops:
@@ -67,16 +84,17 @@ def _check_step(step: Step) -> None:
                 step, f"{name} numbers the arcs of the whole graph", "Use an edge column instead."
             )
     if step.kind == "edge":
-        _check_edge(step, facts)
+        _check_edge(step, facts, shared and updates_in_place(step))
     else:
         _check_vertex(step)
 
 
-def _check_edge(step: Step, facts: Facts) -> None:
-    if facts.live_written & block_facts(step.body).live_written:
+def _check_edge(step: Step, facts: Facts, in_place: bool) -> None:
+    if not in_place and facts.live_written & block_facts(step.body).live_written:
         raise refuse(
             step, "it updates fields by .at(i) while arcs are swept, across blocks",
-            "Send to v by into= and reduce=, and update by .at(i) in a vertex function after it.",
+            "Send to v by into= and reduce=, and update by .at(i) in a vertex function after it; "
+            "on disk a function marked order_free=True may also do nothing but such updates.",
         )  # fmt: skip
     if any(reduction.name == "mode" for reduction in step.reductions):
         raise refuse(step, "weft.mode collects all messages of a row", "Gather them.")

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import open_device
 from weft.config import Config
 from weft.engine.state import scalar
 from weft.errors import WeftError
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
+from weft.graphblas.gpu.entries import resident
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import VectorStore
@@ -38,15 +40,18 @@ def graph_of(store: MatrixStore, device: str) -> Any:
     if kept is None:
         kept = store._graph = {}
     if device not in kept:
+        place = open_device(device)
+        entries = resident(store, device)
+        offsets, xp = entries.offsets, place.xp
         size = max(store.nrows, store.ncols)
-        offsets = np.asarray(store.indptr).astype(np.int64, copy=False)
         if size > store.nrows:
-            offsets = np.concatenate([offsets, np.full(size - store.nrows, offsets[-1])])
-        targets = np.asarray(store.cols).astype(np.int32, copy=False)
-        topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep="out")
-        graph = Graph(topology)
-        graph.edge["value"] = np.ascontiguousarray(store.values)
-        kept[device] = graph if device == "cpu" else graph.to(device)
+            rest = xp.full(size - store.nrows, store.nvals, np.int64)
+            offsets = xp.concatenate([offsets, rest])
+        topology = Topology.from_sorted(
+            Adjacency(offsets, entries.cols), directed=True, keep="out", device=place
+        )
+        graph = kept[device] = Graph(topology)
+        graph.edge["value"] = entries.values
     return kept[device]
 
 
@@ -199,6 +204,6 @@ def attempt(compute: Any, *args: Any) -> Any:
     try:
         return compute(*args)
     except WeftError:
-        if current["kernel"] == "compiled":
+        if is_compiled():
             raise
         return None

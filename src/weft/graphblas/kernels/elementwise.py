@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
-from weft.graphblas.options import current
+from weft.graphblas.options import is_compiled
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
@@ -117,7 +117,7 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
 
 def _many(left: Any, right: Any) -> bool:
     """Return whether two stores with different places are worth a compiled kernel."""
-    if current["kernel"] == "compiled":
+    if is_compiled():
         return True
     if left.nvals + right.nvals < WORTH_MERGING or left is right:
         return False
@@ -196,8 +196,19 @@ def reduce_all(store: Any, op: Any) -> Any:
     """Reduce all values to one; None where there is none."""
     if store.nvals == 0:
         return None
+    if _reduces(store, op):
+        from weft.graphblas.compiled.reduce import total
+
+        found = total(store, op)
+        if found is not None:
+            return found
     values = cast(store.values, op.type.np_type)
     return op.segments(values, np.zeros(1, np.int64))[0]
+
+
+def _reduces(store: Any, op: Any) -> bool:
+    """Return whether a reduction is worth a compiled kernel."""
+    return store.nvals >= WORTH_MERGING and op.parent.name in {"plus", "times"}
 
 
 def row_starts(store: MatrixStore) -> tuple[Array, Array]:
@@ -215,6 +226,12 @@ def row_starts(store: MatrixStore) -> tuple[Array, Array]:
 
 def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
     """Reduce every row to one value."""
+    if _reduces(store, op):
+        from weft.graphblas.compiled import reduce
+
+        found = reduce.rows(store, op)
+        if found is not None:
+            return found
     rows, starts = row_starts(store)
     if len(starts) == 0:
         return VectorStore(store.nrows, rows, np.empty(0, op.return_type.np_type))

@@ -41,7 +41,7 @@ def plain(np_type: np.dtype) -> WritePlan:
 
 def write(old: Any, result: Any, plan: WritePlan) -> Any:
     """Return the entries of a target after a result was written into it."""
-    if plan.mask is None and plan.accum is None:
+    if plan.accum is None and (plan.mask is None or _is_all(old, result, plan)):
         made = result.cast(plan.np_type)
     elif isinstance(old, VectorStore) and wants_map(old, result, plan):
         made = write_map(old, result, plan)
@@ -51,6 +51,13 @@ def write(old: Any, result: Any, plan: WritePlan) -> Any:
     if switch != "auto" and isinstance(old, VectorStore):
         return made.followed(old, switch)
     return made
+
+
+def _is_all(old: Any, result: Any, plan: WritePlan) -> bool:
+    """Return whether a result that its mask has been applied to is all that the target gets."""
+    if not isinstance(result, MatrixStore) or result.masked_by is not plan.mask:
+        return False
+    return plan.replace or old.nvals == 0
 
 
 def accumulate(plan: WritePlan) -> Any:

@@ -10,14 +10,22 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
 from weft.backends.cpu.codegen.parts import arcs_of
-from weft.backends.cpu.codegen.schedules import ROWS, pushed_rows, whole_rows
+from weft.backends.cpu.codegen.radix import begin_arc, order_frontier, reduce_sorted
+from weft.backends.cpu.codegen.schedules import ROWS, cut_rows, pushed_rows, whole_rows
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.updates import Pulled, commit, push_update
 from weft.backends.cpu.codegen.vertices import sweep_site, unclobbered, write
 from weft.backends.cpu.runtime.prefetch import fetch_arcs_ahead, touched_places
 from weft.ir.ops import Step
 from weft.plan.directions import rule_named
-from weft.plan.queries import buffered_edges, refused, row_values, side_of
+from weft.plan.queries import (
+    END_ROW,
+    LEAST_ROW,
+    buffered_edges,
+    refused,
+    row_values,
+    side_of,
+)
 from weft.plan.sweeps import Sweep, claim_field
 
 WORDS = 16  # of 64 rows each, in a share of a pull
@@ -42,7 +50,8 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
         out.line("by_arcs = dense == 2")
         with out.block(f"if {first}:"):
             _phase(kernel, sweep, lambda: _sweep_arcs(kernel, sweep))
-            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+            laid_out = f"{kernel.args.use('arc_queue')}_array.size"
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", laid_out=laid_out)
     if push:
         condition = " and ".join(
             c for c in (f"not ({first})" if first else "", "not pulling" if pull else "") if c
@@ -50,8 +59,10 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
         with ExitStack() as stack:
             if condition:
                 stack.enter_context(out.block(f"if {condition}:"))
+            if sweep.radix:
+                order_frontier(kernel, sweep)
             _phase(kernel, sweep, lambda: _sweep_push(kernel, sweep))
-            _finish(kernel, sweep, commits=sweep.mode == "deferred", pulled=False)
+            _finish(kernel, sweep, commits=sweep.mode == "deferred", laid_out="work_all")
     if pull:
         condition = " and ".join(
             c for c in (f"not ({first})" if first else "", "pulling" if push else "") if c
@@ -62,7 +73,7 @@ def render_edge_sweep(kernel: Kernel, sweep: Sweep, *, arcs: bool = False) -> No
             if not sweep.rises:
                 _map_frontier(kernel)
             _phase(kernel, sweep, lambda: _sweep_pull(kernel, sweep), pulled=True)
-            _finish(kernel, sweep, commits=commits_pull, pulled=True)
+            _finish(kernel, sweep, commits=commits_pull)
 
 
 def _copy_edges(kernel: Kernel, sweep: Sweep) -> None:
@@ -84,6 +95,7 @@ def _choose(kernel: Kernel, sweep: Sweep) -> None:
         out.line(f"m, left = arcs, {'arcs - explored' if sweep.mode == 'once' else 'arcs'}")
         out.line(f"turns = {rule.to_push} if pulling else {rule.to_pull}")
         out.line("pulling = 1 - pulling if turns else pulling")
+        out.line("before = size")
         return
     # A message that is combined by an atomic, after the step, costs more than one in a register.
     weight = 3 if sweep.mode == "deferred" else 1
@@ -111,21 +123,22 @@ def _map_frontier(kernel: Kernel) -> None:
 def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
-    if sweep.mode == "deferred":
+    lists = sweep.mode == "deferred" and (pulled or not sweep.radix)
+    if lists:
         kernel.out.line("touches = 0")
     kernel.begin_scalars(sweep)
     kernel.serial = sweep.in_order and not pulled
     body()  # type: ignore[operator]
     kernel.serial = False
     kernel.publish_scalars(sweep)
-    if sweep.mode == "deferred":
+    if lists:
         local = kernel.args.use("local_touched")
         touched = kernel.args.use("touched")
         kernel.out.line(f"flush({local}, local_base, touches, {touched}, ctl, base + TOUCHED)")
     kernel.end_queue()
     kernel.barrier()
     kernel.read_counters()
-    if sweep.mode == "deferred":
+    if lists:
         kernel.out.line("touched_size = ctl[base + TOUCHED]")
     if sweep.mode == "once":
         kernel.out.line("explored += next_edges")
@@ -133,14 +146,19 @@ def _phase(kernel: Kernel, sweep: Sweep, body: object, *, pulled: bool = False) 
     kernel.total_scalars(sweep)
 
 
-def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, pulled: bool) -> None:
-    """After the sweep: compare and copy second buffers, then take the new frontier."""
-    out = kernel.out
+def _finish(kernel: Kernel, sweep: Sweep, *, commits: bool, laid_out: str = "") -> None:
+    """After the sweep: compare and copy second buffers, then take the new frontier.
+
+    `laid_out` is how many arcs a push went along; without it the sweep was a pull.
+    """
+    out, pulled = kernel.out, not laid_out
     if pulled and sweep.early_exit:
         reach = "max(1, arcs - explored)" if sweep.mode == "once" else "max(1, arcs)"
         out.line(f"share = max(1, min(1024, looked_all * 1024 // {reach}))")
     _copy_edges(kernel, sweep)
-    if commits:
+    if commits and sweep.radix and not pulled:
+        reduce_sorted(kernel, sweep, laid_out)
+    elif commits:
         commit(kernel, sweep)
     kernel.take_queue()
     if pulled and not commits and not sweep.rises:
@@ -241,8 +259,8 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
     way = sweep.way("push")
     targets = args.use("targets", way)
     live = sweep.facts.live
-    places = touched_places(kernel, sweep)
-    with pushed_rows(kernel, way, places):
+    places = [] if sweep.radix else touched_places(kernel, sweep)
+    with cut_rows(kernel, way, 0) if sweep.radix else pushed_rows(kernel, way, places):
         site = kernel.site(way, "s")
         site.turned = sweep.turned
         overlay_pairs(kernel, site)
@@ -250,8 +268,13 @@ def _sweep_push(kernel: Kernel, sweep: Sweep) -> None:
         if len(sweep.steps) == 1 and sweep.mode != "effects":
             render_row(renderers[0], sweep.steps[0], "u", live)
         out.line("looked += np.int64(end - first)")
+        if sweep.radix:
+            out.line("before_row = np.uint64(low) - first")
         with out.block("for s in range(first, end):"):
-            fetch_arcs_ahead(kernel, way, places)
+            if sweep.radix:
+                begin_arc(kernel, sweep.steps[0], "s + before_row")
+            else:
+                fetch_arcs_ahead(kernel, way, places)
             out.line(f"v = np.uint64({targets}[s])")
             push_arc(kernel, sweep, site, renderers)
 
@@ -292,6 +315,8 @@ def _sweep_arcs(kernel: Kernel, sweep: Sweep) -> None:
     arcs, source, target = args.use("arc_queue"), args.use("arc_source"), args.use("arc_target")
     with kernel.shares(f"{arcs}_array.size", 256):
         out.line("looked += 1")
+        if sweep.radix:
+            begin_arc(kernel, sweep.steps[0], "i")
         out.line(f"s = np.uint64({arcs}[i])")
         if sweep.turned:
             source, target = target, source
@@ -314,7 +339,15 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
         member = _state_member(kernel, sweep)
     out.line("later = np.uint64(0)")
     way = sweep.way("pull")
-    with whole_rows(kernel, "((n + 63) // 64)", WORDS, way, unit=64):
+    count = "((n + 63) // 64)"
+    if kernel.bounded:
+        least, end = f"value_{LEAST_ROW}", f"value_{END_ROW}"
+        kernel.args.use("scalar", LEAST_ROW)
+        kernel.args.use("scalar", END_ROW)
+        out.line(f"least, beyond = np.uint64({least}), np.uint64({end})")
+        out.line("skipped = least >> np.uint64(6)  # words before the first row")
+        count = f"(({end} + 63) // 64 - ({least} >> 6))"
+    with whole_rows(kernel, count, WORDS, way, unit=64):
         out.line("word = np.uint64(0)")
         with _accepting_rows(kernel, sweep):
             site = kernel.site(way, "s")
@@ -327,7 +360,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
             _pull_row(kernel, sweep, pulled, f"if {member}:")
             pulled.end()
         if writes_bits:
-            out.line("bits_b[i] = word")
+            out.line(f"bits_b[{_word(kernel, 'i')}] = word")
 
 
 @contextmanager
@@ -342,8 +375,7 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
     way = sweep.way("pull")
     offsets, targets = kernel.args.use("offsets", way), kernel.args.use("targets", way)
     if step.accept is None:
-        out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
-        with out.block("for v in range(i << np.uint64(6), top):"):
+        with out.block(f"for v in {_rows_of(kernel, 'i')}:"):
             out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
             yield
         return
@@ -353,8 +385,7 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
     )  # the first word is still to be found
     with out.block("for w in range(unfound, min(i + np.uint64(2), np.uint64(high))):"):
         out.line("later = np.uint64(0)")
-        out.line("top = min((w + ONE) << np.uint64(6), np.uint64(n))")
-        with out.block("for v in range(w << np.uint64(6), top):"):
+        with out.block(f"for v in {_rows_of(kernel, 'w')}:"):
             site = kernel.site(way, "s")
             overlay_pairs(kernel, site)
             tested = replace(site, frozen=frozenset(sweep.frozen_accept))
@@ -363,14 +394,29 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
             out.line(f"later |= (np.uint64({test}) & there) << (v & np.uint64(63))")
         out.line("ahead = later")
         with out.block("while ahead != np.uint64(0):"):
-            out.line(f"prefetch({targets}, {offsets}[(w << np.uint64(6)) + np.uint64(ctz(ahead))])")
+            ahead = f"({_word(kernel, 'w')} << np.uint64(6)) + np.uint64(ctz(ahead))"
+            out.line(f"prefetch({targets}, {offsets}[{ahead}])")
             out.line("ahead &= ahead - ONE")
         with out.block("if w == i:"):
             out.line("waiting = later")
     with out.block("while waiting != np.uint64(0):"):
-        out.line("v = (i << np.uint64(6)) + np.uint64(ctz(waiting))")
+        out.line(f"v = ({_word(kernel, 'i')} << np.uint64(6)) + np.uint64(ctz(waiting))")
         out.line("waiting &= waiting - ONE")
         yield
+
+
+def _word(kernel: Kernel, unit: str) -> str:
+    """Return the word of the bitmaps that a unit of a pull stands for."""
+    return f"({unit} + skipped)" if kernel.bounded else unit
+
+
+def _rows_of(kernel: Kernel, unit: str) -> str:
+    """Return the rows of a unit of a pull as a range."""
+    first, top = f"{_word(kernel, unit)} << np.uint64(6)", "np.uint64(n)"
+    if kernel.bounded:
+        first, top = f"max({first}, least)", "beyond"
+    last = f"({_word(kernel, unit)} + ONE) << np.uint64(6)"
+    return f"range({first}, min({last}, {top}))"
 
 
 def _state_member(kernel: Kernel, sweep: Sweep) -> str:

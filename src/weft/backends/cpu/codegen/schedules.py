@@ -44,7 +44,7 @@ def pushed_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[N
         with _registered_rows(kernel, way):
             yield
     else:
-        with _cut_rows(kernel, way):
+        with cut_rows(kernel, way, 1 if schedule == "merge" else 0):
             yield
 
 
@@ -66,12 +66,14 @@ def _whole_rows(kernel: Kernel, way: Direction, places: list[str]) -> Iterator[N
 
 
 @contextmanager
-def _cut_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
-    """Lay the frontier's slots out by a scan of its degrees, then cut them into equal shares."""
+def cut_rows(kernel: Kernel, way: Direction, rows: int) -> Iterator[None]:
+    """Lay the frontier's slots out by a scan of its degrees, then cut them into equal shares.
+
+    With `rows` of 1 a row counts as a slot. Without, slot s lies at place s - first + low.
+    """
     out, args = kernel.out, kernel.args
     offsets = args.use("offsets", way)
     ends, sums = args.use("row_ends"), args.use("row_sums")
-    rows = 1 if kernel.options.schedule == "merge" else 0
     out.line("begin_row, end_row = size * tid // nt, size * (tid + 1) // nt")
     scanned = f"{offsets}, queue_a, dense, begin_row, end_row, {rows}, {ends}, {sums}, tid"
     out.line(f"scan_degrees({scanned})")
@@ -154,10 +156,10 @@ def whole_rows(kernel: Kernel, count: str, grain: int, way: str, unit: int = 1) 
     """Open a loop over `count` units of `unit` rows that stay with one thread: gives i.
 
     Under all schedules but `vertex` the bounds of the shares come from the offsets of a direction,
-    which balances sweeps over all rows; a sweep over a queue is shared by number.
+    which balances sweeps over all rows; a queue or the rows of a block are shared by number.
     """
     schedule = kernel.options.schedule
-    if schedule == "vertex":
+    if schedule == "vertex" or (kernel.bounded and unit > 1):
         with kernel.shares(count, grain):
             yield
         return

@@ -9,6 +9,7 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch, di
 from weft.backends.cpu.codegen.expressions import combine, literal
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.pairs import swap_pair
+from weft.backends.cpu.codegen.radix import keep_message
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.vertices import old_after, write
 from weft.ir.check.facts import block_facts
@@ -57,6 +58,8 @@ def push_update(
         improve(kernel, step, renderer, messages)
         with kernel.out.block("if hit:"):
             emit_once(kernel)
+    elif sweep.radix:
+        keep_message(kernel, step, renderer, messages)
     else:
         _deferred(kernel, number, step, renderer, messages)
 
@@ -271,7 +274,7 @@ def _delivered(
     dtype, shape = kernel.types[name]
     wide = total_dtype(reduction, dtype)
     array = _inbox(kernel, reduction, name, number)
-    got = _at_v(array, wide, shape)
+    got = value_at(array, wide, shape)
     if reduction.selecting and number == 0:
         return got
     renderer = kernel.renderer(kernel.site(), None, set())
@@ -310,7 +313,7 @@ def _better(
     for name, present in held.items():
         dtype, shape = kernel.types[name]
         array = _inbox(kernel, reduction, name, number)
-        got = _at_v(array, dtype, shape)
+        got = value_at(array, dtype, shape)
         fresh = out.fresh("b")
         if not result:
             sign = "<" if reduction.name == "argmin" else ">"
@@ -323,13 +326,14 @@ def _better(
 
 
 def _placed(kernel: Kernel, kind: str, name: str) -> Operand:
-    return _at_v(kernel.args.use(kind, name), *kernel.types[name])
+    return value_at(kernel.args.use(kind, name), *kernel.types[name])
 
 
-def _at_v(array: str, dtype: Any, shape: tuple[int, ...]) -> Operand:
+def value_at(array: str, dtype: Any, shape: tuple[int, ...], place: str = "v") -> Operand:
+    """Return what an array that is shaped like a field holds at a place."""
     if shape:
-        return Stretch(array, f"v * np.uint64({size_of(shape)})", shape, dtype)
-    return f"({array}[v] != 0)" if dtype.kind == "b" else f"{array}[v]"
+        return Stretch(array, f"{place} * np.uint64({size_of(shape)})", shape, dtype)
+    return f"({array}[{place}] != 0)" if dtype.kind == "b" else f"{array}[{place}]"
 
 
 def _settle(
@@ -482,6 +486,15 @@ class Pulled:
                         self._write(_inbox(kernel, reduction, name), name, part)
                 target = f"{touched}, ctl, base + TOUCHED"
                 out.line(f"touches = push({local}, local_base, touches, v, {target})")
+
+    def end_sorted(self) -> None:
+        """Write v and queue it, after its sorted messages."""
+        kernel = self.kernel
+        for group in self.groups:
+            group[3].renderer = kernel.renderer(self.site, self.step, set())
+            group[3].end_row()
+        with kernel.out.block("if got:"):
+            _settle(kernel, self.sweep, self._combined())
 
     def _combined(self) -> dict[str, Operand]:
         """Return the new values: old value and messages, or the chosen message."""

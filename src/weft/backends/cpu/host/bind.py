@@ -6,16 +6,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.arrays.trail import Trail
 from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
 from weft.backends.cpu.runtime.loops import LOCAL, STRIDE
+from weft.backends.cpu.runtime.radix import DIGITS
 from weft.backends.cpu.runtime.rounds import ROUND_ROWS
-from weft.backends.layouts import Ordered, ordered, out_of_entries
+from weft.backends.layouts import (
+    Ordered,
+    ordered,
+    out_of_entries,
+    out_of_messages,
+    too_many_arcs,
+)
 from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
+from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +36,9 @@ STEADY = frozenset({
     "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
     "scratch", "far", "local_far",
-    "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
+    "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
+    "by_keys", "by_values", "by_table", "paths",
+    "radix_table",
 })  # fmt: skip
 
 
@@ -150,9 +161,8 @@ class Binder:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field, reduction = self._field(name), Reduction(monoid, None, identity)
         dtype = total_dtype(reduction, field.dtype)
-        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, dtype)
-        buffer[:] = neutral_of(reduction, self.request.data.fields[name].dtype)
-        return buffer
+        neutral = neutral_of(reduction, self.request.data.fields[name].dtype)
+        return self.workspace.filled(("inbox", name, monoid, apart), field.size, dtype, neutral)
 
     def _old(self, name: str) -> Array:
         return flat(self.request.data.fields["old." + name])
@@ -275,9 +285,7 @@ class Binder:
         return self.workspace.stamps(self.n, 2**30, function)
 
     def _locks(self) -> Array:
-        locks = self.workspace.get("locks", self.n, np.uint8)
-        locks[:] = 0
-        return locks
+        return self.workspace.get("locks", self.n, np.uint8)  # each run opens those it closes
 
     def _local(self) -> Array:
         return self.workspace.get("local", self.nt * LOCAL, self._index())
@@ -318,14 +326,26 @@ class Binder:
         return unsigned(np.ascontiguousarray(ends[1]))
 
     def _marker(self) -> Array:
-        words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
-        marker = self.workspace.get("marker", self.nt * words, np.uint32)
+        # Whole blocks, as `row_bits` has them, and apart, so that threads share no cache line.
+        words = ((self.n >> BLOCK_BITS) + 3) * BLOCK_WORDS
+        marker = self.workspace.get("marker", self.nt * words, np.uint64)
         marker[:] = 0
         return marker
 
     def _marker_slots(self) -> Array:
         kind = np.uint32 if self.topology.num_arcs < 2**32 else np.uint64
         return self.workspace.get("marker_slots", self.nt * (self.n + 32), kind)
+
+    def _row_bits(self) -> Array:
+        return self._heads().rows
+
+    def _row_words(self) -> Array:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
 
     def _longest_row(self) -> int:
         """Return the most messages that a vertex can gather, one at least."""
@@ -353,6 +373,38 @@ class Binder:
 
     def _emit_part(self, number: int) -> Array:
         return flat(self.request.data.emitted[1 + number])
+
+    # -- messages that are sorted
+
+    def _places(self) -> int:
+        """Return the most arcs that a superstep can push along."""
+        start = self.request.start
+        arcs = self.topology.num_arcs if start.pairs is None else len(start.pairs[0])
+        listed = len(start.frontier) if start.arcs and start.frontier is not None else 0
+        return max(1, arcs, listed)
+
+    def _place_bits(self) -> Any:
+        bits = self._places().bit_length()
+        if bits + self.n.bit_length() > 64:
+            raise too_many_arcs(self.n, self._places())
+        return np.uint64(bits)
+
+    def _radix_array(self, name: Any, size: int, dtype: Any) -> Array:
+        try:
+            return self.workspace.get(name, size, dtype)
+        except MemoryError:
+            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+
+    def _radix_keys(self, which: int, alone: bool) -> Array:
+        kind = self._index() if alone else np.uint64
+        return self._radix_array(("radix_keys", which), self._places(), kind)
+
+    def _radix_messages(self, number: int, dtype: Any, size: int) -> Array:
+        name = ("radix_messages", number)
+        return self._radix_array(name, self._places() * size, _element(dtype))
+
+    def _radix_table(self) -> Array:
+        return self.workspace.get("radix_table", 2 * self.nt * DIGITS, np.int64)
 
     # -- gathers by key
 
@@ -418,15 +470,28 @@ class Binder:
 
     def _trail(self) -> Array:
         if self.request.start.trail is not None:
-            parts = [np.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return np.concatenate([*parts, np.zeros(0, np.int64)])
+            return self._replayed().flat.astype(np.int64, copy=False)
         return self.workspace.get("trail", self.trail_size, np.int64)
+
+    def _trail_begins(self) -> Array:
+        return self._replayed().begins[::-1].copy()
 
     def _trail_ends(self) -> Array:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return np.cumsum(np.asarray(sizes, dtype=np.int64))
+            return self._replayed().ends[::-1].copy()
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    def _replayed(self) -> Trail:
+        """Return the trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, np)
+        return trail.in_order() if self.request.options.config.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = self._trail_ends()[: steps + 1].copy()
+        return Trail.of_ends(self._trail()[: ends[-1]].copy(), ends, self.n)
 
     def _pair(self, key: str, payload: str, width: int) -> Array:
         pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)

@@ -51,6 +51,19 @@ class Workspace:
             self._arrays[name, kind] = held
         return held[:size]
 
+    def filled(self, name: Any, size: int, dtype: Any, value: Any) -> Array:
+        """Return a buffer that holds one value, if runs leave it as they find it.
+
+        A workspace whose run failed is not used again.
+        """
+        key = (*name, repr(value)) if type(name) is tuple else (name, repr(value))
+        held = self._arrays.get((key, np.dtype(dtype)))
+        fresh = held is None or held.size < size
+        buffer = self.get(key, size, dtype)
+        if fresh:
+            self._arrays[key, np.dtype(dtype)][:] = value
+        return buffer
+
     def steady(self, owner: Any, nt: int, make: Callable[[], Any]) -> Any:
         """Return what stays the same run after run, made again once buffers moved."""
         found = self._steady.get((id(owner), nt))

@@ -132,6 +132,10 @@ from weft.backends.cpu.runtime.processor import (
     prefetch,
     yield_thread,
 )
+from weft.backends.cpu.runtime.radix import (
+    bits_of,
+    radix_sort,
+)
 from weft.backends.cpu.runtime.rounds import (
     ROUND_ROWS,
     clear_batches,
@@ -139,6 +143,9 @@ from weft.backends.cpu.runtime.rounds import (
     next_entry,
     register_rows,
     registered_slots,
+)
+from weft.backends.cpu.runtime.row_bits import (
+    common_bits,
 )
 from weft.backends.cpu.runtime.tables import (
     clear_table,
@@ -195,12 +202,14 @@ __all__ = [
     "atomic_xor",
     "balanced_row",
     "barrier",
+    "bits_of",
     "cas128",
     "checked",
     "clear_batches",
     "clear_bits",
     "clear_table",
     "clz",
+    "common_bits",
     "counters",
     "ctz",
     "cycles",
@@ -238,6 +247,7 @@ __all__ = [
     "prefetch",
     "push",
     "push_far",
+    "radix_sort",
     "random_bits",
     "random_unit",
     "register_rows",

@@ -77,10 +77,11 @@ def choose(kernel: Kernel, sweep: Sweep, k: int) -> list[str]:
     if chosen is not None:
         return [
             "const i64 n = t.a.n, m = t.a.arcs, size = t.loop.size, edges = t.loop.edges;",
-            f"const i64 left = {left};",
+            f"const i64 left = {left}, before = t.loop.before;",
             f"const bool turns = t.loop.pulling != 0 ? {chosen.to_push} : {chosen.to_pull};",
             "if (turns) t.loop.pulling = !t.loop.pulling;",
-            *(f"static_cast<void>({name});" for name in ("n", "m", "size", "edges", "left")),
+            "t.loop.before = size;",
+            *(f"static_cast<void>({name});" for name in ("n", "m", "edges", "left", "before")),
         ]
     share = " * t.loop.share / 1024" if sweep.early_exit else ""
     bound, sure = [], []

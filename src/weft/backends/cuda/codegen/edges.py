@@ -7,7 +7,16 @@ import itertools
 from weft.backends.cuda.codegen.directions import choose, directions_of
 from weft.backends.cuda.codegen.lanes import spread_lanes
 from weft.backends.cuda.codegen.machine import READY, Kernel, Options, Side
-from weft.backends.cuda.codegen.parts import ALL, MAP, QUEUE, Stage, rows_of_sweep, sweep_parts
+from weft.backends.cuda.codegen.parts import (
+    ALL,
+    MAP,
+    QUEUE,
+    Stage,
+    part_text,
+    rows_of_sweep,
+    sweep_parts,
+)
+from weft.backends.cuda.codegen.radix import laid_call, lay_out, laying_visitor, reduce_phases
 from weft.backends.cuda.codegen.sorted_pushes import (
     arcs_into,
     keep_message,
@@ -223,6 +232,8 @@ def _sweep_phases(
     way = sweep.way(direction)
     rows = rows_of_sweep(side, side.schedule.rows)
     name = f"{by or direction}_{k}"
+    if direction == "push" and sweep.radix:
+        return _radix_push(kernel, sweep, k, then)
     if direction == "push" and sorts_messages(sweep, options):
         return _sorted_push(kernel, sweep, k, then)
     deferred = sweep.mode == "deferred"
@@ -231,7 +242,7 @@ def _sweep_phases(
     exact = direction == "push" or (rows != "whole" and sweep.mode != "deferred")
     if sweep.mode == "once":
         exact = False  # the swap decides who emits
-    kind = "counter" if kernel.discards or (touched and not direct) else side.frontier_out
+    kind = "counter" if kernel.members_unread or (touched and not direct) else side.frontier_out
     told = direction == "pull" and sweep.rises > 0  # by the state who is in a frontier
     if told:
         kernel.state_rows = "{}{}".format(*state_rows(kernel, sweep))
@@ -259,7 +270,7 @@ def _sweep_phases(
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
-        head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
+        head = [_marker(kernel), *head]
 
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
@@ -284,9 +295,15 @@ def _sweep_phases(
         queue=direction == "push" and side.frontier_in == "queue" and not classes,
         classes=classes,
         map_=not told and (direction == "pull" or side.frontier_in in ("bitmap", "bytemap")),
-        clean=maps and not kernel.discards,
+        clean=maps and not kernel.members_unread,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
     )
+
+
+def _marker(kernel: Kernel) -> str:
+    """Render the memory in which a block holds a row."""
+    windows = str(kernel.options.row_bits).lower()
+    return f"Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits, {windows});"
 
 
 def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:
@@ -331,32 +348,40 @@ def _words(kernel: Kernel) -> str:
 def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     """Add the phase over a frontier of arcs."""
     touched = sweep.mode == "deferred"
-    kind = "counter" if kernel.discards or touched else kernel.options.push.frontier_out
+    kind = "counter" if kernel.members_unread or touched else kernel.options.push.frontier_out
     exact = sweep.mode != "once"
     sorts = sorts_messages(sweep, kernel.options)
     batch = is_batch(kernel, kind, "arcs")
     update = keep_message if sorts else push_update
     with kernel.spread_over(spread_lanes(kernel, sweep)):
-        visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
+        if sweep.radix:
+            visitor = laying_visitor(kernel, sweep, f"Arcs{k}", "")
+        else:
+            visitor = push_visitor(kernel, sweep, f"Arcs{k}", "", update=update)
         each = "each_in_order" if sweep.in_order else kernel.for_all
     use = kernel.args.use
     ends = ["arc_source", "arc_target"]
     if sweep.turned:
         ends.reverse()
     arcs = f"ArcList<Vertex>{{{', '.join(use(name) for name in ('arc_queue', *ends))}}}"
-    call = f"{each}(place, loop.size, [&](i64 i) {{ visit_arc(format, i, visitor); }});"
+    visits = "visitor.laid = i; " if sweep.radix else ""
+    visits += "visit_arc(format, i, visitor);"
+    call = f"{each}(place, loop.size, [&](i64 i) {{ {visits} }});"
     body = visitor_phase(
         kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
         output=output_of(kernel, kind, exact=exact, batch=batch), format_=arcs,
     )  # fmt: skip
-    chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
+    if sweep.radix:
+        chain = f"t.loop.laid = t.loop.size; {_radix_runs(kernel, sweep, k, 'arcs', then)}"
+    else:
+        chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
     finish = _finish(
         kernel, sweep, k, "arcs", kind=kind, touched=touched and not sorts, then=then, chain=chain
     )
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     start = kernel.phase(f"arcs_{k}", body, [finish])
-    maps = not kernel.discards and kernel.options.push.frontier_out != "queue"
+    maps = not kernel.members_unread and kernel.options.push.frontier_out != "queue"
     return kernel.ready(start, clean=maps)
 
 
@@ -388,13 +413,44 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         start,
         queue=side.frontier_in == "queue",
         map_=side.frontier_in in ("bitmap", "bytemap"),
-        clean=side.frontier_out != "queue" and not kernel.discards,
+        clean=side.frontier_out != "queue" and not kernel.members_unread,
     )
+
+
+def _radix_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
+    """Add the phases of a push whose messages are sorted; return the statement that starts them."""
+    chain = _radix_runs(kernel, sweep, k, "push", then)
+    finish = _finish(
+        kernel, sweep, k, "push", kind="counter", touched=False, then=then, chain=chain
+    )
+    body = visitor_phase(
+        kernel, sweep, laying_visitor(kernel, sweep, f"Push{k}", "push"), touched=False, head=[],
+        output=output_of(kernel, "counter", exact=False), call=laid_call(kernel),
+        format_=part_text(kernel, "push", sweep.way("push"), 0),
+    )  # fmt: skip
+    start = lay_out(kernel, sweep, k, body, [finish])
+    clean = kernel.options.push.frontier_out != "queue" and not kernel.discards
+    return kernel.ready(start, queue=True, clean=clean)
+
+
+def _radix_runs(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
+    """Add the phases that sort and reduce what the arcs left; return how they start."""
+    kind = "counter" if kernel.discards else kernel.options.push.frontier_out
+    clear = []
+    if kind in ("bitmap", "bytemap"):
+        clear = [f"clear_spare(a, loop, place, {_words(kernel)});"]
+    return " ".join(
+        reduce_phases(
+            kernel, sweep, k, direction, output=output_of(kernel, kind, exact=False),
+            phase=visitor_phase, clear=clear,
+            collect=_collect(kernel, sweep, k, f"{direction}_sorted", kind, then),
+        )
+    )  # fmt: skip
 
 
 def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
     """Add the phase that combines the kept messages of each vertex; return how it starts."""
-    kind = "counter" if kernel.discards else kernel.options.push.frontier_out
+    kind = "counter" if kernel.members_unread else kernel.options.push.frontier_out
     body = visitor_phase(
         kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
         output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
@@ -468,6 +524,8 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
     """Return the statement that makes the output of a sweep the frontier."""
     if direction == "pull" and sweep.rises and kind == "counter":
         lines = ["keep_counts(t);", "state_taken(t.loop);", then]
+    elif kernel.counts:
+        lines = ["keep_counts(t);", "take_all_if_changed(t);", then]
     elif kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
     elif kind == "queue" and kernel.options.classes and direction.startswith("push"):
@@ -492,9 +550,9 @@ def _commit_phase(
     kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, then: str
 ) -> str:
     """Add the phase that combines what vertices got; return the statement that starts it."""
-    out_kind = "counter" if kernel.discards else "queue"
+    out_kind = "counter" if kernel.members_unread else "queue"
     side = kernel.options.push if direction != "pull" else kernel.options.pull
-    if not kernel.discards:
+    if not kernel.members_unread:
         out_kind = side.frontier_out
     if direction == "pull" and kind not in ("counter", out_kind):
         out_kind = kind

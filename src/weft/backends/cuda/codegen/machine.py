@@ -59,7 +59,7 @@ class Options:
     rule: str = "cost"  # how a direction is chosen
     compaction: str = "online"
     dedup: str = "exact"
-    combine: str = "atomic"  # or "by_target"
+    combine: str = "atomic"  # or "by_target", "radix"
     deterministic: bool = False
     ordered: bool = False
     buckets: bool = False
@@ -76,6 +76,8 @@ class Options:
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
+    row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
 
     def __hash__(self) -> int:
@@ -150,6 +152,7 @@ class Kernel:
     states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # the output of the sweep being rendered is not used
+    counts: bool = False  # only the number of vertices in that output matters
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
@@ -157,6 +160,7 @@ class Kernel:
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
+    in_trail: bool = False  # frontiers are replayed where they lie
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[Start] = field(default_factory=list)
@@ -174,6 +178,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
+        self.args.row_bits = self.options.row_bits
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
         written: set[str] = set()
@@ -183,6 +188,11 @@ class Kernel:
         self.constant = frozenset(set(self.types) - written)
 
     # -- the machine
+
+    @property
+    def members_unread(self) -> bool:
+        """Whether the sweep being rendered need not list the vertices that it puts out."""
+        return self.discards or self.counts
 
     def phase(self, name: str, body: list[str], after: list[str], turn: str = "both") -> str:
         """Add a phase; return the statement that makes it the next one."""

@@ -20,7 +20,8 @@ from weft.plan.sweeps import Sweep
 
 def sorts_messages(sweep: Sweep, options: Options) -> bool:
     """Whether the messages of a sweep, if it is pushed, are kept and combined afterwards."""
-    return options.combine == "by_target" and sweep.mode == "deferred" and len(sweep.steps) == 1
+    chosen = options.combine == "by_target" and sweep.mode == "deferred" and len(sweep.steps) == 1
+    return chosen or sweep.radix
 
 
 def must_sort(sweeps: list[Sweep], options: Options) -> bool:

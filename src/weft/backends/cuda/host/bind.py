@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import aligned
+from weft.arrays.device import aligned, to_host
 from weft.arrays.fill import fill
+from weft.arrays.trail import Trail
 from weft.backends.cuda.codegen.buffers import STEADY
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
 from weft.backends.cuda.host.workspace import Workspace
-from weft.backends.layouts import Ordered, ordered, out_of_entries
+from weft.backends.layouts import (
+    Ordered,
+    ordered,
+    out_of_entries,
+    out_of_messages,
+    too_many_arcs,
+)
 from weft.config import NARROW, SIDES, of_side
 from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.row_bits import RowBits
 from weft.topology.topology import Direction, Topology
 
 # Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
@@ -29,6 +38,7 @@ from weft.topology.topology import Direction, Topology
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
 LEAST_PLACES = 32  # of a table, as in by_key.cuh
 MOST_TABLES = 512  # for the longest rows: one for each block that is at work
+DIGITS, LEAST_ITEMS = 256, 256  # digits of a sort, items of a warp at least: as in radix.cuh
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
 
@@ -179,10 +189,12 @@ class Binder:
     def _inbox(self, name: str, monoid: str, identity: Any = None, apart: int = 0) -> Any:
         """Return what gathers the messages into a field; a commit leaves it as it found it."""
         field = self._field(name)
-        buffer = self.workspace.get(("inbox", name, monoid, apart), field.size, field.dtype)
-        dtype = self.request.data.fields[name].dtype
-        fill(buffer, neutral_of(Reduction(monoid, None, identity), dtype))
-        return buffer
+        neutral = neutral_of(
+            Reduction(monoid, None, identity), self.request.data.fields[name].dtype
+        )
+        return self.workspace.filled(
+            ("inbox", name, monoid, apart), field.size, field.dtype, neutral
+        )
 
     def _gathered(self, number: str, dtype: Any, size: int, start: Any) -> Any:
         buffer = self.workspace.get(("gathered", number), self.n * size, element(dtype))
@@ -367,6 +379,17 @@ class Binder:
     def _reverse(self) -> Any:
         return self.topology.reverse_arcs()
 
+    def _row_bits(self) -> Any:
+        return self._heads().rows
+
+    def _row_words(self) -> Any:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
+
     def _arc_queue(self) -> Any:
         frontier = self.request.start.frontier
         if frontier is None:
@@ -381,6 +404,41 @@ class Binder:
 
     def _messages(self, number: int, dtype: Any, size: int) -> Any:
         return self.workspace.get(("messages", number), self.arcs * size, element(dtype))
+
+    def _sorted_array(self, name: Any, size: int, dtype: Any) -> Any:
+        try:
+            return self.workspace.get(name, max(1, size), dtype)
+        except MemoryError:
+            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+
+    def _radix_keys(self, which: int, alone: bool) -> Any:
+        kind = self._index() if alone else np.uint64
+        return self._sorted_array(("radix_keys", which), self.arcs, kind)
+
+    def _radix_hubs(self) -> Any:
+        hubs = self.arcs // max(1, int(self.knobs["block_degree"])) + 1
+        return self.workspace.get("radix_hubs", hubs, np.int64)
+
+    def _radix_table(self) -> Any:
+        """Return the counters of each digit and each warp that sorts."""
+        items = max(self.arcs, self.n)
+        sorters = min(int(self.knobs["sorters"]), items // LEAST_ITEMS + 1)
+        return self.workspace.get("radix_table", DIGITS * sorters, np.int64)
+
+    def _radix_totals(self) -> Any:
+        return self.workspace.get("radix_totals", DIGITS, np.int64)
+
+    def _laid_starts(self) -> Any:
+        return self.workspace.get("laid_starts", self.n, np.int64)
+
+    def _place_bits(self) -> Any:
+        bits = self.arcs.bit_length()
+        if bits + self.n.bit_length() > 64:
+            raise too_many_arcs(self.n, self.arcs)
+        return np.int64(bits)
+
+    def _vertex_bits(self) -> Any:
+        return np.int64(self.n.bit_length())
 
     def _long_rows(self, way: Direction) -> Any:
         degrees = (self.knobs["warp_degree"], self.knobs["block_degree"])
@@ -405,9 +463,7 @@ class Binder:
         return stamps
 
     def _locks(self) -> Any:
-        locks = self.workspace.get("locks", self.n, np.uint32)
-        locks.fill(0)
-        return locks
+        return self.workspace.get("locks", self.n, np.uint32)  # each run opens those it closes
 
     def _touched(self) -> Any:
         return self.workspace.get("touched", self.n, self._index())
@@ -501,12 +557,27 @@ class Binder:
 
     def _trail(self) -> Any:
         if self.request.start.trail is not None:
-            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
-        return self.workspace.get("trail", self.trail_room, np.int64)
+            flat = self.xp.asarray(self._replayed.flat, dtype=self._index())
+            return flat if flat.size else self.xp.zeros(1, self._index())
+        return self.workspace.get("trail", self.trail_room, self._index())
+
+    def _trail_begins(self) -> Any:
+        return self.xp.asarray(self._replayed.begins[::-1].copy())
 
     def _trail_ends(self) -> Any:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
+            return self.xp.asarray(self._replayed.ends[::-1].copy())
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    @functools.cached_property
+    def _replayed(self) -> Trail:
+        """The trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, self.xp)
+        return trail.in_order() if self.options.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = to_host(self._trail_ends()[: steps + 1]).astype(np.int64)
+        return Trail.of_ends(self._trail()[: int(ends[-1])].copy(), ends, self.n)

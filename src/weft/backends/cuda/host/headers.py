@@ -27,6 +27,8 @@ def headers_of(options: Options) -> dict[str, str]:
     frontiers = Path(__file__).parents[3] / "frontiers"
     for name in FRONTIERS:
         texts[f"{name}.cuh"] = (frontiers / f"{name}.cuh").read_text(encoding="utf-8")
+    if options.combine == "radix":
+        texts["radix.cuh"] = read_header("weft.backends.cuda.runtime", "radix.cuh")
     for side in options.sides:
         texts |= side.schedule.headers | side.format.headers
     return texts

@@ -26,7 +26,8 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
-from weft.plan.prepare import directions_of, wants_state
+from weft.plan.outputs import COUNTER, counts_outputs
+from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
@@ -36,6 +37,7 @@ ALIGN = 16
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
+DIGITS = 256  # of a sort, as in radix.cuh: a warp has a counter of 8 bytes for each
 WIDE = ("run_wide", "run_anew")  # kernels that take all vertices
 TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
@@ -43,6 +45,7 @@ LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
 CLAIM_BYTES = 16  # of the row that a block works on, as in by_key.cuh
 TABLE_BYTES = 4096 + 32  # and of a warp's table
+WINDOW_BYTES = 1 << 13  # of a marker's bits (window_blocks in marker.cuh)
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -105,7 +108,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         suited = joining if joined else of_side(format_.schedule, name) or usual
         schedule = schedule_named(chosen or suited)
         wanted = of_side(config.frontier_in, name)
-        left = of_side(config.frontier_out, name) or ("queue" if name == "push" else "bitmap")
+        left = _output(of_side(config.frontier_out, name), name)
         kind = _input(schedule, format_, wanted, name)
         sides[name] = Side(schedule, format_, kind, left, joined)
     narrow = None if deterministic else _narrow(schedules, sides["push"])
@@ -139,7 +142,9 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
-        chosen_output=of_side(config.frontier_out, "pull") is not None,
+        chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        counts_output=counts_outputs(request.program, config),
+        row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
 
@@ -170,6 +175,11 @@ def _by_bytes(side: Side) -> Side:
     return replace(side, frontier_in=kinds[0], frontier_out=kinds[1])
 
 
+def _output(wanted: str | None, side: str) -> str:
+    """Return the kind of frontier that a side writes where it writes members."""
+    return ("queue" if side == "push" else "bitmap") if wanted in (None, COUNTER) else wanted
+
+
 def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:
     """Return the kind of frontier that a side starts from."""
     listed = all(kind.expands for kind in format_.kinds if kind.virtual)
@@ -191,6 +201,7 @@ class _Areas:
     output_bytes: int
     far_bytes: int
     marker_bits: int
+    window_bytes: int
     index_bytes: int
 
     @property
@@ -200,7 +211,7 @@ class _Areas:
     @property
     def nbytes(self) -> int:
         marker_bytes = self.index_bytes << self.marker_bits if self.marker_bits else 0
-        return self.marker_at + marker_bytes
+        return self.marker_at + marker_bytes + self.window_bytes
 
 
 def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
@@ -209,7 +220,9 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     needs = [
         side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
     ]
-    if options.combine == "by_target":
+    if options.combine == "radix":
+        needs.append(block // WARP * DIGITS * 8)
+    if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
     if rendered.table_bytes:
@@ -221,6 +234,7 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
         output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
         far_bytes=_aligned(16 + bin_size * index_bytes),
         marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
+        window_bytes=WINDOW_BYTES if rendered.marks and options.row_bits else 0,
         index_bytes=index_bytes,
     )
 
@@ -273,6 +287,7 @@ def launching(
         "few": 1 << 20,
         "many": 1 << 23,
     }
+    knobs["sorters"] = max(grid, wide_grid) * (block // WARP)
     classes = (knobs["warp_degree"], knobs["block_degree"], knobs["grid_degree"])
     knobs |= class_starts(request.topology.num_vertices, request.topology.num_arcs, classes)
     share = shape_of(request.topology).head_share

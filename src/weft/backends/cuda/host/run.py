@@ -13,16 +13,17 @@ from weft.backends.cuda.codegen.edges import add_at_once, keep_senders
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
+from weft.backends.cuda.codegen.radix import layout_refused
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.builds import quick_allowed
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
-from weft.errors import FaultError
-from weft.ir.check.fault_lines import fault_place
+from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -38,21 +39,18 @@ from weft.plan.prepare import (
     may_start_anywhere,
     push_narrow,
 )
+from weft.plan.sorting import plan_sorting
 from weft.plan.sweeps import Sweep, claim_field, plan_program
 from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
-FAULTS = {
-    1: "an index was out of range",
-    2: "a weft.while_loop ran into its bound",
-    3: "a matrix was singular",
-    4: "a queue was too small",
-    5: "a matrix was not positive definite",
-}
+FAULTS = {1: "index", 2: "bound", 3: "singular", 4: "indefinite"}
 # That did not hold at the start.
-PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
+PROOFS = {5: "write_once", 6: "index_proofs", 7: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
+WORDS = 7  # of a record, as in `record` of loop.cuh
+QUICK_WORK = 1 << 22  # vertices and arcs up to which a first run takes a quick build
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 IN_TURN = {  # kernels of which each goes on where the last one stopped
@@ -94,13 +92,29 @@ class Compiled(Proofs):
                 place[: dtype.itemsize] = value.view(np.uint8)
         return np.tile(words, 3)
 
-    def module(self, driver: Any) -> Any:
-        """Return the compiled module for a driver."""
-        key = id(driver)
-        if key not in self.modules:
+    def module(self, driver: Any, quick: bool = False) -> Any:
+        """Return the compiled module for a driver: the best one that there is by now.
+
+        Only where there is none yet, it is compiled, quickly or in full.
+        """
+        held = self.modules.get(id(driver))
+        if held is None or is_outdated(held) or (held.successor is not None and not quick):
             rendered = self.rendered
-            self.modules[key] = driver.compile(rendered.source, rendered.kernels, rendered.headers)
-        return self.modules[key]
+            held = driver.compile(rendered.source, rendered.kernels, rendered.headers, quick)
+            self.modules[id(driver)] = held
+        return held
+
+
+def is_outdated(module: Any) -> bool:
+    """Whether a better build of a module has arrived."""
+    return module.successor is not None and module.successor.ready
+
+
+def may_be_quick(request: Request) -> bool:
+    """Whether a request may run on a quick build: its work is small beside compilation."""
+    if request.options.config.compiled or not quick_allowed():
+        return False
+    return request.topology.num_vertices + request.topology.num_arcs <= QUICK_WORK
 
 
 _compiled: Cache[Any, Compiled] = Cache("programs compiled for CUDA", 1024)
@@ -138,12 +152,16 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
         "reuse": options.reuses, "ordering": may_order(request, options.directions),
         "pushes": "push" in options.directions,
     }  # fmt: skip
+    arguments["radix"] = sorts = options.combine == "radix" and "push" in options.directions
     planned, decided = plan_program(program, **arguments)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
     if request.options.config.combine is None and must_sort(every, options):
         options = replace(options, combine="by_target")
-    decided += allow_sorted_pushes(every, options)
+    if sorts:
+        decided += plan_sorting(every, options.deterministic, layout_refused(options.push.format))
+    else:
+        decided += allow_sorted_pushes(every, options)
     if options.dedup != "exact" and not any(sweep.relaxes for sweep in sweeps):
         options = replace(options, dedup="exact")
         decided.append("exact_dedup")  # a vertex that is queued twice could be seen
@@ -168,6 +186,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     rendered = render(program, planned, traits, options, closed)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
+    made += ["row_bits"] if options.row_bits and rendered.marks else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -197,7 +216,7 @@ class _Plan:
     def __init__(self, request: Request, compiled: Compiled, workspace: Any) -> None:
         topology, driver = request.topology, workspace.driver
         rendered, options = compiled.rendered, compiled.options
-        self.module = compiled.module(driver)
+        self.module = compiled.module(driver, may_be_quick(request))
         self.launching: Launching = launching(request, rendered, options, driver, self.module)
         n = topology.num_vertices
         places = self.launching.knobs["class_4"] if options.classes else n
@@ -225,9 +244,11 @@ class _Run:
         self.driver = workspace.driver
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
-        self.plan: _Plan = workspace.remembered(
-            (id(compiled), id(request.options)), _Plan, request, compiled, workspace
-        )
+        key = (id(compiled), id(request.options))
+        self.plan: _Plan = workspace.remembered(key, _Plan, request, compiled, workspace)
+        if self.plan.module.successor is not None and is_outdated(self.plan.module):
+            workspace.forget(key)
+            self.plan = workspace.remembered(key, _Plan, request, compiled, workspace)
         self.launching, self.control = self.plan.launching, self.plan.control
         self.queues = self.plan.queues
         self.binder = Binder(
@@ -299,7 +320,8 @@ class _Run:
             assert self.request.start.trail is not None
             limit = len(self.request.start.trail)
         ring_size = RECORDS if self.request.options.recorded else 0
-        self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
+        room = RECORDS * WORDS + 1 if ring_size else WORDS
+        self._ring = self.workspace.get("ring", room, np.int64)
         given = [
             flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
@@ -386,20 +408,15 @@ class _Run:
 
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""
-        cause, number, vertex = self.control.fault()
+        cause, function, vertex, index, count = self.control.fault()
         if cause == 0:
             return ""
         if cause in PROOFS:
             return PROOFS[cause]
-        function = self.request.program.all_steps()[number].name
         if vertex >= 0:
             (vertex,) = self.request.topology.user_vertices([vertex])
-        kind = {1: "index", 2: "bound", 3: "matrix", 5: "matrix"}.get(cause)
-        place = "" if kind is None else fault_place(self.request.program, number, kind)
-        raise FaultError(
-            f"{FAULTS[cause]} in {function!r} at vertex {vertex}{place}. Check what the function "
-            f"computes there; the state's contents are unspecified."
-        )
+        program = self.request.program
+        raise fault_error(program, function, FAULTS[cause], vertex, index, count)
 
     def _grow_trail(self) -> tuple[Any, list[Any]]:
         binder = self.binder
@@ -433,8 +450,8 @@ class _Run:
         count = self.saved("records")
         ring = to_host(self._ring)
         dropped = max(0, count - RECORDS)
-        records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
-        began = ring[RECORDS * 6]
+        records = ring[: RECORDS * WORDS].reshape(-1, WORDS)[np.arange(dropped, count) % RECORDS]
+        began = ring[RECORDS * WORDS]
         if dropped:  # when the oldest began is not known, but when the next one did is
             began, records, dropped = records[0, 5], records[1:], dropped + 1
         ends = records[:, 5]
@@ -442,6 +459,7 @@ class _Run:
         columns = {
             "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
             "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
+            "rebuilt": records[:, 6],
         }  # fmt: skip
         from weft.backends.cuda.host.describe import run_facts
 
@@ -460,11 +478,7 @@ class _Run:
             frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = self._frontier(size)
-        trail = []
-        if self.request.program.trail:
-            ends = to_host(self.binder._trail_ends())[: steps + 1]
-            all_ = self.binder._trail()
-            trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
+        trail = self.binder.trail_of(steps) if self.request.program.trail else ()
         # What was written back from elsewhere came after what followed the kernel.
         followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
         converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)

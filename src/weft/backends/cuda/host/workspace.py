@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.fill import fill
 from weft.backends.cuda.host.control import Control, bytes_ahead, control_sizes
 from weft.topology.topology import Topology
 
@@ -38,6 +39,10 @@ class Workspace:
         self._remembered[key] = value
         return value
 
+    def forget(self, key: Any) -> None:
+        """Drop what was remembered under a key."""
+        self._remembered.pop(key, None)
+
     def get(self, name: Any, size: int, dtype: Any) -> Any:
         """Return a buffer of at least this size; what it holds is what the last run left."""
         kind = np.dtype(dtype)
@@ -48,6 +53,19 @@ class Workspace:
             held = self.driver.xp.zeros(max(size, 1), kind)
             self._arrays[name, kind] = held
         return held
+
+    def filled(self, name: Any, size: int, dtype: Any, value: Any) -> Any:
+        """Return a buffer that holds one value, if runs leave it as they find it.
+
+        A workspace whose run failed is not used again.
+        """
+        key = (*name, repr(value)) if type(name) is tuple else (name, repr(value))
+        held = self._arrays.get((key, np.dtype(dtype)))
+        fresh = held is None or held.size < size
+        buffer = self.get(key, size, dtype)
+        if fresh:
+            fill(buffer, value)
+        return buffer
 
     def shared(self, name: str, size: int, dtype: Any) -> tuple[Any, Any]:
         """Return memory that host and device see: as a NumPy array, and as an argument."""

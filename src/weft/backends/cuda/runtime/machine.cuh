@@ -52,6 +52,7 @@ struct Loop {
     i64 reversed;    // epoch for which the reverse queue was made
     i64 swapped;     // the hidden fields of the next superstep are the present ones
     i64 overflow;    // a queue or a bin was too small
+    i64 rebuilt;     // the queue was assembled anew by ballot since the last record
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
     i64 classed;     // the queue holds the frontier by degree class, of which there are:
@@ -63,6 +64,10 @@ struct Loop {
     i64 part;        // of parts of one kind, the one that is swept
     i64 listed;      // rows that were listed for it
     i64 counted;     // `edges` was counted, and is part of `explored`; else it is a bound
+    i64 laid;        // arcs that have places, whose messages are sorted
+    i64 digit;       // the first bit of the digit that they are sorted by
+    i64 hubs;        // runs of one target that are worth a block
+    i64 before;      // size of the frontier that a rule decided about before
     i64 ending;      // the status that an ordered loop ends with once its far list is in order
     i64 sorted;      // what a gather's schedule sorted is all rows of this way to gather; else 0
     u64 sorted_of[4];  // how many there are of each class

@@ -1,0 +1,126 @@
+"""What messages combine to, as a list of vertices and values: no array of all vertices is filled.
+
+Accumulators hold what changes nothing between two calls. A call takes them, runs the function with
+them in place of its fields, reads the places that got a message, and puts them back cleared there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.arrays.fill import fill
+from weft.config import Config
+from weft.engine.prepared import Inputs
+from weft.engine.state import State
+from weft.errors import FieldError, TraceError, listed
+from weft.graph import execution
+from weft.ir.check.facts import block_facts
+from weft.ir.ops import Program, neutral_of
+from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.steps import EdgeFunction
+from weft.plan.queries import groups_of
+
+if TYPE_CHECKING:
+    from weft.graph.graph import Graph
+
+Array = np.ndarray[Any, Any]
+MOST_KEPT = 16  # accumulators of a graph
+SPARSE = 64  # a frontier of less than one vertex in so many: messages are sorted (RESULTS.md)
+SORTED = Config(combine="radix")
+_noting: weakref.WeakKeyDictionary[EdgeFunction, EdgeFunction] = weakref.WeakKeyDictionary()
+
+
+def collect(
+    g: Graph,
+    function: Any,
+    state: State,
+    frontier: Any,
+    edges: State | None,
+    config: Config | None,
+    direction: Any,
+) -> tuple[Array, ...]:
+    """Return who got messages and what they combine to; see `Graph.collect`."""
+    if not isinstance(function, EdgeFunction) or not function.into:
+        raise TraceError(
+            f"g.collect combines the messages of an edge function, but got {function!r}. Expected "
+            "one made by weft.edge(into=..., reduce=...)."
+        )
+    if getattr(state, "_watch", None) is not None:
+        state.settle()
+    signature = execution.signature_for(g, state, edges, frontier)
+    program = kept_trace(_to_all(function), signature, "run")
+    kinds = program.findings.get("accumulators")
+    if kinds is None:
+        kinds = program.findings["accumulators"] = _accumulators(program)
+    kept, n = g._prepared.accumulators, g._topology.num_vertices
+    fields, taken = dict(state.fields), []
+    for name, start, kind in kinds:
+        array = kept.pop((n, *kind), None)
+        if array is None:
+            array = g._topology.xp.empty((n, *kind[1]), kind[0])
+            fill(array, start)
+        fields[name] = array
+        taken.append(array)
+    held = State(
+        fields, state.scalars, state.parameters, version=g._history.version,
+        untouched=state._untouched,
+    )  # fmt: skip
+    first = execution.first_of(g, frontier)
+    if config is None and direction is None and _is_sparse(g, first):
+        config = SORTED
+    inputs = Inputs(held, edges, first)
+    outcome = execution.run_program(g, program, config, inputs, direction)
+    found = execution._frontier_of(g, outcome.frontier).items
+    values = tuple(array[found] for array in taken)
+    for (_, start, kind), array in zip(kinds, taken, strict=True):
+        array[found] = start
+        if len(kept) < MOST_KEPT:
+            kept[n, *kind] = array
+    return (found, *values)
+
+
+def _is_sparse(g: Graph, frontier: Any) -> bool:
+    """Whether a push from a frontier is faster where its few messages are sorted."""
+    topology = g._topology
+    pushes = topology.device.kind == "cpu" and topology.keep != "in" and not frontier.arcs
+    return pushes and len(frontier) * SPARSE < topology.num_vertices
+
+
+def _to_all(function: EdgeFunction) -> EdgeFunction:
+    """Return an edge function that puts out everyone who got a message."""
+    found = _noting.get(function)
+    if found is None:
+        roles = {
+            "accept": function.accept, "on": "all" if function.everywhere else None,
+            "order_free": function.order_free, "along": function.along,
+            "active": lambda v, old: True,
+        }  # fmt: skip
+        found = EdgeFunction(function.function, function.into, function.reduce, **roles)
+        _noting[function] = found
+    return found
+
+
+def _accumulators(program: Program) -> list[tuple[str, Any, tuple[Any, ...]]]:
+    """Return by field what its accumulator starts from, and what tells it from others.
+
+    Raises if the function reads what it sends into.
+    """
+    (step,) = program.steps
+    facts = block_facts(step.body, step.accept)
+    read = sorted(set(step.into) & (facts.near | facts.far | facts.live | facts.old))
+    if read:
+        raise FieldError(
+            f"{step.name!r} reads {listed(read)}, which it sends into: g.collect combines messages "
+            "among themselves. Read a field of another name, or use g.run."
+        )
+    types = {name: (dtype, shape) for name, dtype, shape in program.signature.fields}
+    found: list[tuple[str, Any, tuple[Any, ...]]] = []
+    for reduction, names, _ in groups_of(step):
+        for position, name in enumerate(names):
+            dtype, shape = types[name]
+            start = 0 if position else neutral_of(reduction, dtype)
+            found.append((name, start, (dtype, shape, repr(start), len(found))))
+    return found

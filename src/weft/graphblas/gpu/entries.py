@@ -1,0 +1,92 @@
+"""The entries of a matrix in the memory of a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import move, open_device
+from weft.topology.adjacency_gpu import row_of_slots
+
+Array = Any
+
+
+class DeviceMatrix:
+    """The entries of a matrix on a device, in row-major order, never changed.
+
+    A matrix that has all values is stored without the places; they are made when asked for.
+
+    Parameters
+    ----------
+    shape
+        The numbers of rows and columns.
+    values
+        The values.
+    offsets, cols
+        Where rows begin, as int64, and columns, as int32; None if the matrix has all values.
+    """
+
+    __slots__ = ("_cols", "_offsets", "_rows", "shape", "values", "xp")
+
+    def __init__(
+        self, xp: Any, shape: tuple[int, int], values: Array, offsets: Array, cols: Array
+    ) -> None:
+        self.xp, self.shape, self.values = xp, shape, values
+        self._offsets, self._cols = offsets, cols
+        self._rows: Array = None
+
+    @property
+    def nvals(self) -> int:
+        """The number of values."""
+        return int(self.values.size)
+
+    @property
+    def offsets(self) -> Array:
+        """Where each row begins, and the end."""
+        if self._offsets is None:
+            nrows, ncols = self.shape
+            self._offsets = self.xp.arange(nrows + 1, dtype=np.int64) * ncols
+        return self._offsets
+
+    @property
+    def cols(self) -> Array:
+        """The column of every value."""
+        if self._cols is None:
+            nrows, ncols = self.shape
+            self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
+        return self._cols
+
+    @property
+    def rows(self) -> Array:
+        """The row of every value, as int32."""
+        if self._rows is None:
+            self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
+        return self._rows
+
+
+def resident(store: Any, device: str) -> DeviceMatrix:
+    """Return the entries of a matrix store on a device; they are copied there once."""
+    found = store.resident.get(device)
+    if found is None:
+        place = open_device(device)
+        values = move(np.ascontiguousarray(store.values), place)
+        offsets = cols = None
+        if device == "cpu" or store.nvals != store.nrows * store.ncols:
+            offsets = move(np.asarray(store.indptr).astype(np.int64, copy=False), place)
+            cols = move(np.asarray(store.cols).astype(np.int32, copy=False), place)
+        found = DeviceMatrix(place.xp, store.shape, values, offsets, cols)
+        store.resident[device] = found
+    return found
+
+
+def compacted(entries: DeviceMatrix, values: Array, there: Array) -> DeviceMatrix:
+    """Return values at the places of a matrix that a mask keeps."""
+    xp = entries.xp
+    before = xp.zeros(there.size + 1, np.int64)
+    before[1:] = xp.cumsum(there, dtype=np.int64)
+    if int(before[-1]) == there.size:
+        return DeviceMatrix(xp, entries.shape, values, entries._offsets, entries._cols)
+    return DeviceMatrix(
+        xp, entries.shape, values[there], before[entries.offsets], entries.cols[there]
+    )
