@@ -296,6 +296,7 @@ class Operations:
     static constexpr u32 partial_bytes = {self.partial_bytes};
     static_assert(sizeof(Partial) <= partial_bytes, "as the host counted");
     static constexpr bool in_order = {str(in_order).lower()};
+    static constexpr bool counts = {str(self._counts()).lower()};
     static constexpr bool sorts = {str(sorts).lower()};
     static constexpr bool writes = {str(self.emits == "write").lower()};
     WEFT_DEVICE i64 vertex(i64 i) const {{ return entered_vertex(a, loop, i); }}
@@ -329,6 +330,14 @@ class Operations:
     WEFT_DEVICE void close(i64 i, Partial& partial) const {{
 {_indented(self._close())}    }}
 """
+
+    def _counts(self) -> bool:
+        """Whether every arc brings 1, and values are sums."""
+        keyed, place = self.keyed, self.keyed.places[1]
+        if keyed.reduction.name != "sum" or keyed.held.kind not in "iu":
+            return False
+        message = keyed.value.blocks[0].results[place]
+        return place < 0 or (message.op == "const" and message.attr == 1)
 
     def _length(self) -> str:
         use, keyed = self.kernel.args.use, self.keyed
