@@ -174,14 +174,12 @@ H200 = Limits(
 class FakeDriver:
     """A stand-in for a GPU that compiles nothing and reports the resources of each kernel."""
 
-    successor = None
-
     def __init__(self, limits=H200, resources=None, a_multiprocessor=4):
         self.limits = limits
         self.resources = resources
         self.a_multiprocessor = a_multiprocessor
 
-    def compile(self, source, kernels, headers, quick=False):
+    def compile(self, source, kernels, headers):
         assert set(kernels) <= {name for names in KERNELS.values() for name in names}
         return self
 
