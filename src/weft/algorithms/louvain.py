@@ -29,10 +29,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.algorithms.connected_components import connected_components
+from weft.algorithms.connected_components import link, shorten
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.communities import (
     contracted,
+    first_members,
     numbered,
     strengths,
     sums_of,
@@ -41,7 +42,6 @@ from weft.algorithms.support.communities import (
 )
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer, real_of
-from weft.arrays.device import module_of
 from weft.config import Config
 from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, shortened
@@ -176,7 +176,7 @@ class _Levels:
         self.g, self.weighted = g, weighted
         self.seed, self.config, self.xp = seed, config, g.topology.xp
         self.strength = strengths(g, weighted, config)
-        self.member, self.depth = self.xp.arange(g.num_vertices), 0
+        self.member, self.depth = _own(g), 0
         total = float(self.strength.sum())
         self.density = resolution / total if total else 0.0
 
@@ -282,7 +282,7 @@ def louvain(
     for _ in range(LEVELS):
         if not levels.contract(levels.moved(_own(levels.g))):
             break
-    return _named(levels.member)
+    return first_members(levels.member, levels.g.num_vertices)[levels.member]
 
 
 @algorithm(
@@ -365,15 +365,20 @@ def leiden_levels(
         yield flat
 
 
+@edge(order_free=True)
+def link_inside(u: Any, v: Any, e: Any) -> bool:
+    """Link the two ends of an edge if they are in one community."""
+    own = u.parent.at(u.id).load()
+    link(u.parent, own, fn.where(u.label == v.label, v.parent.at(v.id).load(), own))
+    return False
+
+
 def connected_parts(g: Graph, label: Array, *, config: Config | None = None) -> Array:
-    """Return communities split into what is connected."""
-    src, dst = g.topology.edge_endpoints()
-    inside = label[src] == label[dst]
-    kept = Graph.from_edges(
-        src[inside], dst[inside], num_vertices=g.num_vertices, directed=False,
-        index_dtype=g.topology.index_dtype, device=g.topology.device,
-    )  # fmt: skip
-    return connected_components(kept, config=config)
+    """Return communities split into what is connected; each is named after its smallest vertex."""
+    g = g.reverse() if g.topology.keep == "in" else g
+    state = g.state(parent=full(lambda v: v.id, vertex_id), label=label)
+    g.run([link_inside, shorten], state, direction="push", config=config)
+    return state.parent
 
 
 def _begun(
@@ -392,12 +397,3 @@ def _begun(
 def _own(g: Graph) -> Array:
     """Return every vertex as a community of its own."""
     return g.topology.xp.arange(g.num_vertices, dtype=g.topology.index_dtype)
-
-
-def _named(label: Array) -> Array:
-    """Return labels named after the smallest vertex of each."""
-    xp = module_of(label)
-    if not label.size:
-        return label
-    _, first, number = xp.unique(label, return_index=True, return_inverse=True)
-    return first[number.reshape(label.shape)]

@@ -18,7 +18,7 @@ from weft.ir.ops import FLOAT64
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.program import vertex
-from weft.topology.adjacency_gpu import sums_of_keys
+from weft.topology.adjacency_gpu import greatest_of_keys, sums_of_keys
 
 Array = np.ndarray[Any, Any]
 
@@ -89,6 +89,17 @@ def numbered(label: Array) -> tuple[Array, int]:
     used[label] = True
     number = xp.cumsum(used, dtype=label.dtype) - 1
     return number[label], count_true(used)
+
+
+def first_members(number: Array, count: int) -> Array:
+    """Return the smallest vertex of each of the groups 0 to count - 1, none of which is empty."""
+    xp = module_of(number)
+    if xp is np:
+        first = np.empty(count, number.dtype)
+        first[number[::-1]] = np.arange(number.size, dtype=number.dtype)[::-1]  # the last one stays
+        return first
+    behind = xp.arange(number.size, 0, -1, dtype=np.uint64)
+    return (number.size - greatest_of_keys(number, behind, count)).astype(number.dtype)
 
 
 def check_labels(g: Graph, labels: Any) -> tuple[Array, int]:

@@ -23,6 +23,7 @@ from weft.backends.cuda.codegen.machine import NOWHERE, Kernel
 from weft.backends.cuda.codegen.pairs import overlay_pairs
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, bytes_of_type, c_type, stored_type
+from weft.ir.check.facts import key_is_vertex
 from weft.ir.ops import Block, Reduction, Step, Value, identity_of, neutral_of
 from weft.plan.sweeps import Sweep
 
@@ -48,37 +49,43 @@ class Keyed:
     takers: list[tuple[Reduction, int, bool]]  # of entries, as in the attributes of a gather
     kinds: list[tuple[Any, Any]]
     entry: Block | None  # None: the entry with the greatest value wins
+    vertices: bool = False  # keys are ids of vertices: a row has as many at most
 
     @property
-    def room(self) -> tuple[str, int]:
-        """The rows that are gathered: a direction, and how many arcs a path has."""
-        return ("both" if len(self.directions) == 2 else self.directions[0]), self.hops
+    def room(self) -> tuple[str, int, bool]:
+        """What tells how many entries rows have: the arcs of a path, and whether n is a bound."""
+        direction = "both" if len(self.directions) == 2 else self.directions[0]
+        return direction, self.hops, self.vertices
 
 
 def by_teams(kernel: Kernel, sweep: Sweep) -> list[Value]:
     """Return the gathers by key of a sweep that phases of their own can make."""
-    if sweep.facts.live_written or kernel.program.emits:
+    if sweep.facts.live_written:
         return []
-    body = sweep.steps[0].body.body
+    body = sweep.steps[0].body
     return [
         value
-        for value in body
-        if keyed_gathers(kernel, value) and needed_before(value, body) is not None
+        for value in body.body
+        if keyed_gathers(value)
+        and needed_before(value, body.body) is not None
+        and (not _records(value) or _records(value) == _records(body))
     ]
 
 
-def keyed_gathers(kernel: Kernel, value: Value) -> list[Keyed]:
+def _records(emitter: Value | Block) -> int:
+    """Return how often records are emitted in the text of a function, or of a gather in it."""
+    blocks = emitter.blocks if isinstance(emitter, Value) else (emitter,)
+    return sum(value.op == "emit" for block in blocks for value in block.walk())
+
+
+def keyed_gathers(value: Value) -> list[Keyed]:
     """Return the gathers by key that a value is made of; none where it must be made in place."""
     if value.op == "gather_by":
         direction, hops, reduction, conditional, groups = value.attr
-        kinds = iter(value.results)
-        taken = [(r, [next(kinds)[0] for _ in range(count)]) for r, count, _ in groups]
-        if kernel.options.deterministic and any(_shows_order(r, d[0]) for r, d in taken):
-            return []  # entries come in the order of their keys
         key, held = (result.dtype for result in value.blocks[0].results[:2])
         keyed = Keyed(
             value, _ways(direction), hops, reduction, key, held, (0, 1, 2 if conditional else -1),
-            list(groups), list(value.results), value.blocks[1],
+            list(groups), list(value.results), value.blocks[1], key_is_vertex(value),
         )  # fmt: skip
         return [keyed]
     if value.op != "gather" or any(r.name != "mode" for r, _, _ in value.attr[1]):
@@ -120,12 +127,15 @@ class Results:
     names: dict[int, list[str]]  # the variables of each value
 
 
-def team_results(kernel: Kernel, k: int, values: list[Value]) -> Results:
+def team_results(kernel: Kernel, sweep: Sweep, k: int) -> Results:
     """Return where phases leave the results of gathers by key."""
+    values, body = by_teams(kernel, sweep), sweep.steps[0].body
     found = Results([], [], {})
+    if any(_records(value) for value in values):  # nothing is left for the function to emit
+        found.names |= {id(v): [] for v in body.walk() if v.op in ("emit_begin", "emit_end")}
     for value in values:
         names = found.names[id(value)] = []
-        for keyed in keyed_gathers(kernel, value):
+        for keyed in keyed_gathers(value):
             name = f"{k}_{len(found.gathers)}"
             arrays: list[str] = []
             for dtype, _ in keyed.kinds:
@@ -179,8 +189,11 @@ class Operations:
         self.step: Step = sweep.steps[0]
         self.live = sweep.live_in(0)
         self.site = self._site()
+        self.emits = kernel.program.emits if _records(keyed.value) else ""
         self.takers = self._takers()
         members = [member for taker in self.takers for member in taker.members()]
+        if self.emits == "count":
+            members.append(("i64", "records", "0"))
         self.members = members
         size = sum(bytes_of_type(kind) for kind, _, _ in members)
         self.partial_bytes = -(-max(1, size) // ALIGN) * ALIGN
@@ -230,7 +243,12 @@ class Operations:
         neutral = literal(neutral_of(self.keyed.reduction, held), held)
         members = " ".join(f"{kind} {name};" for kind, name, _ in self.members)
         start = ", ".join(text for _, _, text in self.members)
-        in_order = self.kernel.options.deterministic and _shows_order(self.keyed.reduction, held)
+        fixed = self.kernel.options.deterministic
+        in_order = fixed and _shows_order(self.keyed.reduction, held)
+        sorts, first = self.emits == "write", 0
+        for reduction, count, _ in self.keyed.takers:
+            sorts = sorts or (fixed and _shows_order(reduction, self.keyed.kinds[first][0]))
+            first += count
         return f"""struct ByKey{self.name} {{
     const Args& a;
     const Loop& loop;
@@ -241,6 +259,8 @@ class Operations:
     static constexpr u32 partial_bytes = {self.partial_bytes};
     static_assert(sizeof(Partial) <= partial_bytes, "as the host counted");
     static constexpr bool in_order = {str(in_order).lower()};
+    static constexpr bool sorts = {str(sorts).lower()};
+    static constexpr bool writes = {str(self.emits == "write").lower()};
     WEFT_DEVICE i64 vertex(i64 i) const {{ return entered_vertex(a, loop, i); }}
     WEFT_DEVICE i64 length(i64 v) const {{ return {self._length()}; }}
     WEFT_DEVICE Stored neutral() const {{ return Stored({neutral}); }}
@@ -252,7 +272,17 @@ class Operations:
     template <class Table>
     WEFT_DEVICE void walk(i64 v, Table& table) const {{
 {_indented(self._walk())}    }}
-    template <class Table>
+{self._ending(start)}}};
+"""
+
+    def _ending(self, start: str) -> str:
+        """Return what becomes of the entries."""
+        if self.emits == "write":
+            return f"""    template <class Table>
+    WEFT_DEVICE void write(i64 v, const Table& table) const {{
+{_indented(self._write())}    }}
+"""
+        return f"""    template <class Table>
     WEFT_DEVICE Partial consume(i64 v, const Table& table, i64 first, i64 step) const {{
         Partial partial{{{start}}};
 {_indented(self._consume())}        return partial;
@@ -261,7 +291,6 @@ class Operations:
 {_indented(self._merge())}    }}
     WEFT_DEVICE void close(i64 i, Partial& partial) const {{
 {_indented(self._close())}    }}
-}};
 """
 
     def _length(self) -> str:
@@ -270,7 +299,8 @@ class Operations:
             names = [use("path_offsets", keyed.directions[0])]
         else:
             names = [use("offsets", way) for way in keyed.directions]
-        return " + ".join(f"row_end({name}, v) - row_begin({name}, v)" for name in names)
+        arcs = " + ".join(f"row_end({name}, v) - row_begin({name}, v)" for name in names)
+        return f"minimum({arcs}, a.n)" if keyed.vertices else arcs
 
     def _combine(self) -> list[str]:
         out, held = self.kernel.emitter(), self.keyed.held
@@ -326,9 +356,7 @@ class Operations:
         return [sizes, *out.lines]
 
     @contextmanager
-    def _lanes(
-        self, out: Emitter, offsets: str, row: str, first: str, ranks: str
-    ) -> Iterator[str]:
+    def _lanes(self, out: Emitter, offsets: str, row: str, first: str, ranks: str) -> Iterator[str]:
         """Render a loop over a row in which all lanes go on in step, and put in what each has.
 
         A lane has several arcs under way, so that it waits for their loads together.
@@ -375,13 +403,11 @@ class Operations:
         with out.block("for (i64 at = first; at < table.places(); at += step)"):
             out.line("if (!table.has(at)) continue;")
             nested = renderer.inner(self.site)
-            key = nested.variable(cast_loaded("table.key(at)", keyed.key), keyed.key, "k")
-            held = nested.variable(cast_loaded("table.value(at)", keyed.held), keyed.held, "m")
-            results = [key, held]
-            if keyed.entry is not None:
-                nested.known[id(keyed.entry.params[0])] = key
-                nested.known[id(keyed.entry.params[1])] = held
-                results = nested.block(keyed.entry)
+            if self.emits:
+                out.line("i64 emitted = 0;")
+            results, key, held = self._entry(nested)
+            if self.emits:
+                out.line("partial.records += emitted;")
             at = 0
             for taker, (_, count, conditional) in zip(self.takers, keyed.takers, strict=True):
                 messages = results[at : at + count]
@@ -397,8 +423,39 @@ class Operations:
                         taker.take(messages, key, held)
         return out.lines
 
+    def _entry(self, nested: BlockRenderer) -> tuple[list[Operand], Operand, Operand]:
+        """Render the function of an entry; return its results, and key and value of the entry."""
+        keyed = self.keyed
+        key = nested.variable(cast_loaded("table.key(at)", keyed.key), keyed.key, "k")
+        held = nested.variable(cast_loaded("table.value(at)", keyed.held), keyed.held, "m")
+        if keyed.entry is None:
+            return [key, held], key, held
+        nested.known[id(keyed.entry.params[0])] = key
+        nested.known[id(keyed.entry.params[1])] = held
+        return nested.block(keyed.entry), key, held
+
+    def _write(self) -> list[str]:
+        """Count the records of as many entries as there are lanes, then write them."""
+        renderer = self._begun()
+        out = renderer.out
+        out.line(f"i64 next = {self.kernel.args.use('emit_places')}[v];")
+        with out.block("for (i64 first = 0; first < table.places(); first += Table::width)"):
+            out.line("const i64 at = first + table.lane();")
+            out.line("i64 emitted = 0, all = 0;")
+            for emits in ("count", "write"):
+                with out.block("if (at < table.places())"):
+                    nested = renderer.inner(self.site)
+                    nested.scope.emits = emits
+                    self._entry(nested)
+                if emits == "count":
+                    out.line("emitted = next + records_before(table, emitted, &all);")
+            out.line("next += all;")
+        return out.lines
+
     def _merge(self) -> list[str]:
         out = self.kernel.emitter()
+        if self.emits:
+            out.line("partial.records += other.records;")
         for taker in self.takers:
             taker.renderer = self.kernel.renderer(out, self.site, self.step, set(), vertex=NOWHERE)
             taker.merge("other.")
@@ -411,6 +468,8 @@ class Operations:
             taker.renderer = self._renderer(out)
             taker.end_row()
             parts += taker.parts
+        if self.emits:
+            out.line(f"{self.kernel.args.use('emit_places')}[vertex(i)] = partial.records;")
         for array, part, (dtype, _) in zip(self.arrays, parts, self.keyed.kinds, strict=True):
             out.line(f"{array}[i] = {stored(bare(part), dtype)};")
         return out.lines

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.backends.cuda.codegen.assignments import buffers_of, functions, write_hoisted
 from weft.backends.cuda.codegen.buffer_swap import turns
-from weft.backends.cuda.codegen.by_key_teams import Results, by_teams, team_phases, team_results
+from weft.backends.cuda.codegen.by_key_teams import Results, team_phases, team_results
 from weft.backends.cuda.codegen.edges import degree_functor, output_of
 from weft.backends.cuda.codegen.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.codegen.lanes import lanes_for, spread_lanes
@@ -166,7 +166,7 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
                 copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
             finish = copy
     totals = kernel.total_scalars(sweep)
-    keyed = team_results(kernel, k, by_teams(kernel, sweep))
+    keyed = team_results(kernel, sweep, k)
     gather = None if keyed.gathers else scheduled_gather(kernel, sweep)
     if gather is not None:
         with kernel.spread_over(spread_lanes(kernel, sweep)):

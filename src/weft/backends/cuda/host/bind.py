@@ -100,14 +100,16 @@ _tables: weakref.WeakKeyDictionary[Topology, dict[Any, tuple[int, int]]] = (
 )
 
 
-def table_sizes(topology: Topology, direction: Any, hops: int) -> tuple[int, int]:
+def table_sizes(topology: Topology, direction: Any, hops: int, vertices: bool) -> tuple[int, int]:
     """Return how many tables blocks have for the longest rows, and the places of each.
 
-    There is room for the entries of the longest row, and no more of it in all than for one entry of
+    `vertices` says that keys are ids of vertices, of which no row has more than there are. There is
+    room for the entries of the longest row, and no more of it in all than for one entry of
     each arc, unless a single table takes more.
     """
     known = _tables.setdefault(topology, {})
-    if (direction, hops) not in known:
+    room = direction, hops, vertices
+    if room not in known:
         if hops == 2:
             lengths = topology.paths_of_two(direction)
         else:
@@ -117,12 +119,13 @@ def table_sizes(topology: Topology, direction: Any, hops: int) -> tuple[int, int
                 offsets = topology.adjacency(way).offsets
                 lengths += offsets[1:] - offsets[:-1]
         longest = int(lengths.max()) if topology.num_vertices else 0
+        longest = min(longest, topology.num_vertices) if vertices else longest
         places = LEAST_PLACES
         while places // 4 * 3 < longest:
             places *= 2
         tables = min(MOST_TABLES, max(1, topology.num_arcs // places))
-        known[direction, hops] = tables, places
-    return known[direction, hops]
+        known[room] = tables, places
+    return known[room]
 
 
 class Binder:

@@ -14,13 +14,17 @@
 //   Key, Stored, Partial         types of keys, of values as they are kept, of what entries come to
 //   partial_bytes                of shared memory for a Partial, as the host counted
 //   in_order                     values combine in an order that does not change from run to run
+//   sorts                        entries come in ascending order of keys
+//   writes                       they become records: `write` takes the place of `consume` and `close`
 //   i64 vertex(i), length(v)     the vertex at a place, and the most arcs (or paths) that it has
 //   walk(v, table)               put what the arcs bring into a table, `batch` arcs of a lane and
 //                                those of `width` lanes at a time
 //   Stored neutral()             what changes no value
 //   Stored combine(x, y)         two values
 //   update(Stored*, at, x)       the same of an element that others update, too
-//   Partial start(), consume(v, table, first, step), merge(into, other), close(i, partial)
+//   Partial consume(v, table, first, step)       what every step-th entry comes to
+//   merge(into, other), close(i, partial)
+//   write(v, entries)            by a thread or by a warp in step
 #ifndef WEFT_BY_KEY_CUH
 #define WEFT_BY_KEY_CUH
 
@@ -95,6 +99,19 @@ struct FewEntries {
         keys[at] = key;
         values[at] = at < count ? ops.combine(values[at], value) : value;
         if (at == count) ++count;
+    }
+    WEFT_DEVICE void sort() {
+        for (u32 i = 1; i < count; ++i) {
+            const Key key = keys[i];
+            const Stored value = values[i];
+            u32 at = i;
+            for (; at > 0 && key < keys[at - 1]; --at) {
+                keys[at] = keys[at - 1];
+                values[at] = values[at - 1];
+            }
+            keys[at] = key;
+            values[at] = value;
+        }
     }
 };
 
@@ -196,6 +213,88 @@ struct TeamTable {
     }
 };
 
+// The entries of a table one after another, by key.
+template <class Ops>
+struct SortedEntries {
+    using Key = typename Ops::Key;
+    using Stored = typename Ops::Stored;
+    using Word = KeyWord<Key>;
+    Word* words;
+    Stored* values;
+    i64 count;
+
+    static constexpr u32 width = warp_size;
+    WEFT_DEVICE u32 lane() const { return lane_id(); }
+    WEFT_DEVICE i64 places() const { return count; }
+    WEFT_DEVICE bool has(i64) const { return true; }
+    WEFT_DEVICE Key key(i64 at) const { return static_cast<Key>(words[at]); }
+    WEFT_DEVICE Stored value(i64 at) const { return values[at]; }
+};
+
+// Move the entries of a table to its first places, by one warp; returns how many there are.
+template <class Table>
+WEFT_DEVICE i64 move_together(Table& table) {
+    i64 count = 0;
+    for (i64 first = 0; first < table.places(); first += warp_size) {
+        const i64 at = first + lane_id();
+        const bool has = at < table.places() && table.has(at);
+        const auto word = static_cast<typename Table::Word>(has ? table.key(at) : 0);
+        const auto value = has ? table.value(at) : typename Table::Stored{};
+        const u32 here = ballot(full_mask, has);
+        sync_warp(full_mask);  // all have read
+        if (has) {
+            const i64 to = count + popcount(here & ((1u << lane_id()) - 1));
+            table.words[to] = word;
+            table.values[to] = value;
+        }
+        sync_warp(full_mask);
+        count += popcount(here);
+    }
+    return count;
+}
+
+// Sort entries by a network that never moves a larger key down: what lies beyond the last one counts
+// as larger than all. `sync` is a barrier of the team.
+template <class Ops, class Sync>
+WEFT_DEVICE void sort_together(SortedEntries<Ops>& entries, u32 member, u32 members, Sync sync) {
+    using Word = typename SortedEntries<Ops>::Word;
+    using Stored = typename Ops::Stored;
+    for (i64 whole = 2; whole / 2 < entries.count; whole *= 2) {
+        for (i64 half = whole / 2; half > 0; half /= 2) {
+            for (i64 pair = member;; pair += members) {
+                const i64 low = pair / half * 2 * half + pair % half;
+                if (low >= entries.count) break;
+                const i64 high = half == whole / 2 ? (low ^ (whole - 1)) : low + half;
+                if (high >= entries.count || !(entries.key(high) < entries.key(low))) continue;
+                const Word word = entries.words[low];
+                const Stored value = entries.values[low];
+                entries.words[low] = entries.words[high];
+                entries.values[low] = entries.values[high];
+                entries.words[high] = word;
+                entries.values[high] = value;
+            }
+            sync();
+        }
+    }
+}
+
+// Where the records of a lane begin among those of its warp, and how many these are.
+template <class Entries>
+WEFT_DEVICE i64 records_before(const Entries&, i64 own, i64* all) {
+    if constexpr (Entries::width == 1) {
+        *all = own;
+        return 0;
+    } else {
+        i64 sum = own;
+        for (u32 step = 1; step < warp_size; step *= 2) {
+            const i64 before = shuffle_up(full_mask, sum, step);
+            if (lane_id() >= step) sum += before;
+        }
+        *all = shuffle(full_mask, sum, warp_size - 1);
+        return sum - own;
+    }
+}
+
 // What the lanes of a warp made of their entries, in the first one.
 template <class Ops>
 WEFT_DEVICE void meet_in_warp(const Ops& ops, typename Ops::Partial& partial) {
@@ -208,7 +307,7 @@ WEFT_DEVICE void meet_in_warp(const Ops& ops, typename Ops::Partial& partial) {
 
 // What a block keeps in shared memory ahead of its tables.
 struct Claim {
-    i64 number;  // of the row that it works on
+    i64 number;  // of the row that it works on; then of its entries
     u32 full;
     u32 unused;
 };
@@ -235,10 +334,38 @@ WEFT_DEVICE void gather_by_warp(const Place& place, const Ops& ops, i64 i, i64 v
     sync_warp(full_mask);
     ops.walk(v, table);
     sync_warp(full_mask);
-    typename Ops::Partial partial = ops.consume(v, table, lane_id(), warp_size);
-    meet_in_warp(ops, partial);
-    if (lane_id() == 0) ops.close(i, partial);
+    const auto finish = [&](const auto& entries) {
+        if constexpr (Ops::writes) {
+            ops.write(v, entries);
+        } else {
+            typename Ops::Partial partial = ops.consume(v, entries, lane_id(), warp_size);
+            meet_in_warp(ops, partial);
+            if (lane_id() == 0) ops.close(i, partial);
+        }
+    };
+    if constexpr (Ops::sorts) {
+        const i64 count = move_together(table);
+        SortedEntries<Ops> entries{table.words, table.values, count};
+        sort_together(entries, lane_id(), warp_size, [] { sync_warp(full_mask); });
+        finish(entries);
+    } else {
+        finish(table);
+    }
     sync_warp(full_mask);
+}
+
+// A row by a thread.
+template <class Ops>
+WEFT_DEVICE void gather_by_thread(const Ops& ops, i64 i, i64 v) {
+    FewEntries<Ops> entries;
+    ops.walk(v, entries);
+    if constexpr (Ops::sorts) entries.sort();
+    if constexpr (Ops::writes) {
+        ops.write(v, entries);
+    } else {
+        typename Ops::Partial partial = ops.consume(v, entries, 0, 1);
+        ops.close(i, partial);
+    }
 }
 
 // Each warp takes 32 rows at a time. Cell 0 counts the rows that are listed.
@@ -251,12 +378,7 @@ WEFT_DEVICE void gather_rows(const Place& place, i64 size, const Ops& ops, Id* l
         const i64 i = first + lane_id();
         const i64 v = i < size ? ops.vertex(i) : 0;
         const i64 length = i < size ? ops.length(v) : 0;
-        if (i < size && length <= few_arcs) {
-            FewEntries<Ops> entries;
-            ops.walk(v, entries);
-            typename Ops::Partial partial = ops.consume(v, entries, 0, 1);
-            ops.close(i, partial);
-        }
+        if (i < size && length <= few_arcs) gather_by_thread(ops, i, v);
         if (length > most_by_warp) {
             listed[atomic_add(place.cells, u64(1))] = static_cast<Id>(i);
         }
@@ -279,28 +401,49 @@ WEFT_DEVICE i64 claim_row(const Place& place, Claim* claim, i64 rows) {
     return claim->number < rows ? claim->number : -1;
 }
 
+// What entries come to, by a block.
+template <class Ops, class Entries>
+WEFT_DEVICE void finish_by_block(const Place& place, const Ops& ops, i64 i, i64 v,
+                                 const Entries& entries) {
+    using Partial = typename Ops::Partial;
+    if constexpr (Ops::writes) {
+        if (warp_id() == 0) ops.write(v, entries);
+    } else {
+        Partial partial = ops.consume(v, entries, thread_id(), block_size());
+        meet_in_warp(ops, partial);
+        unsigned char* const parts = place.shared + sizeof(Claim);
+        if (lane_id() == 0) {
+            *reinterpret_cast<Partial*>(parts + warp_id() * Ops::partial_bytes) = partial;
+        }
+        sync_block();
+        if (thread_id() != 0) return;
+        for (u32 warp = 1; warp < block_size() / warp_size; ++warp) {
+            ops.merge(partial, *reinterpret_cast<Partial*>(parts + warp * Ops::partial_bytes));
+        }
+        ops.close(i, partial);
+    }
+}
+
 // A row by a block, with a table that was not cleared. Whether there was room for all keys; if not,
 // nothing has come of it.
 template <class Ops, class Table>
 WEFT_DEVICE bool gather_by_block(const Place& place, const Ops& ops, i64 i, i64 v, Table& table) {
-    using Partial = typename Ops::Partial;
-    const u32 warps = block_size() / warp_size;
     table.clear(ops, thread_id(), block_size());
     sync_block();
     if (table.rank() < table.ranks()) ops.walk(v, table);
     if (sync_block_or(table.lacks_room)) return false;
-    Partial partial = ops.consume(v, table, thread_id(), block_size());
-    meet_in_warp(ops, partial);
-    unsigned char* const parts = place.shared + sizeof(Claim);
-    if (lane_id() == 0) {
-        *reinterpret_cast<Partial*>(parts + warp_id() * Ops::partial_bytes) = partial;
-    }
-    sync_block();
-    if (thread_id() == 0) {
-        for (u32 warp = 1; warp < warps; ++warp) {
-            ops.merge(partial, *reinterpret_cast<Partial*>(parts + warp * Ops::partial_bytes));
+    if constexpr (Ops::sorts) {
+        Claim* const claim = reinterpret_cast<Claim*>(place.shared);
+        if (warp_id() == 0) {
+            const i64 count = move_together(table);
+            if (lane_id() == 0) claim->number = count;
         }
-        ops.close(i, partial);
+        sync_block();
+        SortedEntries<Ops> entries{table.words, table.values, claim->number};
+        sort_together(entries, thread_id(), block_size(), [] { sync_block(); });
+        finish_by_block(place, ops, i, v, entries);
+    } else {
+        finish_by_block(place, ops, i, v, table);
     }
     return true;
 }
