@@ -100,6 +100,9 @@ class Carrier(Protocol):
     def begin(self, program: Program, work: Work) -> Resumed | None:
         """Return where an earlier run of a program was left, with its state put back; or None."""
 
+    def settle(self, work: Work) -> None:
+        """Note that a vertex function has run: where there are several states, make them agree."""
+
     def end(self, work: Work, resumed: Resumed) -> None:
         """Note how a run ended."""
 

@@ -209,4 +209,6 @@ class Loop:
     def _at_vertices(self, program: Program | None, frontier: Members) -> Members:
         """Run a program without arcs on all of the state."""
         assert program is not None
-        return at_vertices(program, self.carrier.vertices, self.work, frontier)
+        output: Members = at_vertices(program, self.carrier.vertices, self.work, frontier)
+        self.carrier.settle(self.work)
+        return output

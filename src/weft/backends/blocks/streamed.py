@@ -57,6 +57,7 @@ class StreamedCarrier:
         self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
     ) -> None:
         self.folder, self.manifest, self.memory = folder, manifest, memory
+        self.own = range(manifest.num_blocks)  # the blocks that it sweeps
         self.space: Any = self._space(degrees)
         self.reader = self._reader()
         self._held: dict[tuple[str, int], Block] = {}
@@ -112,6 +113,9 @@ class StreamedCarrier:
     def end(self, work: Work, resumed: Resumed) -> None:
         """Keep nothing."""
 
+    def settle(self, work: Work) -> None:
+        """Do nothing: there is one state."""
+
     # -- sweeps
 
     def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
@@ -121,7 +125,7 @@ class StreamedCarrier:
             return self._pull(part, work, plan)
         work.pulling.discard(part)
         members = self._members(frontier)
-        numbers = [number for number, rows in enumerate(members) if rows.size]
+        numbers = [number for number in self.own if members[number].size]
         self._count(len(numbers))
         run = run_of(self.space, part, work, work.options, frontier)
         totals = _Totals(part, work.data.scalars)
@@ -179,7 +183,7 @@ class StreamedCarrier:
 
     def _count(self, swept: int) -> None:
         self._swept += swept
-        self._skipped += self.manifest.num_blocks - swept
+        self._skipped += len(self.own) - swept
 
     def _recycle(self, number: int, blocks: dict[str, Block]) -> None:
         for way, block in blocks.items():
