@@ -197,10 +197,10 @@ class Loop:
         else:
             swept = self.carrier.sweep(stage.arcs, self.work, frontier)
             self._pulled |= swept.pulled
-        if stage.step.kind == "vertex":
-            return self._at_vertices(stage.after, frontier)
         if stage.after is None or swept.direct:
             return swept.output
+        if stage.step.kind == "vertex":
+            return self._at_vertices(stage.after, frontier)
         output = self._at_vertices(stage.after, swept.output)
         for name, (_, start) in stage.arcs.hidden.items():
             self.work.data.fields[name][swept.output] = start

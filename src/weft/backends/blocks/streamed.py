@@ -124,6 +124,9 @@ class StreamedCarrier:
         if plan is not None:
             return self._pull(part, work, plan)
         work.pulling.discard(part)
+        if frontier is not None and part.step.kind == "edge":  # rows without arcs send nothing
+            degree = self.space.degrees[self.space.stored_way(part.ways[0])]
+            frontier = frontier[degree[frontier] > 0]
         members = self._members(frontier)
         numbers = [number for number in self.own if members[number].size]
         self._count(len(numbers))
