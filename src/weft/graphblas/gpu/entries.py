@@ -57,12 +57,25 @@ class DeviceMatrix:
             self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
         return self._cols
 
+    def filled(self) -> Array | None:
+        """Return a mask of the rows that have a value; None where all values are there."""
+        return None if self._offsets is None else self.offsets[1:] > self.offsets[:-1]
+
     @property
     def rows(self) -> Array:
         """The row of every value, as int32."""
         if self._rows is None:
             self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
         return self._rows
+
+    def transposed(self) -> DeviceMatrix:
+        """Return the transpose, in row-major order of its own."""
+        xp, (nrows, ncols) = self.xp, self.shape
+        order = xp.argsort(self.cols, kind="stable")
+        offsets = xp.zeros(ncols + 1, np.int64)
+        offsets[1:] = xp.cumsum(xp.bincount(self.cols, minlength=ncols))
+        values, cols = self.values[order], self.rows[order]
+        return DeviceMatrix(xp, (ncols, nrows), values, offsets, cols)
 
 
 def resident(store: Any, device: str) -> DeviceMatrix:

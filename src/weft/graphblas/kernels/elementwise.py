@@ -18,6 +18,22 @@ Array = Any
 WORTH_MERGING = 4096
 
 
+def gpu() -> Any:
+    """Return the operations on vectors that a device has."""
+    from weft.graphblas.gpu import places as found
+
+    return found
+
+
+def _is_away(*stores: Any) -> bool:
+    """Return whether vectors are combined on a device, which alone has one of them."""
+    return (
+        isinstance(stores[0], VectorStore)
+        and any(each.is_away for each in stores)
+        and gpu().is_away(*stores)
+    )
+
+
 def with_values(store: Any, values: Array) -> Any:
     """Return other values at the places of a store, in the order of its values."""
     if isinstance(store, VectorStore):
@@ -31,6 +47,10 @@ def apply_unary(store: Any, op: Any) -> Any:
     """Apply a unary operator to every value."""
     if op.parent.position is not None:
         return places.positions(store, op)
+    if _is_away(store):
+        found = gpu().attempt(gpu().apply, store, op)
+        if found is not None:
+            return found
     return with_values(store, op.evaluate(cast(store.values, op.type.np_type)))
 
 
@@ -39,6 +59,11 @@ def apply_bound(store: Any, op: Any, scalar: Any, scalar_is_left: bool) -> Any:
     if op.parent.position is not None:
         return places.positions(store, op)
     left, right = op.type.np_type, op.type2.np_type
+    if _is_away(store):
+        one = cast(np.asarray(scalar).reshape(1), left if scalar_is_left else right)
+        found = gpu().attempt(gpu().apply_bound, store, op, one, scalar_is_left)
+        if found is not None:
+            return found
     if scalar_is_left:
         x, y = iso(scalar, store.nvals, left), cast(store.values, right)
     else:
@@ -92,6 +117,10 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have."""
     if op.parent.position is not None:
         return places.combine(ewise_mult, left, right, op)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, False)
+        if found is not None:
+            return found
     x_type, y_type = op.type.np_type, op.type2.np_type
     if isinstance(left, VectorStore) and left.is_full and right.is_full:
         values = op.evaluate(cast(left.dense, x_type), cast(right.dense, y_type))
@@ -140,6 +169,10 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have; a lone value passes unchanged."""
     if op.parent.position is not None:
         return places.combine(ewise_add, left, right, op)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, True)
+        if found is not None:
+            return found
     x_type, y_type, np_type = op.type.np_type, op.type2.np_type, op.return_type.np_type
 
     def combine(x: Array, y: Array) -> Array:
@@ -196,6 +229,10 @@ def reduce_all(store: Any, op: Any) -> Any:
     """Reduce all values to one; None where there is none."""
     if store.nvals == 0:
         return None
+    if _is_away(store) and store.np_type == op.type.np_type:
+        values = gpu().attempt(gpu().reduce, store, op)
+        if values is not None:
+            return op.segments(values, np.zeros(1, np.int64))[0]
     if _reduces(store, op):
         from weft.graphblas.compiled.reduce import total
 
