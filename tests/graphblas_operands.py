@@ -52,6 +52,7 @@ def operations(A, u, v, m):
     yield t
     yield gb.binary.minus(t & v).new()
     yield gb.binary.minus(v | t).new()
+    yield gb.binary.minus(t | v, left_default=2, right_default=5).new()
     yield gb.unary.abs(t).new()
     yield t.apply(gb.binary.minus, left=7).new()
     yield t.apply(gb.binary.times, right=2).new()

@@ -77,5 +77,9 @@ def test_transposes_and_graphs_stay(cuda):
         assert turned.isequal(gb.semiring.min_plus(product.T @ product).new())
     g = weft.generators.rmat(5, 4, seed=3, weights="int")
     B, C = gb.io.from_graph(g), gb.io.from_graph(g.to("cuda"))
-    assert C._store._cols is None and C.isequal(B)
+    for select in (gb.select.tril, gb.select.triu, gb.select.diag, gb.select.offdiag):
+        assert C._store.is_away and select(C, -1).new().isequal(select(B, -1).new())
+    counts = C.reduce_rowwise(gb.agg.count).new()
+    assert counts._store.is_away and counts.isequal(B.reduce_rowwise(gb.agg.count).new())
+    assert C._store.is_away and C.isequal(B)
     assert C.T.new().isequal(C)

@@ -20,12 +20,16 @@ from weft.backends.device_functions import (
 from weft.errors import TraceError, WeftError
 from weft.graphblas.compiled.functions import cast_traced, combination, multiplication, unary
 from weft.graphblas.options import current
+from weft.graphblas.settings import config
+from weft.graphblas.storage.cast import cast
 
 Array = Any
 HEADER = "places.cuh"
 NAMES = ("combine_places", "write_places", "sum_places")
 X_FULL, Y_FULL, Y_ONE, UNITES = 1, 2, 4, 8
 MASKED, MASK_FULL, BY_STRUCTURE, COMPLEMENTED, REPLACES = 16, 32, 64, 128, 256
+# A vector with one value in more places than that is not moved to a device by itself.
+SPARSE = 16
 # Threads of a reduction: each of them hands one sum to the host.
 SUMS = 16 * BLOCK
 
@@ -72,14 +76,17 @@ class DeviceVector:
 
 
 def is_away(*stores: Any) -> bool:
-    """Return whether an operation should run on the device: an operand is there alone."""
+    """Return whether an operation on vectors should run on the current device.
+
+    It should if the device alone has an operand, or if all are large and not too sparse.
+    """
     device = current["device"]
     if device == "cpu" or current["kernel"] == "numpy":
         return False
-    return any(
-        each.resident is not None and each.resident.device == device and each.is_away
-        for each in stores
-    )
+    away = [each.resident.device for each in stores if each.is_away]
+    if away:
+        return all(each == device for each in away)
+    return all(config["small"] <= each.size <= SPARSE * each.nvals for each in stores)
 
 
 def vector_of(store: Any) -> DeviceVector:
@@ -185,11 +192,33 @@ def attempt(compute: Any, *args: Any) -> Any:
         return None
 
 
-def combine(left: Any, right: Any, op: Any, union: bool) -> Any:
-    """Return the union or the intersection of two vectors."""
+def combine(
+    left: Any, right: Any, op: Any, union: bool, defaults: tuple[Any, Any] | None = None
+) -> Any:
+    """Return the union or the intersection of two vectors; defaults stand for lone operands."""
     to = op.return_type.np_type
-    functions = _combines(op), (_converts(to), _converts(to))
+    if defaults is None:
+        functions = _combines(op), (_converts(to), _converts(to))
+    else:
+        functions = (
+            _combines(op),
+            _with_defaults(op, *(each.item() for each in _typed(op, defaults))),
+        )
     return _combined(vector_of(left), vector_of(right), op, functions, UNITES if union else 0)
+
+
+def _typed(op: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return defaults in the types of an operator."""
+    x, y = (np.asarray(each).reshape(1) for each in defaults)
+    return cast(x, op.type.np_type)[0], cast(y, op.type2.np_type)[0]
+
+
+@functools.cache
+def _with_defaults(op: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return the functions of a left and of a right operand that stand alone."""
+    combines = _combines(op)
+    left, right = op.type.np_type.type(x), op.type2.np_type.type(y)
+    return (lambda found: combines(found, right)), (lambda found: combines(left, found))
 
 
 def apply(store: Any, op: Any) -> Any:

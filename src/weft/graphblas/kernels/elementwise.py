@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.graphblas.gpu.entries import row_counts, selected
 from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
-from weft.graphblas.options import is_compiled
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
@@ -26,11 +27,11 @@ def gpu() -> Any:
 
 
 def _is_away(*stores: Any) -> bool:
-    """Return whether vectors are combined on a device, which alone has one of them."""
+    """Return whether vectors are combined on a device."""
     return (
-        isinstance(stores[0], VectorStore)
-        and any(each.is_away for each in stores)
-        and gpu().is_away(*stores)
+        current["device"] != "cpu"
+        and isinstance(stores[0], VectorStore)
+        and bool(gpu().is_away(*stores))
     )
 
 
@@ -110,6 +111,10 @@ def chosen(store: Any, where: Array) -> Any:
 
 def select_index(store: Any, op: Any, thunk: Any) -> Any:
     """Keep the entries for which an operator returns true."""
+    if isinstance(store, MatrixStore) and store.is_away and op.parent.orig_func is None:
+        found = selected(store, op.parent.name, thunk)
+        if found is not None:
+            return found
     return chosen(store, index_values(store, op, thunk))
 
 
@@ -202,6 +207,10 @@ def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> An
     """Combine the values of either; a default stands for the one that is missing."""
     if op.parent.position is not None:
         return places.combine(ewise_union, left, right, op, defaults)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, True, defaults)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     positions1, positions2 = np.arange(len(keys[0])), np.arange(len(keys[1]))
@@ -277,6 +286,8 @@ def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
 
 def aggregate_rows(store: MatrixStore, aggregator: Any) -> VectorStore:
     """Aggregate every row to one value."""
+    if aggregator.name == "count" and store.is_away:
+        return row_counts(store)
     rows, starts = row_starts(store)
     found = aggregator.segments(store.values, starts, np.asarray(store.cols))
     return VectorStore(store.nrows, rows, found)

@@ -107,6 +107,11 @@ class MatrixStore:
         return self._values
 
     @property
+    def is_away(self) -> bool:
+        """Whether a device alone has the entries."""
+        return self._cols is None
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self.nrows, self.ncols
