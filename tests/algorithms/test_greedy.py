@@ -78,6 +78,15 @@ def test_colors_in_a_random_order():
         weft.color(g, "smallest")
 
 
+@pytest.mark.parametrize("most", ["short rows", "long rows"])
+def test_colors_in_the_emulation(most):
+    g = weft.generators.road(9, seed=1)
+    if most == "long rows":
+        g = weft.generators.rmat(7, 30, seed=1, directed=False)
+    assert (int(g.out_degree.max()) >= 64) == (most == "long rows")
+    check_colors(g, weft.color(g.to("emulated")))
+
+
 @pytest.mark.parametrize("n", [64, 65, 130])
 def test_complete_graphs_need_a_color_for_every_vertex(n):
     g = weft.generators.complete(n)

@@ -180,7 +180,8 @@ def _may_narrow(width: str | None, fuse: str | None) -> bool:
 def _may_search(request: Request) -> bool:
     """Whether a program may take a superstep for each step of a path."""
     program = request.program
-    return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    searches = program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    return searches or program.mode == "replay"
 
 
 def _narrow(chosen: Any, push: Side) -> Side | None:
