@@ -13,8 +13,6 @@ from weft.errors import DeviceError
 os.environ.setdefault("WEFT_TUNINGS", "off")
 # Compiled kernels are to be tested on small graphs too.
 os.environ.setdefault("WEFT_EVALUATE", "off")
-# Whether a quick or a full build runs is not to depend on what another process has done by now.
-os.environ.setdefault("WEFT_QUICK_BUILD", "off")
 
 # Compiling takes seconds, so no example is judged by the clock.
 settings.register_profile(

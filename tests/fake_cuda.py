@@ -93,7 +93,7 @@ class Cuda:
         driver.limits = Limits("fake GPU", BLOCKS_AT_ONCE, 96 * 1024, 2, "sm_90")
         driver.compile, driver.counted = self.compile, {}
 
-    def compile(self, source, names, headers, quick=False):
+    def compile(self, source, names, headers):
         program = EmulatedDriver().compile(source, names, headers).program
         text, made = source + "".join(headers.values()), {}
         for name in names:
@@ -108,7 +108,7 @@ class Cuda:
             parameters = ["*" if "*" in p else p.split()[-2] for p in declared]
             made[name] = Kernel(name, program, parameters, len(self.kernels))
             self.kernels.append(made[name])
-        return SimpleNamespace(kernel=made.__getitem__, successor=None)
+        return SimpleNamespace(kernel=made.__getitem__)
 
     def launch(self, config, address, places_address, extra):
         """Stand in for cuLaunchKernelEx: run to the end, on copies that are copied back."""

@@ -345,6 +345,12 @@ def _maximum_at(array, indices, values):
     np.maximum.at(unwrapped(array), unwrapped(indices), unwrapped(values))
 
 
+def _bitwise_or_at(array, indices, values):
+    if array.dtype in (np.int64, np.bool_):
+        raise TypeError("cupy.bitwise_or.at only supports int32, int64, uint32, uint64")
+    np.bitwise_or.at(unwrapped(array), unwrapped(indices), unwrapped(values))
+
+
 def _repeat(array, repeats):
     if isinstance(repeats, ndarray):
         raise ValueError("cupy.ndarray cannot be specified as `repeats` argument.")
@@ -386,6 +392,7 @@ CUPY.compress, CUPY.unique = _compress, _unique
 CUPY.asarray, CUPY.array = _asarray, _array
 CUPY.add.at = _add_at
 CUPY.maximum.at = _maximum_at
+CUPY.bitwise_or.at = _bitwise_or_at
 CUPY.asnumpy = lambda array: array.get() if isinstance(array, ndarray) else np.asarray(array)
 CUPY.ascontiguousarray = lambda array: (
     array if array.flags.c_contiguous else ndarray(np.ascontiguousarray(array._values))

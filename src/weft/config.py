@@ -168,9 +168,10 @@ class Config:
         a reason.
     lanes
         Maximum number of threads that share the features of one edge or vertex, or one row under
-        the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"`` (rows only). With 1, each thread
-        processes whole vectors and matrices, one feature at a time. By default, each thread takes
-        32 bytes of a vector. GPU.
+        the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"``. With 1, each thread processes
+        whole vectors and matrices, one feature at a time. With ``"block"``, a whole block takes an
+        edge or vertex with vectors of more than 32 features (matrices stay with a warp). By
+        default, each thread takes 32 bytes of a vector. GPU.
     items_per_thread
         Consecutive rows and edges per thread under ``"merge"``: 1 to 64. GPU.
     block_size

@@ -1,6 +1,7 @@
 """The ablations' own parts: strips of filters, and the beliefs that runs are compared with."""
 
 import doctest
+import json
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.ablation_bench import Bench
 from benchmarks.gpu_checks import Arcs
 
-from benchmarks import beliefs, strips, tuner_nine
+from benchmarks import beliefs, graph500, strips, tuner_nine
 
 
 def test_strips_by_their_examples():
@@ -38,3 +39,13 @@ def test_the_table_of_pairs_has_means_and_what_is_missing():
     assert "| g | bfs | 1 | 1.20 | >20.0 | a | b | c |" in text
     assert "format in second place: 100%" in text and "h sssp: 9 not reached" in text
     assert len(tuner_nine.GRAPHS) == len(tuner_nine.TINY) == 9
+
+
+def test_graph500_over_a_range_of_scales(tmp_path):
+    figure, rows = tmp_path / "scales.svg", tmp_path / "rows.json"
+    arguments = ["--device", "cpu", "--scales", "5", "6", "--json", str(rows)]
+    assert graph500.main(arguments) == 0
+    assert graph500.main(["--draw", str(rows), "--plot", str(figure)]) == 0
+    assert figure.read_text().count("<circle") == 4
+    found = json.loads(rows.read_text())
+    assert [row["scale"] for row in found] == [5, 6] and "| 6 |" in graph500.table(found)

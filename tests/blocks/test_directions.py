@@ -108,3 +108,23 @@ def test_few_rows_are_read_alone(tmp_path):
     g.iterate(reach, state, state.level.argmax()[None], max_iter=100, config=push)
     np.testing.assert_array_equal(state.level[: n // 2 + 103], np.arange(n // 2 + 103))
     assert carrier.counters["bytes_read"] - before <= 100 * 3 * 4096
+
+
+def test_rows_that_are_met_with_all_others_are_read_in_groups(tmp_path, monkeypatch):
+    monkeypatch.delenv("WEFT_EVALUATE", raising=False)
+    monkeypatch.setattr("weft.blocks.sizes.LEAST_BYTES", 1)
+    whole = weft.generators.rmat(9, edge_factor=32, seed=5, directed=False)
+    weft.write(whole, tmp_path / "whole.weft")
+    weft.partition(
+        tmp_path / "whole.weft", tmp_path / "blocks", blocks=8, duplicates="first",
+        self_loops="drop",
+    )  # fmt: skip
+    manifest = weft.open(tmp_path / "blocks").topology.manifest
+    sizes = [entry.bytes for entry in manifest.blocks["out"]]
+    reads = []
+    for room in (0, sum(sizes) // 3, sum(sizes)):
+        g = weft.open(tmp_path / "blocks", memory=3 * max(sizes) + room)
+        assert weft.triangle_count(g) == weft.triangle_count(whole)
+        reads.append(g.topology.carrier.counters["bytes_read"])
+    assert reads[0] > 2 * reads[1]
+    assert reads[2] == sum(sizes)

@@ -46,3 +46,26 @@ def test_the_device_holds_state_and_few_blocks(opened, device):
     weft.pagerank(ours, max_iter=3, on_unconverged="return")
     arcs = max(entry.arcs for entry in ours.topology.manifest.blocks["out"]) * 4
     assert pool.used_bytes() - before <= 4 * arcs + 200 * whole.num_vertices
+
+
+def test_nccl_gathers_arrays_of_the_device(device):
+    """One process: NCCL refuses two on one GPU."""
+    if not device.startswith("cuda"):
+        pytest.skip("needs NCCL")
+    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    xp = open_device(device).xp
+    for array in (xp.arange(5), xp.zeros((0, 3)), xp.ones((4, 2), bool)):
+        (found,) = exchange.gather(array)
+        np.testing.assert_array_equal(to_host(found), to_host(array))
+
+
+def test_a_group_of_one_gpu_agrees_with_memory(device, sized, tmp_path):
+    if not device.startswith("cuda"):
+        pytest.skip("needs NCCL")
+    whole = weft.generators.rmat(sized(16, 7), seed=4)
+    weft.write(whole, tmp_path / "whole.weft")
+    weft.partition(tmp_path / "whole.weft", tmp_path / "blocks", blocks=8)
+    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    g = weft.open(tmp_path / "blocks", device=device, exchange=exchange)
+    np.testing.assert_allclose(to_host(weft.pagerank(g)), weft.pagerank(whole), rtol=1e-6)
+    np.testing.assert_array_equal(to_host(weft.bfs(g, 0).level), weft.bfs(whole, 0).level)

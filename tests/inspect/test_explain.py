@@ -72,6 +72,16 @@ def test_second_buffers_and_hoisted_expressions_are_reported(g):
     assert "constant" in report.rewritten and "0.25" in report.ir
 
 
+def test_nothing_is_computed_ahead_for_a_frontier_of_some_vertices(g):
+    @weft.vertex
+    def look(v):
+        v.rank = v.gather(lambda u, e: u.total * 2 + 1, weft.sum)
+
+    state = g.state(total=np.zeros(6), rank=np.ones(6))
+    for steps, hoists in (([look, arrive], False), ([arrive, look], True), (look, True)):
+        assert ("source_hoisting" in weft.explain(steps, g, state).passes) == hoists
+
+
 def test_ordering_and_relaxation_are_reported(g):
     state = g.state(dist=np.full(6, np.inf))
     assert {"async_relaxation", "ordering"} <= set(weft.explain(relax, g, state).passes)
@@ -174,14 +184,12 @@ H200 = Limits(
 class FakeDriver:
     """A stand-in for a GPU that compiles nothing and reports the resources of each kernel."""
 
-    successor = None
-
     def __init__(self, limits=H200, resources=None, a_multiprocessor=4):
         self.limits = limits
         self.resources = resources
         self.a_multiprocessor = a_multiprocessor
 
-    def compile(self, source, kernels, headers, quick=False):
+    def compile(self, source, kernels, headers):
         assert set(kernels) <= {name for names in KERNELS.values() for name in names}
         return self
 

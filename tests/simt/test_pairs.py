@@ -19,7 +19,7 @@ N = G.num_vertices
 class OldDevice(EmulatedDriver):
     """A device that cannot swap two words as one."""
 
-    def compile(self, source, kernels, headers, quick=False):
+    def compile(self, source, kernels, headers):
         return super().compile(f"#define WEFT_NO_WIDE_SWAP 1\n{source}", kernels, headers)
 
 

@@ -27,6 +27,7 @@ from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.sssp import sssp
 from weft.algorithms.support.sources import check_source
 from weft.arrays.device import as_array, move, to_host
+from weft.arrays.distinct import distinct
 from weft.arrays.reduce import any_true
 from weft.config import Config
 from weft.engine.state import State, full
@@ -280,4 +281,4 @@ def _search_towards(
             limit = float(total.min()) + width
             due = total <= limit
         moved = g.run(relax_now, state, waiting[due], config=config).members
-        waiting = xp.unique(xp.concatenate((waiting[~due], moved.astype(waiting.dtype))))
+        waiting = distinct(xp.concatenate((waiting[~due], moved.astype(waiting.dtype))))

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft.arrays.device import bytes_text, free_bytes
 from weft.errors import ConfigError, DeviceMemoryError
 from weft.topology.adjacency import Adjacency, count_keys
 from weft.topology.adjacency_gpu import offsets_of
@@ -27,22 +28,26 @@ _built: weakref.WeakKeyDictionary[Topology, dict[Any, Ordered]] = weakref.WeakKe
 _refused: weakref.WeakKeyDictionary[Topology, dict[Any, str]] = weakref.WeakKeyDictionary()
 
 
-def out_of_entries(needed: int) -> DeviceMemoryError:
+def out_of_entries(topology: Topology, needed: int) -> DeviceMemoryError:
     """Return the error for a gather by key whose entries do not fit in memory."""
     return DeviceMemoryError(
-        f"Out of memory: v.gather_by needed {needed} bytes for the entries of its longest rows. "
+        f"Out of memory on {str(topology.device)!r}: v.gather_by needed {bytes_text(needed)} for "
+        "the entries of its longest rows. "
         "Follow one hop in place of two, use the ids of vertices as keys, of which there are few, "
         "or run the function over parts of the vertices.",
         needed_bytes=needed,
+        free_bytes=free_bytes(topology.device),
     )
 
 
-def out_of_messages(needed: int) -> DeviceMemoryError:
+def out_of_messages(topology: Topology, needed: int) -> DeviceMemoryError:
     """Return the error for pushed messages that do not fit in memory by arc."""
     return DeviceMemoryError(
-        f"Out of memory: combine='radix' needed {needed} bytes for the messages of all arcs. Use "
-        "combine='atomic', which keeps one message for each vertex.",
+        f"Out of memory on {str(topology.device)!r}: combine='radix' needed {bytes_text(needed)} "
+        "for the messages of all arcs. Use combine='atomic', which keeps one message for each "
+        "vertex.",
         needed_bytes=needed,
+        free_bytes=free_bytes(topology.device),
     )
 
 

@@ -17,6 +17,7 @@ from weft.arrays.device import (
     move,
     to_host,
 )
+from weft.arrays.distinct import distinct
 from weft.arrays.reduce import any_true
 from weft.engine.state import State, make_state
 from weft.errors import GraphError
@@ -256,7 +257,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
     single = array.size == 1
     low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))
     _check_range(low, high, length, what)
-    return array.astype(dtype) if single else xp.unique(array).astype(dtype)
+    return array.astype(dtype) if single else distinct(array).astype(dtype, copy=False)
 
 
 def _check_range(low: int, high: int, length: int, what: str) -> None:

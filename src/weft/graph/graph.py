@@ -58,6 +58,7 @@ from weft.graph.parts import (
     undirected_parts,
 )
 from weft.graph.prepared_cache import PreparedCache
+from weft.graph.stacking import stacked_parts
 from weft.graph.version import History, Version
 from weft.ir.trace import monoids
 from weft.report.html import columns_text, few, table_html
@@ -1459,6 +1460,48 @@ class Graph:
         (array([3, 4, 5]), 2)
         """
         return Graph._of(subgraph_parts(self, vertices))
+
+    @hides_frames
+    def stack(self, other: Graph) -> Graph:
+        """Return the graph that has the out-edges of this one, then those of another, as its rows.
+
+        Vertex v of this graph keeps its number, and row v of the other one becomes row
+        ``self.num_vertices + v``; both lead to the same vertices 0, 1, ... So a row of one graph
+        and a row of the other have common neighbours, which `weft.common` finds. The graphs need
+        not have the same number of vertices: a row is a source of edges, a neighbour is where they
+        lead, as are rows and columns of two matrices of one width.
+
+        Parameters
+        ----------
+        other
+            A graph on the same device.
+
+        Returns
+        -------
+        Graph
+            A directed graph with ``keep="out"`` and the edge columns that both have. A graph
+            without weights has weights of 1 where the other one has some.
+
+        Examples
+        --------
+        Two users and two others with the items that they bought: the product of the first matrix
+        and the second one's transpose, at two places.
+
+        >>> import weft
+        >>> @weft.edge
+        ... def shared(u, v, e):
+        ...     e.total = weft.common(u, v, lambda w, ea, eb: ea.weight * eb.weight, weft.sum)
+        >>> here = weft.Graph.from_edges([0, 0, 1], [0, 2, 2], [1.0, 2.0, 3.0], num_vertices=3)
+        >>> there = weft.Graph.from_edges([0, 1, 1], [2, 0, 2], [5.0, 7.0, 1.0], num_vertices=3)
+        >>> both = here.stack(there)
+        >>> pairs = both.pairs([0, 1], [here.num_vertices + 1, here.num_vertices + 0])
+        >>> found = pairs.state(total=weft.full(0.0))
+        >>> changed = both.run(shared, both.state(), pairs, edge_state=found)
+        >>> found.total
+        array([ 9., 15.])
+        """
+        topology, columns = stacked_parts(self, other)
+        return Graph(topology, edge=columns)
 
     def to(self, device: Any) -> Graph:
         """Return the graph on a device, with independent columns; itself if already there.

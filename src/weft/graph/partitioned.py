@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.arrays.device import CPU, Device, move
+from weft.arrays.device import BLOCKS, CPU, Device, move
 from weft.backends.blocks.streamed import StreamedCarrier
+from weft.blocks.exchange import Exchange
 from weft.blocks.manifest import Column, Manifest, read_manifest
 from weft.blocks.topology import PartitionedTopology
 from weft.errors import ConfigError, FileFormatError, GraphError
@@ -101,24 +102,33 @@ def partitioned_graph(
     return g
 
 
-def streamed_graph(folder: Path, memory: int, device: Device = CPU) -> Graph:
-    """Return the graph in a folder of blocks, swept on a device of this machine."""
-    manifest = read_manifest(folder)
-    degrees = _degrees(folder, manifest)
-    if device == CPU:
-        carrier = StreamedCarrier(folder, manifest, degrees, memory)
-        return partitioned_graph(PartitionedTopology(manifest, degrees, carrier))
-    if not device.takes_blocks:
-        raise ConfigError(
-            f"device={str(device)!r} cannot sweep blocks. Expected 'cpu' or 'cuda'; "
-            f"weft.open(...).to({str(device)!r}) brings all arcs there."
-        )
-    from weft.backends.blocks.device_streamed import DeviceCarrier
+def streamed_graph(
+    folder: Path, memory: int, device: Device = CPU, exchange: Exchange | None = None
+) -> Graph:
+    """Return the graph in a folder of blocks, swept on a device of this machine.
 
+    With an exchange other processes sweep some of the blocks.
+    """
+    manifest = read_manifest(folder)
+    degrees, onto = _degrees(folder, manifest), BLOCKS
     with device.current():
-        onto = DeviceCarrier(folder, manifest, degrees, memory, device)
-        streams = replace(device, streams=True)
-        return partitioned_graph(PartitionedTopology(manifest, onto.space.degrees, onto, streams))
+        if device == CPU:
+            carrier: Any = StreamedCarrier(folder, manifest, degrees, memory)
+        elif device.takes_blocks:
+            from weft.backends.blocks.device_streamed import DeviceCarrier
+
+            carrier = DeviceCarrier(folder, manifest, degrees, memory, device)
+            degrees, onto = carrier.space.degrees, replace(device, streams=True)
+        else:
+            raise ConfigError(
+                f"device={str(device)!r} cannot sweep blocks. Expected 'cpu' or 'cuda'; "
+                f"weft.open(...).to({str(device)!r}) brings all arcs there."
+            )
+        if exchange is not None:
+            from weft.backends.blocks.ranked import RankedCarrier
+
+            carrier = RankedCarrier(carrier, exchange)
+        return partitioned_graph(PartitionedTopology(manifest, degrees, carrier, onto))
 
 
 def _degrees(folder: Path, manifest: Manifest) -> dict[str, Array]:

@@ -32,6 +32,10 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     if matrix.nvals == 0 or vector.nvals == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
     compiled = compiles(matrix)
+    if compiled and current["device"] != "cpu":
+        found = _multiply_on_device(matrix, vector, op, flip, mask)
+        if found is not None:
+            return found
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
         if mask is None and vector.is_full and _adds_floats(op):
@@ -48,6 +52,16 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     if plan.pushes:
         return push(matrix.columns, vector, op, flip, mask)
     return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
+
+
+def _multiply_on_device(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return matrix times vector from a GPU; None where it has no kernel."""
+    from weft.graphblas.compiled import device
+    from weft.graphblas.compiled.multiply import attempt, matrix_vector
+
+    if choose(matrix, vector, None, compiles=True).pushes:
+        return attempt(device.push, matrix.columns, vector, op, flip, mask)
+    return attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
 
 
 def _adds_floats(op: Any) -> bool:
@@ -71,6 +85,8 @@ def multiply_vector_into(
     assignment, post = write
     if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
         return None
+    if current["device"] != "cpu":
+        return None
     view = assignment.view()
     plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
     if plan.pushes or plan.rows is not None:
@@ -83,13 +99,6 @@ def multiply_vector_into(
 
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
-    if current["device"] != "cpu" and compiles(columns):
-        from weft.graphblas.compiled import device
-        from weft.graphblas.compiled.multiply import attempt
-
-        found = attempt(device.push, columns, vector, op, flip, mask)
-        if found is not None:
-            return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
         if products >= VERY_FEW or is_compiled():

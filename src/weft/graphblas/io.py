@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import is_device_array
+from weft.arrays.reduce import count_true
 from weft.graphblas.building import dense_values
 from weft.graphblas.dtypes import lookup_dtype
 from weft.graphblas.exceptions import DimensionMismatch, NotImplementedException
@@ -214,6 +215,8 @@ def from_graph(graph: Any, weight: str | None = "weight", *, name: Any = None) -
     else:
         values = np.broadcast_to(np.ones(1, np.int64), rows.targets.shape)
     made = MatrixStore((size, size), rows.targets, values, indptr=rows.offsets)
+    if not graph.directed:
+        made._twin = made
     return Matrix._from_store(made, lookup_dtype(values.dtype), name)
 
 
@@ -227,9 +230,11 @@ def _of_device(graph: Any, weight: str | None, name: Any) -> Matrix:
         values = topology.slot_values(graph.edge[weight], "out")
     made = DeviceMatrix(xp, (size, size), values, rows.offsets, rows.targets)
     same = (rows.targets[1:] == rows.targets[:-1]) & (made.rows[1:] == made.rows[:-1])
-    if bool(same.any()):
+    if count_true(same):
         raise ValueError(PARALLEL)
     store = MatrixStore.on_device(graph.device, made)
+    if not graph.directed:
+        store._twin = store
     return Matrix._from_store(store, lookup_dtype(np.dtype(values.dtype)), name)
 
 

@@ -49,6 +49,7 @@ CONTROL_BYTES = 1_000_000
 SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
 COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
 REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
+HEAD_BYTES = 8 * 8  # per arc, while the dense beginnings of rows are looked for and written
 PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
@@ -199,7 +200,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
     primary, directions = topology.primary_direction, _directions(g, needs)
     parts = [Part("graph", _NAMES[primary], _direction_bytes(n, m, i), held=True)]
-    early = building = 0
+    early = building = heads = 0
     other = needs.oriented  # the run uses a graph derived from this one
     if needs.simple and not _is_simple(g):
         other, m = True, 2 * g.num_edges
@@ -209,6 +210,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         m //= 2
         parts.append(Part("graph", "oriented arcs", _direction_bytes(n, m, i)))
         early = max(early, 2 * (3 * i + 1 + 4) * m + PART_BYTES * n)
+        heads = HEAD_BYTES * m + PART_BYTES * n
     second: Direction = "in" if primary == "out" else "out"
     if topology.directed and second in directions and topology.keep == "both":
         held = topology._secondary is not None and not other
@@ -229,6 +231,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         *parts,
         Part("building", "copies and degrees", early, early=True),
         Part("building", "sorting of arcs", building),
+        Part("building", "beginnings of rows as bits", heads),
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from weft.arrays.device import Device, open_device
 from weft.blocks.build import BuildPlan, build
+from weft.blocks.exchange import Exchange
 from weft.blocks.sizes import bytes_of
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
@@ -114,6 +115,7 @@ def open(
     *,
     memory: int | str = DEFAULT_MEMORY,
     device: str | Device = "cpu",
+    exchange: Exchange | None = None,
 ) -> Graph:
     """Open a graph: a folder that `weft.partition` wrote, or a file that `weft.read` knows.
 
@@ -130,6 +132,9 @@ def open(
     device : str
         Where sweeps run: "cpu", or "cuda" for a GPU, whose memory then holds the fields of the
         vertices and twice the largest block; the other blocks stay on disk and in `memory`.
+    exchange : HostExchange or NcclExchange, optional
+        Of several processes that open the same graph and run the same program: each then sweeps a
+        part of the blocks, on its own device.
 
     Returns
     -------
@@ -153,7 +158,12 @@ def open(
     """
     size = bytes_of("memory", memory)
     if Path(path).is_dir():
-        return streamed_graph(Path(path), size, open_device(device))
+        return streamed_graph(Path(path), size, open_device(device), exchange)
+    if exchange is not None:
+        raise ConfigError(
+            f"exchange= shares the blocks of a partitioned graph, but {path} is a file. Expected "
+            "a folder; write it with weft.partition."
+        )
     from weft.io.base import read
 
     return read(path).to(device)

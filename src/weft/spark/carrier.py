@@ -77,6 +77,9 @@ class SparkCarrier:
         """Keep the state now and then."""
         self.checkpoints.superstep(number, work, frontier)
 
+    def settle(self, work: Work) -> None:
+        """Do nothing: there is one state."""
+
     def end(self, work: Work, resumed: Resumed) -> None:
         """Keep the state that a run ended with."""
         self.checkpoints.end(work, resumed)

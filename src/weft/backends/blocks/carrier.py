@@ -35,6 +35,8 @@ class Work:
         Of 1024 arcs of those that accept, how many the last pull of a part looked at.
     pulling
         The parts that pulled last.
+    accepting
+        Who accepted a message of a lasting part when it was pulled last, and has arcs.
     lasting
         Whether a proof that messages close vertices for good holds in all supersteps.
     forms
@@ -46,6 +48,7 @@ class Work:
     wanted: str = "push"
     shares: dict[ArcPart, int] = field(default_factory=dict)
     pulling: set[ArcPart] = field(default_factory=set)
+    accepting: dict[ArcPart, Any] = field(default_factory=dict)
     lasting: bool = False
     forms: dict[tuple[ArcPart, Any], Form] = field(default_factory=dict)
 
@@ -99,6 +102,9 @@ class Carrier(Protocol):
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
         """Return where an earlier run of a program was left, with its state put back; or None."""
+
+    def settle(self, work: Work) -> None:
+        """Note that a vertex function has run: where there are several states, make them agree."""
 
     def end(self, work: Work, resumed: Resumed) -> None:
         """Note how a run ended."""

@@ -83,9 +83,10 @@ class DeviceCarrier(StreamedCarrier):
         numbers: Sequence[int],
         ways: tuple[str, ...],
         rows: Mapping[int, Any] | None = None,
+        keep: bool = True,
     ) -> Iterator[tuple[int, dict[str, Block]]]:
         """Yield blocks, the present one on the device and the next one on its way there."""
-        coming = super()._blocks(numbers, ways)
+        coming = super()._blocks(numbers, ways, keep=keep)
         try:
             following = self._sent(coming)
             while following is not None:

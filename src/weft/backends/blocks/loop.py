@@ -197,10 +197,10 @@ class Loop:
         else:
             swept = self.carrier.sweep(stage.arcs, self.work, frontier)
             self._pulled |= swept.pulled
-        if stage.step.kind == "vertex":
-            return self._at_vertices(stage.after, frontier)
         if stage.after is None or swept.direct:
             return swept.output
+        if stage.step.kind == "vertex":
+            return self._at_vertices(stage.after, frontier)
         output = self._at_vertices(stage.after, swept.output)
         for name, (_, start) in stage.arcs.hidden.items():
             self.work.data.fields[name][swept.output] = start
@@ -209,4 +209,6 @@ class Loop:
     def _at_vertices(self, program: Program | None, frontier: Members) -> Members:
         """Run a program without arcs on all of the state."""
         assert program is not None
-        return at_vertices(program, self.carrier.vertices, self.work, frontier)
+        output: Members = at_vertices(program, self.carrier.vertices, self.work, frontier)
+        self.carrier.settle(self.work)
+        return output

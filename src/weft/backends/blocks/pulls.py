@@ -88,12 +88,15 @@ def _accepting(carrier: Blocks, part: ArcPart, work: Work) -> tuple[dict[int, Ar
     space, manifest = carrier.space, carrier.manifest
     accepting = None
     if part.accepts is not None:
-        accepting = at_vertices(part.accepts, space.vertices, work, None)
+        known = work.accepting.get(part)  # who does not accept by now never will again
+        accepting = at_vertices(part.accepts, space.vertices, work, known)
     if accepting is None:
         return dict.fromkeys(range(manifest.num_blocks)), manifest.num_arcs
     degrees = space.degrees[space.stored_way(part.pull_way)][accepting]
-    rows = _by_block(accepting[degrees > 0], manifest)
-    return rows, int(degrees.sum(dtype=np.int64))
+    accepting = accepting[degrees > 0]
+    if (part, "pull") in work.forms:
+        work.accepting[part] = accepting
+    return _by_block(accepting, manifest), int(degrees.sum(dtype=np.int64))
 
 
 def _by_block(vertices: Array, manifest: Manifest) -> dict[int, Array | None]:

@@ -27,17 +27,29 @@ def refuse(step: Step, reason: str, remedy: str) -> ConfigError:
 
 
 def updates_in_place(step: Step) -> bool:
-    """Whether an edge step only updates fields by .at(i), in any order, and reads them so.
+    """Whether a step does nothing but update fields by .at(i), in any order, and reads them so.
 
     Where all blocks share the memory of the state, such steps are swept block after block as they
-    are.
+    are. A vertex function may look at the neighbours of v itself.
     """
-    if step.kind != "edge" or not step.order_free or step.into or step.active is not None:
-        return False
     body = block_facts(step.body)
-    written, looked = body.live_written, block_facts(step.accept)
-    at_once = not written & ((body.far | body.near) - body.live)
-    return bool(written) and at_once and not written & looked.near
+    if not step.order_free or step.active is not None or not body.live_written:
+        return False
+    if step.kind == "vertex":
+        looks = [value for value in step.body.walk() if value.op == "neighbor"]
+        if not looks or body.written or body.gathers or not all(_own(v.args[0]) for v in looks):
+            return False
+    elif step.into:
+        return False
+    at_once = not body.live_written & ((body.far | body.near) - body.live)
+    return at_once and not body.live_written & block_facts(step.accept).near
+
+
+def _own(value: Value) -> bool:
+    """Whether a value is the id of v."""
+    while value.op == "cast":
+        value = value.args[0]
+    return value.op == "load" and value.attr == ("id", "v")
 
 
 def check_program(program: Program, shared: bool) -> None:
@@ -69,9 +81,9 @@ def _reads(block: Block, kind: str) -> bool:
 
 
 def _check_step(step: Step, shared: bool) -> None:
-    facts = facts_of(step)
+    facts, in_place = facts_of(step), shared and updates_in_place(step)
     for op, name in _LOOKUPS.items():
-        if op in facts.ops:
+        if op in facts.ops and not (in_place and op == "neighbor"):
             raise refuse(step, f"{name} looks at the rows of other vertices", _GATHER)
     if facts.edge_read or facts.edge_written:
         raise refuse(
@@ -84,7 +96,7 @@ def _check_step(step: Step, shared: bool) -> None:
                 step, f"{name} numbers the arcs of the whole graph", "Use an edge column instead."
             )
     if step.kind == "edge":
-        _check_edge(step, facts, shared and updates_in_place(step))
+        _check_edge(step, facts, in_place)
     else:
         _check_vertex(step)
 

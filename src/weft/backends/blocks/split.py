@@ -52,7 +52,9 @@ def split(program: Program, shared: bool = False) -> Staged:
     """
     check_program(program, shared)
     own = copy.deepcopy(program)
-    stages = {role: _stages(getattr(own, role), own, role[0]) for role in ("steps", "refill")}
+    stages = {
+        role: _stages(getattr(own, role), own, role[0], shared) for role in ("steps", "refill")
+    }
     last = own.steps[-1]
     woken = _woken_ways(last) if last.wake == "neighbors" else ()
     wakes = [_wake_part(own, way) for way in woken]
@@ -72,11 +74,11 @@ def _line(stage: Stage) -> str:
     return f"# {stage.step.name}: {', then '.join(parts) or 'nothing'}"
 
 
-def _stages(steps: tuple[Step, ...], program: Program, role: str) -> list[Stage]:
+def _stages(steps: tuple[Step, ...], program: Program, role: str, shared: bool) -> list[Stage]:
     stages: list[Stage] = []
     for number, step in enumerate(steps):
         tag = f"{role}{number}"  # hidden fields of two stages differ in what they hold
-        if updates_in_place(step):
+        if shared and updates_in_place(step):
             stages.append(_live_stage(step, program))
         elif step.kind == "edge":
             stages.append(_edge_stage(step, program, tag))
@@ -141,12 +143,12 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
 
 
 def _live_stage(step: Step, program: Program) -> Stage:
-    """Return an edge step that is swept as it is: its updates are seen at once."""
+    """Return a step that is swept as it is: its updates are seen at once."""
     own = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
     facts = facts_of(step)
     part = ArcPart(
         program=_program(program, own, {}),
-        ways=(step.along,),
+        ways=(step.along if step.kind == "edge" else "out",),
         reads=frozenset(facts.far | facts.near | facts.live | {f"old.{n}" for n in facts.old}),
         scalars=tuple(scalar_reductions([step])),
     )

@@ -57,6 +57,7 @@ class StreamedCarrier:
         self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
     ) -> None:
         self.folder, self.manifest, self.memory = folder, manifest, memory
+        self.own = range(manifest.num_blocks)  # the blocks that it sweeps
         self.space: Any = self._space(degrees)
         self.reader = self._reader()
         self._held: dict[tuple[str, int], Block] = {}
@@ -112,6 +113,9 @@ class StreamedCarrier:
     def end(self, work: Work, resumed: Resumed) -> None:
         """Keep nothing."""
 
+    def settle(self, work: Work) -> None:
+        """Do nothing: there is one state."""
+
     # -- sweeps
 
     def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
@@ -120,15 +124,18 @@ class StreamedCarrier:
         if plan is not None:
             return self._pull(part, work, plan)
         work.pulling.discard(part)
+        if frontier is not None and part.step.kind == "edge":  # rows without arcs send nothing
+            degree = self.space.degrees[self.space.stored_way(part.ways[0])]
+            frontier = frontier[degree[frontier] > 0]
         members = self._members(frontier)
-        numbers = [number for number, rows in enumerate(members) if rows.size]
+        numbers = [number for number in self.own if members[number].size]
         self._count(len(numbers))
         run = run_of(self.space, part, work, work.options, frontier)
         totals = _Totals(part, work.data.scalars)
         found: list[Array] = []
         if part.pairs:
-            for number in numbers:
-                found += self._pairs(run, part, work, totals, number, members[number])
+            for group in self._groups(numbers, part.ways[0]):
+                found += self._pairs(run, part, work, totals, group, members)
         else:
             some = dict(enumerate(members)) if frontier is not None else {}
             for number, blocks in self._blocks(numbers, part.ways, some):
@@ -179,27 +186,63 @@ class StreamedCarrier:
 
     def _count(self, swept: int) -> None:
         self._swept += swept
-        self._skipped += self.manifest.num_blocks - swept
+        self._skipped += len(self.own) - swept
 
     def _recycle(self, number: int, blocks: dict[str, Block]) -> None:
         for way, block in blocks.items():
             if (way, number) not in self._held:
                 self.reader.recycle(block)
 
+    def _fits(self, way: str) -> bool:
+        """Whether all blocks of a direction may stay in memory."""
+        entries = self.manifest.blocks[self.space.stored_way(way)]
+        return sum(entry.bytes for entry in entries) <= self.memory - self._in_flight()
+
+    def _groups(self, numbers: Sequence[int], way: str) -> list[list[int]]:
+        """Return blocks in groups of as many as there is room for at a time.
+
+        Every group is met with all blocks, so that many are better than a few that stay for good.
+        """
+        entries = self.manifest.blocks[self.space.stored_way(way)]
+        if not self._fits(way):
+            self._held.clear()
+            self._room = self.memory - self._in_flight()
+        groups: list[list[int]] = []
+        room = 0
+        for number in numbers:
+            room -= entries[number].bytes
+            if not groups or room < 0:
+                groups.append([])
+                room = self._room
+            groups[-1].append(number)
+        return groups
+
     def _pairs(
-        self, run: BlockRun, part: ArcPart, work: Work, totals: _Totals, row: int, members: Array
+        self,
+        run: BlockRun,
+        part: ArcPart,
+        work: Work,
+        totals: _Totals,
+        group: list[int],
+        members: list[Array],
     ) -> Iterator[Array]:
-        """Sweep the rows of a block, with those of every block that targets may lie in."""
+        """Sweep the rows of some blocks, with those of every block that targets may lie in."""
         (way,) = part.ways
         cuts, scalars = self.manifest.cuts, work.data.scalars
-        ((_, own),) = self._blocks([row], (way,))
-        for column, blocks in self._blocks(range(self.manifest.num_blocks), (way,)):
+        keep, every = self._fits(way), range(self.manifest.num_blocks)
+        own = dict(self._blocks(group, (way,), keep=keep))
+        for column, blocks in self._blocks(every, (way,), keep=keep):
             scalars[LEAST_ROW][0], scalars[END_ROW][0] = cuts[column], cuts[column + 1]
-            (stored,) = own
-            both = [own[stored]] if column == row else [own[stored], blocks[stored]]
-            totals.begin()
-            yield run.block(members, {stored: sorted(both, key=lambda block: block.first)})
-            totals.end()
+            for row, held in own.items():
+                ((stored, first),) = held.items()
+                both = [first] if column == row else [first, blocks[stored]]
+                totals.begin()
+                ordered = sorted(both, key=lambda block: block.first)
+                yield run.block(members[row], {stored: ordered})
+                totals.end()
+            self._recycle(column, blocks)
+        for row, held in own.items():
+            self._recycle(row, held)
 
     def _members(self, frontier: Array | None) -> list[Array]:
         """Return the members of a frontier by block."""
@@ -216,16 +259,18 @@ class StreamedCarrier:
         numbers: Sequence[int],
         ways: tuple[str, ...],
         rows: Mapping[int, Array | None] | None = None,
+        keep: bool = True,
     ) -> Iterator[tuple[int, dict[str, Block]]]:
         """Yield blocks, those in memory first, by the directions in which they are stored.
 
         With `rows` only these may have their arcs; blocks that are to stay in memory are whole.
+        `keep` says whether they stay there if there is room.
         """
         stored = tuple(dict.fromkeys(self.space.stored_way(way) for way in ways))
         there = [n for n in numbers if all((way, n) in self._held for way in stored)]
         for number in there:
             yield number, {way: self._held[way, number] for way in stored}
-        known, room, needs, kept = set(there), self._room, [], set()
+        known, room, needs, kept = set(there), self._room if keep else -1, [], set()
         for number in numbers:
             if number in known:
                 continue

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.config import Config
-from weft.graphblas.compiled.multiply import graph_of, host, padded, program
+from weft.graphblas.compiled.multiply import away, factor_fields, graph_of, program
+from weft.graphblas.gpu.places import mask_map
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.options import current
 from weft.graphblas.storage.cast import cast
@@ -35,19 +36,18 @@ def push(
     if step is None:
         return None
     graph = graph_of(columns, current["device"])
-    size = graph.num_vertices
-    np_type = op.monoid.type.np_type
-    fields = {
-        "x": padded(vector.dense, size),
-        "t": np.full(size, op.monoid.identity, np_type),
-        "there": np.zeros(size, np.bool_),
-    }
+    size, xp = graph.num_vertices, graph.topology.xp
+    fields = factor_fields(vector, size)
+    start = xp.zeros(size, np.bool_)
+    start[: vector.size] = fields.get("x_there", xp.ones(size, np.bool_))[: vector.size]
+    fields.pop("x_there", None)
+    fields["t"] = xp.full(size, op.monoid.identity, op.monoid.type.np_type)
+    fields["there"] = xp.zeros(size, np.bool_)
     if mask is not None:
-        fields["admitted"] = padded(mask.map(), size)
+        fields["admitted"] = mask_map(mask, size)
     state = graph.state(**fields)
     combine = COMBINES[current["combine"]]
     config = None if combine is None else Config(combine=combine)
-    graph.run(step, state, graph.frontier(vector.indices), config=config)
-    found, there = (host(each)[: columns.ncols] for each in (state.t, state.there))
-    made = VectorStore.from_map(cast(found, op.return_type.np_type), there)
-    return made.settled()
+    graph.run(step, state, graph.frontier(xp.flatnonzero(start)), config=config)
+    found, there = (each[: columns.ncols] for each in (state.t, state.there))
+    return away(cast(found, op.return_type.np_type), there)

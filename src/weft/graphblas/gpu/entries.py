@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import move, open_device
+from weft.arrays.reduce import count_true
 from weft.topology.adjacency_gpu import row_of_slots
 
 Array = Any
@@ -57,12 +58,25 @@ class DeviceMatrix:
             self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
         return self._cols
 
+    def filled(self) -> Array | None:
+        """Return a mask of the rows that have a value; None where all values are there."""
+        return None if self._offsets is None else self.offsets[1:] > self.offsets[:-1]
+
     @property
     def rows(self) -> Array:
         """The row of every value, as int32."""
         if self._rows is None:
             self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
         return self._rows
+
+    def transposed(self) -> DeviceMatrix:
+        """Return the transpose, in row-major order of its own."""
+        xp, (nrows, ncols) = self.xp, self.shape
+        order = xp.argsort(self.cols, kind="stable")
+        offsets = xp.zeros(ncols + 1, np.int64)
+        offsets[1:] = xp.cumsum(xp.bincount(self.cols, minlength=ncols))
+        values, cols = self.values[order], self.rows[order]
+        return DeviceMatrix(xp, (ncols, nrows), values, offsets, cols)
 
 
 def resident(store: Any, device: str) -> DeviceMatrix:
@@ -90,3 +104,36 @@ def compacted(entries: DeviceMatrix, values: Array, there: Array) -> DeviceMatri
     return DeviceMatrix(
         xp, entries.shape, values[there], before[entries.offsets], entries.cols[there]
     )
+
+
+# Which entries of a matrix operators keep: of columns, rows and a number.
+KEEPS: dict[str, Any] = {
+    "tril": lambda cols, rows, k: cols <= rows + k,
+    "triu": lambda cols, rows, k: cols >= rows + k,
+    "diag": lambda cols, rows, k: cols == rows + k,
+    "offdiag": lambda cols, rows, k: cols != rows + k,
+}
+
+
+def selected(store: Any, name: str, thunk: Any) -> Any:
+    """Return the entries that an operator keeps by their places; None for other operators."""
+    from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
+
+    if name not in KEEPS:
+        return None
+    device, entries = next(iter(store.resident.items()))
+    there = KEEPS[name](entries.cols, entries.rows, int(thunk))
+    if not count_true(there):
+        return empty_matrix(store.shape, store.np_type)
+    return MatrixStore.on_device(device, compacted(entries, entries.values, there))
+
+
+def row_counts(store: Any) -> Any:
+    """Return how many entries each row has; rows without entries have no value."""
+    from weft.graphblas.gpu.places import DeviceVector
+    from weft.graphblas.storage.vector import VectorStore
+
+    device, entries = next(iter(store.resident.items()))
+    counts = entries.offsets[1:] - entries.offsets[:-1]
+    there = counts > 0
+    return VectorStore.on_device(DeviceVector(device, counts, there, count_true(there)))

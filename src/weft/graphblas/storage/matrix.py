@@ -107,6 +107,11 @@ class MatrixStore:
         return self._values
 
     @property
+    def is_away(self) -> bool:
+        """Whether a device alone has the entries."""
+        return self._cols is None
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self.nrows, self.ncols
@@ -149,6 +154,10 @@ class MatrixStore:
     @property
     def twin(self) -> MatrixStore:
         """The transpose, in row-major order of its own."""
+        if self._twin is None and self._cols is None:
+            device, entries = next(iter(self.resident.items()))
+            self._twin = MatrixStore.on_device(device, entries.transposed())
+            self._twin._twin = self
         if self._twin is None:
             order = np.argsort(self.cols, kind="stable")
             rows = np.asarray(self.cols)[order].astype(np.int64, copy=False)
@@ -209,8 +218,8 @@ class MatrixStore:
         """Bytes that the arrays take, derived forms included."""
         own = (self._rows, self._indptr, self._keys, self._cols, self._values)
         total = sum(stored_bytes(each) for each in own if each is not None)
-        if self._twin is not None:
-            twin = self._twin
+        twin = self._twin
+        if twin is not None and twin is not self:
             theirs = (twin._rows, twin._indptr, twin._keys, twin._cols, twin._values)
             total += sum(stored_bytes(each) for each in theirs if each is not None)
         return total

@@ -393,7 +393,7 @@ class Binder:
         try:
             return self.workspace.get(name, size, dtype)
         except MemoryError:
-            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+            raise out_of_messages(self.topology, size * np.dtype(dtype).itemsize) from None
 
     def _radix_keys(self, which: int, alone: bool) -> Array:
         kind = self._index() if alone else np.uint64
@@ -426,7 +426,7 @@ class Binder:
         try:
             return self.workspace.get((name, *room), self.nt * size, dtype)
         except MemoryError:
-            raise out_of_entries(self.nt * size * dtype.itemsize) from None
+            raise out_of_entries(self.topology, self.nt * size * dtype.itemsize) from None
 
     def _by_keys(self, dtype: Any, *room: Any) -> Array:
         return self._by_array("by_keys", _element(dtype), room, 1)

@@ -140,7 +140,7 @@ def render(
         options.fuse,
         kernel.marks,
         _narrows(program, sweeps),
-        kernel.deep,
+        kernel.deep or (program.mode == "replay" and options.deep),
         frozenset(second for _, second in turned_bindings(kernel)),
         kernel.widest,
         kernel.states_by_in,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from weft.backends.cuda.drivers.builds import Successor
 from weft.backends.limits import TimeLimit
 
 
@@ -84,15 +83,7 @@ class Kernel(Protocol):
 
 
 class Module(Protocol):
-    """A compiled source.
-
-    Attributes
-    ----------
-    successor
-        The better build that is on its way, if this is a quick one.
-    """
-
-    successor: Successor | None
+    """A compiled source."""
 
     def kernel(self, name: str) -> Kernel:
         """Return a kernel by name."""
@@ -115,13 +106,8 @@ class Driver(Protocol):
     limits: Limits
     counted: Mapping[str, int]  # what all launches did, where that is known
 
-    def compile(
-        self, source: str, kernels: Sequence[str], headers: Mapping[str, str], quick: bool = False
-    ) -> Module:
-        """Compile a source, or take it from the cache.
-
-        Quickly if that is possible and asked for; the full build then follows.
-        """
+    def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> Module:
+        """Compile a source, or take it from the cache."""
 
     def compiler(self) -> Compiler:
         """Return what compiles into the cache while this process does something else."""

@@ -38,7 +38,6 @@ class EmulatedModule:
     """A source compiled by the host compiler."""
 
     program: Program
-    successor: None = None  # there is one build only
 
     def kernel(self, name: str) -> EmulatedKernel:
         """Return a kernel by name."""
@@ -62,9 +61,9 @@ class EmulatedDriver:
         self.counted: Counter[str] = Counter()  # by all launches
 
     def compile(
-        self, source: str, kernels: Sequence[str], headers: Mapping[str, str], quick: bool = False
+        self, source: str, kernels: Sequence[str], headers: Mapping[str, str]
     ) -> EmulatedModule:
-        """Compile a source with the host compiler, which has one way only."""
+        """Compile a source with the host compiler."""
         program = compile_program(source, kernels, sanitizer=self.sanitizer, headers=headers)
         return EmulatedModule(program)
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources, open_places
-from weft.backends.cuda.drivers.builds import Successor
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
 from weft.storage.cache_dir import cache_dir
@@ -32,15 +31,12 @@ NO_PREFERENCE = -1  # of a division of memory into shared memory and L1
 PORTABLE_CLUSTER = 8  # blocks of a cluster that every device with clusters allows
 LARGE_CLUSTER = 16  # and that some of them allow if they are asked for it
 CACHE_FORMAT = 1
-QUICK_MODE = "max"  # how much optimisation NVRTC leaves out of a quick build: most of it
 SPLITTING_NVRTC = (13, 0)  # the least version that was seen to compile kernels side by side
-QUICK_NVRTC = (13, 0)  # the least version that was seen to know quick builds
 
 
-def compile_options(architecture: str, quick: bool = False) -> dict[str, Any]:
+def compile_options(architecture: str) -> dict[str, Any]:
     """Return the options of NVRTC: no contraction into fused multiply-adds, exact division."""
     return {
-        **({"ofast_compile": QUICK_MODE} if quick else {}),
         "arch": architecture,
         "std": "c++17",
         "fma": False,
@@ -60,14 +56,13 @@ def nvrtc_version() -> tuple[int, int]:
 
 
 def compile_cubin(
-    source: str, kernels: Sequence[str], headers: Mapping[str, str], architecture: str,
-    quick: bool = False,
-) -> bytes:  # fmt: skip
-    """Compile CUDA C++ to machine code, with little optimisation if quickly; needs no GPU."""
+    source: str, kernels: Sequence[str], headers: Mapping[str, str], architecture: str
+) -> bytes:
+    """Compile CUDA C++ to machine code; needs no GPU."""
     from cuda.core import Program, ProgramOptions
 
     text = inline_headers(source, headers)
-    options = compile_options(architecture, quick)
+    options = compile_options(architecture)
     if len(kernels) > 1 and nvrtc_version() >= SPLITTING_NVRTC:
         options["split_compile"] = 0  # a thread for each kernel, if there are as many processors
     program = Program(text, "c++", ProgramOptions(**options))
@@ -198,7 +193,6 @@ class GpuModule:
     def __init__(self, code: bytes, multiprocessors: int, shared_bytes: int) -> None:
         from cuda.core import ObjectCode
 
-        self.successor: Successor | None = None
         self._object = ObjectCode.from_cubin(code)
         self._multiprocessors = multiprocessors
         self._shared_bytes = shared_bytes
@@ -244,42 +238,20 @@ class GpuDriver:
             LARGE_CLUSTER if major >= 9 else 0,
         )
         self.stream = _Stream(cupy)
-        self._building: dict[Path, Successor] = {}
-        self._building_lock = threading.Lock()
-        self._builder: Any = None  # processes for full builds, once there are any
         self._own = threading.local()  # what each thread has: an event to wait for
         self._launch = driver.cuLaunchKernelEx
         self._success = driver.CUresult.CUDA_SUCCESS
 
-    def compile(
-        self, source: str, kernels: Sequence[str], headers: Mapping[str, str], quick: bool = False
-    ) -> GpuModule:
-        """Compile a source, or load it from the cache; a quick build has a successor."""
+    def compile(self, source: str, kernels: Sequence[str], headers: Mapping[str, str]) -> GpuModule:
+        """Compile a source, or load it from the cache."""
         path = cubin_path(source, headers, self.limits.architecture)
         kept = read_sealed(path)
         with contextlib.suppress(Exception):  # the driver may refuse what another one took
             if kept is not None:
                 return self._load(kept, kernels)
-        quick = quick and nvrtc_version() >= QUICK_NVRTC
-        code = compile_cubin(source, kernels, headers, self.limits.architecture, quick)
-        if not quick:
-            _write(path, code)
-        module = self._load(code, kernels)
-        if quick:
-            module.successor = self._full_build(path, source, kernels, headers)
-        return module
-
-    def _full_build(
-        self, path: Path, source: str, kernels: Sequence[str], headers: Mapping[str, str]
-    ) -> Successor:
-        """Begin the full build of a source, unless it is under way."""
-        with self._building_lock:
-            found = self._building.get(path)
-            if found is None:
-                self._builder = self._builder or self.compiler()
-                build = functools.partial(self._builder.compile, source, tuple(kernels), headers)
-                found = self._building[path] = Successor(build)
-        return found
+        code = compile_cubin(source, kernels, headers, self.limits.architecture)
+        _write(path, code)
+        return self._load(code, kernels)
 
     def compiler(self) -> Any:
         """Return what compiles into the cache in other processes, for several threads at once."""

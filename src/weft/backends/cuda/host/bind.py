@@ -409,7 +409,7 @@ class Binder:
         try:
             return self.workspace.get(name, max(1, size), dtype)
         except MemoryError:
-            raise out_of_messages(size * np.dtype(dtype).itemsize) from None
+            raise out_of_messages(self.topology, size * np.dtype(dtype).itemsize) from None
 
     def _radix_keys(self, which: int, alone: bool) -> Any:
         kind = self._index() if alone else np.uint64
@@ -508,7 +508,7 @@ class Binder:
         try:
             return self.workspace.get((name, *room), places * most, dtype)
         except MemoryError:
-            raise out_of_entries(places * most * np.dtype(dtype).itemsize) from None
+            raise out_of_entries(self.topology, places * most * np.dtype(dtype).itemsize) from None
 
     def _by_keys(self, dtype: Any, *room: Any) -> Any:
         return self._by_array("by_keys", element(dtype), room, 1)
@@ -538,7 +538,7 @@ class Binder:
         try:
             return self.workspace.get((name, *room), tables * (places + 1), dtype)
         except MemoryError:
-            raise out_of_entries(tables * (places + 1) * dtype.itemsize) from None
+            raise out_of_entries(self.topology, tables * (places + 1) * dtype.itemsize) from None
 
     def _by_tables(self, key: Any, held: Any, *room: Any) -> Any:
         return np.int64(table_sizes(self.topology, *room)[0])

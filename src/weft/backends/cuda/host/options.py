@@ -143,10 +143,33 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),
         row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
+
+
+def _group_block(request: Request) -> int:
+    """Return the threads of a block that takes an item of many features, where that was asked for.
+
+    As many as the longest vector has features, up to a usual block.
+    """
+    config = request.options.config
+    shapes = [shape for _, _, shape in request.program.signature.fields]
+    most = max((shape[-1] for shape in shapes if shape), default=1)
+    if config.lanes != "block" or most <= WARP:
+        return 0
+    if config.block_size is not None:
+        if config.block_size <= WARP or config.block_size & (config.block_size - 1):
+            raise ConfigError(
+                f"block_size={config.block_size} with lanes='block' is not possible: fields have "
+                f"{most} features, which the threads of a block share. Expected 64, 128, 256, 512 "
+                "or 1024."
+            )
+        return config.block_size
+    usual = EMULATED_BLOCK if request.topology.device.kind == "emulated" else BLOCK
+    return min(usual, 1 << (most - 1).bit_length())
 
 
 def _may_narrow(width: str | None, fuse: str | None) -> bool:
@@ -157,7 +180,8 @@ def _may_narrow(width: str | None, fuse: str | None) -> bool:
 def _may_search(request: Request) -> bool:
     """Whether a program may take a superstep for each step of a path."""
     program = request.program
-    return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    searches = program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    return searches or program.mode == "replay"
 
 
 def _narrow(chosen: Any, push: Side) -> Side | None:
@@ -245,9 +269,10 @@ def launching(
     """Return how the kernels of a run are launched, from what they take."""
     config, degrees = request.options.config, request.options.degrees
     emulated = request.topology.device.kind == "emulated"
-    first = config.block_size or (EMULATED_BLOCK if emulated else BLOCK)
+    first = config.block_size or options.group_block or (EMULATED_BLOCK if emulated else BLOCK)
     # Large partials may leave no room for a usual block: what was not asked for gives way.
-    blocks = [first] if config.block_size else [first >> k for k in range(first.bit_length() - 5)]
+    fixed = config.block_size or options.group_block
+    blocks = [first] if fixed else [first >> k for k in range(first.bit_length() - 5)]
     areas = [_areas(request, rendered, options, block) for block in blocks]
     room = driver.limits.shared_bytes - STATIC_BYTES
     area = next((area for area in areas if area.nbytes <= room), areas[-1])

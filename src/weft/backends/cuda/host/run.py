@@ -17,7 +17,6 @@ from weft.backends.cuda.codegen.radix import layout_refused
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
-from weft.backends.cuda.drivers.builds import quick_allowed
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
@@ -50,7 +49,6 @@ FAULTS = {1: "index", 2: "bound", 3: "singular", 4: "indefinite"}
 PROOFS = {5: "write_once", 6: "index_proofs", 7: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
 WORDS = 7  # of a record, as in `record` of loop.cuh
-QUICK_WORK = 1 << 22  # vertices and arcs up to which a first run takes a quick build
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 IN_TURN = {  # kernels of which each goes on where the last one stopped
@@ -92,29 +90,13 @@ class Compiled(Proofs):
                 place[: dtype.itemsize] = value.view(np.uint8)
         return np.tile(words, 3)
 
-    def module(self, driver: Any, quick: bool = False) -> Any:
-        """Return the compiled module for a driver: the best one that there is by now.
-
-        Only where there is none yet, it is compiled, quickly or in full.
-        """
-        held = self.modules.get(id(driver))
-        if held is None or is_outdated(held) or (held.successor is not None and not quick):
+    def module(self, driver: Any) -> Any:
+        """Return the compiled module for a driver."""
+        key = id(driver)
+        if key not in self.modules:
             rendered = self.rendered
-            held = driver.compile(rendered.source, rendered.kernels, rendered.headers, quick)
-            self.modules[id(driver)] = held
-        return held
-
-
-def is_outdated(module: Any) -> bool:
-    """Whether a better build of a module has arrived."""
-    return module.successor is not None and module.successor.ready
-
-
-def may_be_quick(request: Request) -> bool:
-    """Whether a request may run on a quick build: its work is small beside compilation."""
-    if request.options.config.compiled or not quick_allowed():
-        return False
-    return request.topology.num_vertices + request.topology.num_arcs <= QUICK_WORK
+            self.modules[key] = driver.compile(rendered.source, rendered.kernels, rendered.headers)
+        return self.modules[key]
 
 
 _compiled: Cache[Any, Compiled] = Cache("programs compiled for CUDA", 1024)
@@ -216,7 +198,7 @@ class _Plan:
     def __init__(self, request: Request, compiled: Compiled, workspace: Any) -> None:
         topology, driver = request.topology, workspace.driver
         rendered, options = compiled.rendered, compiled.options
-        self.module = compiled.module(driver, may_be_quick(request))
+        self.module = compiled.module(driver)
         self.launching: Launching = launching(request, rendered, options, driver, self.module)
         n = topology.num_vertices
         places = self.launching.knobs["class_4"] if options.classes else n
@@ -244,11 +226,9 @@ class _Run:
         self.driver = workspace.driver
         self.xp = self.driver.xp
         self.n = request.topology.num_vertices
-        key = (id(compiled), id(request.options))
-        self.plan: _Plan = workspace.remembered(key, _Plan, request, compiled, workspace)
-        if self.plan.module.successor is not None and is_outdated(self.plan.module):
-            workspace.forget(key)
-            self.plan = workspace.remembered(key, _Plan, request, compiled, workspace)
+        self.plan: _Plan = workspace.remembered(
+            (id(compiled), id(request.options)), _Plan, request, compiled, workspace
+        )
         self.launching, self.control = self.plan.launching, self.plan.control
         self.queues = self.plan.queues
         self.binder = Binder(

@@ -39,10 +39,6 @@ class Workspace:
         self._remembered[key] = value
         return value
 
-    def forget(self, key: Any) -> None:
-        """Drop what was remembered under a key."""
-        self._remembered.pop(key, None)
-
     def get(self, name: Any, size: int, dtype: Any) -> Any:
         """Return a buffer of at least this size; what it holds is what the last run left."""
         kind = np.dtype(dtype)
