@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import weft
-from agreement import assert_bits_equal, emulated
+from agreement import agreed, assert_bits_equal, emulated, on_device
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
 
 pytestmark = pytest.mark.usefixtures("compile_cuda")  # skips where there is no compiler
@@ -215,6 +215,23 @@ def test_two_hops_by_teams():
     assert got.kinds.tolist() == (paths > 0).sum(axis=1).tolist()
     assert got.most.tolist() == paths.max(axis=1).tolist()
     assert got.best.tolist() == paths.argmax(axis=1).tolist()
+
+
+def test_messages_that_take_computing_beforehand():
+    @weft.vertex
+    def shifted(v):
+        half = weft.while_loop(lambda x: x > 3, lambda x: x // 2, weft.degree(v.id) + v.id)
+        first = v.base.at(0).load()
+        found = v.gather_by(lambda u, e: (e.k + first) % half, lambda u, e: half, weft.sum)
+        v.best, v.most = found.argmax(lambda k, x: x * half - k)
+
+    rows = rows_of((0, 7, 30, 700), np.int64, np.int64, 60)
+    n = rows.g.num_vertices
+    base = np.arange(n) % 3 + 1
+    fields = {"base": base, "best": np.zeros(n, np.int64), "most": np.zeros(n, np.int64)}
+    agreed(rows.g, shifted, fields, mode="run")
+    with on_device("emulated"):
+        agreed(rows.g, shifted, fields, mode="run")
 
 
 def test_live_fields_are_gathered_in_place():

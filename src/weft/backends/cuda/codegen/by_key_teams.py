@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from weft.backends.cuda.codegen.adjacent import Accumulator
-from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand, cast_loaded, stored
+from weft.backends.cuda.codegen.blocks import LEAVES, BlockRenderer, Operand, cast_loaded, stored
 from weft.backends.cuda.codegen.by_key import Choice
 from weft.backends.cuda.codegen.expressions import bare, literal
-from weft.backends.cuda.codegen.gathers import needed_before
 from weft.backends.cuda.codegen.machine import NOWHERE, Kernel
 from weft.backends.cuda.codegen.pairs import overlay_pairs
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, bytes_of_type, c_type, stored_type
 from weft.ir.check.facts import key_is_vertex
-from weft.ir.ops import Block, Reduction, Step, Value, identity_of, neutral_of
+from weft.ir.ops import EFFECT, Block, Reduction, Step, Value, identity_of, neutral_of
 from weft.plan.sweeps import Sweep
 
 _UPDATES = {"sum": "at_add", "min": "at_min", "max": "at_max", "or": "at_or", "and": "at_and"}
@@ -32,6 +31,7 @@ _OF_TRUTH = {"sum": "at_or", "max": "at_or", "min": "at_and", "prod": "at_and"}
 TOTAL = Reduction("sum")
 COUNT = np.dtype(np.uint32)  # of the arcs of a row
 TABLES = ("by_words", "by_values", "by_tables", "by_places")
+_GATHERS = {"gather", "gather_by"}  # that no other one may wait for
 ALIGN = 16  # bytes of a partial result in shared memory, see by_key.cuh
 
 
@@ -70,6 +70,43 @@ def by_teams(kernel: Kernel, sweep: Sweep) -> list[Value]:
         and needed_before(value, body.body) is not None
         and (not _records(value) or _records(value) == _records(body))
     ]
+
+
+def needed_before(gather: Value, body: list[Value]) -> list[Value] | None:
+    """Return the values outside a gather that its blocks use; None if they cannot come first.
+
+    Nothing writes live fields meanwhile, so reading them earlier makes no difference.
+    """
+    inside = {id(v) for block in gather.blocks for v in (*block.walk(), *_params(block))}
+    wanted: set[int] = set()
+
+    def want(value: Value) -> bool:
+        if id(value) in inside or id(value) in wanted or value.op in LEAVES:
+            return True
+        within = [inner for block in value.blocks for inner in block.walk()]
+        if any(v.op in EFFECT | _GATHERS for v in (value, *within)):
+            return False
+        wanted.add(id(value))
+        own = {id(v) for block in value.blocks for v in (*block.walk(), *_params(block))}
+        used = [*value.args, *(v for block in value.blocks for v in _used(block))]
+        return all(id(v) in own or want(v) for v in used)
+
+    if not all(want(v) for block in gather.blocks for v in _used(block)):
+        return None
+    return [v for v in body if id(v) in wanted]
+
+
+def _params(block: Block) -> list[Value]:
+    """Return the parameters of a block and of those within."""
+    nested = [inner for value in block.walk() for inner in value.blocks]
+    return [param for held in (block, *nested) for param in held.params]
+
+
+def _used(block: Block) -> list[Value]:
+    """Return what a block and those within use."""
+    nested = [inner for value in block.walk() for inner in value.blocks]
+    results = [result for held in (block, *nested) for result in held.results]
+    return [*(arg for value in block.walk() for arg in value.args), *results]
 
 
 def _records(emitter: Value | Block) -> int:
@@ -259,6 +296,7 @@ class Operations:
     static constexpr u32 partial_bytes = {self.partial_bytes};
     static_assert(sizeof(Partial) <= partial_bytes, "as the host counted");
     static constexpr bool in_order = {str(in_order).lower()};
+    static constexpr bool counts = {str(self._counts()).lower()};
     static constexpr bool sorts = {str(sorts).lower()};
     static constexpr bool writes = {str(self.emits == "write").lower()};
     WEFT_DEVICE i64 vertex(i64 i) const {{ return entered_vertex(a, loop, i); }}
@@ -292,6 +330,14 @@ class Operations:
     WEFT_DEVICE void close(i64 i, Partial& partial) const {{
 {_indented(self._close())}    }}
 """
+
+    def _counts(self) -> bool:
+        """Whether every arc brings 1, and values are sums."""
+        keyed, place = self.keyed, self.keyed.places[1]
+        if keyed.reduction.name != "sum" or keyed.held.kind not in "iu":
+            return False
+        message = keyed.value.blocks[0].results[place]
+        return place < 0 or (message.op == "const" and message.attr == 1)
 
     def _length(self) -> str:
         use, keyed = self.kernel.args.use, self.keyed

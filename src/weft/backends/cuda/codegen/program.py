@@ -498,7 +498,7 @@ def _chases(kernel: Kernel, sweeps: list[Sweep]) -> bool:
     if any(sweep.early_exit for sweep in sweeps):
         return "pull" in kernel.options.directions
     edges = [sweep for sweep in sweeps if sweep.kind == "edge"]
-    batched = any(sweep.facts.ops & {"gather", "common"} for sweep in sweeps)
+    batched = any(sweep.facts.ops & {"gather", "gather_by", "common"} for sweep in sweeps)
     return not batched and all(sweep.mode == "effects" for sweep in edges)
 
 

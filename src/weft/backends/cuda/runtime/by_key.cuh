@@ -14,6 +14,7 @@
 //   Key, Stored, Partial         types of keys, of values as they are kept, of what entries come to
 //   partial_bytes                of shared memory for a Partial, as the host counted
 //   in_order                     values combine in an order that does not change from run to run
+//   counts                       every arc brings 1, and values add up
 //   sorts                        entries come in ascending order of keys
 //   writes                       they become records: `write` takes the place of `consume` and `close`
 //   i64 vertex(i), length(v)     the vertex at a place, and the most arcs (or paths) that it has
@@ -194,8 +195,9 @@ struct TeamTable {
         if (brings) {
             const Word word = static_cast<Word>(key);
             const u32 peers = match_any(here, word WEFT_PASS);
-            value = combine_peers(here, peers, value,
-                                  [&](Stored x, Stored y) { return ops.combine(x, y); });
+            const auto combine = [&](Stored x, Stored y) { return ops.combine(x, y); };
+            if constexpr (Ops::counts) value = static_cast<Stored>(popcount(peers));
+            else value = combine_peers(here, peers, value, combine);
             if (ffs(peers) == lane_id() + 1) put(ops, word, value WEFT_PASS);
         }
         if constexpr (Ops::in_order) sync_warp(full_mask WEFT_PASS);
