@@ -6,11 +6,16 @@
 | compaction | how frontiers are compacted, and the size of bins                  | SIMD-X       |
 | fusion     | one kernel per phase, per direction, or for all                    | SIMD-X       |
 | schedules  | PageRank under every schedule × {csr, coo} × direction             | GRAssembler  |
+| combine    | messages combined in registers or by target, or by atomics         | SIMD-X       |
+| filters    | which filter assembled the frontier of each superstep              | SIMD-X       |
 | queues     | queues by degree class, the frontier read from the state           | weft         |
 
 Every graph runs in its own process with a share of ``--budget``; its kernels compile in parallel
-while the first rows run. The first experiment and the bin sizes use kron21 only. Every result is
-compared with one that a certificate proved. ``--device emulated --tiny``
+while the first rows run. Core numbers stand beside k-cores with k = 16 and 32, as SIMD-X has them,
+and belief propagation, where all vertices send. `filters` prints a strip for each task, a letter
+for each superstep, and writes the strips as SVG beside ``--json``; the bin sizes of `compaction`
+are the overflow thresholds of a thread's bin. The first experiment and the bin sizes use kron21
+only. Every result is compared with one that a certificate proved. ``--device emulated --tiny``
 runs without a GPU.
 """
 
@@ -28,7 +33,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import ablation_programs as programs
-from benchmarks import gpu_graphs, gpu_report, graph_names
+from benchmarks import gpu_graphs, gpu_report, graph_names, strips
 from benchmarks.ablation_bench import KINDS, Bench
 from benchmarks.ahead import Ahead
 from benchmarks.gpu_lines import Lines, SilentError
@@ -47,6 +52,15 @@ FORMATS = ("csr", "coo")
 GRAPHBLAST = (0.87, 1.41, 1.53, 3.9, 15.8, 42.4)
 # Speed of jit over ballot in SIMD-X (Liu, Huang 2019).
 SIMDX_JIT = {"bfs": 16.0, "cores": 26.0, "sssp": 4.5}
+JIT_TASKS = ("bfs", "cores", "k_core16", "k_core32", "sssp")
+FUSED_TASKS = ("bfs", "sssp", "pagerank", "components", "cores", "k_core16", "k_core32", "bp")
+COMBINED_TASKS = ("bfs", "sssp", "pagerank", "k_core16", "k_core32", "bp")
+# How messages meet: in the registers of who pulls, kept by arc, or by atomics.
+COMBINES: dict[str, dict[str, Any]] = {
+    "pull, in registers": {"direction": "pull"},
+    "push, by target": {"direction": "push", "combine": "by_target"},
+    "push, by atomics": {"direction": "push", "combine": "atomic"},
+}
 
 
 class Row(NamedTuple):
@@ -66,7 +80,7 @@ def bfs_rows(bench: Bench) -> Iterator[Row]:
 
 
 def compaction_rows(bench: Bench) -> Iterator[Row]:
-    for task in SIMDX_JIT:
+    for task in JIT_TASKS:
         for compaction in COMPACTIONS:
             yield _task(bench, "compaction", task, compaction, compaction=compaction)
 
@@ -81,9 +95,27 @@ def bin_rows(bench: Bench) -> Iterator[Row]:
 
 
 def fusion_rows(bench: Bench) -> Iterator[Row]:
-    for task in ("bfs", "sssp", "pagerank", "components", "cores"):
+    for task in FUSED_TASKS:
         for fuse in FUSES:
             yield _task(bench, "fusion", task, fuse, fuse=fuse)
+
+
+def combine_rows(bench: Bench) -> Iterator[Row]:
+    import weft
+
+    messages = programs.edge_pagerank(bench.workload.graph)
+    for task in COMBINED_TASKS:
+        for name, options in COMBINES.items():
+            if task == "pagerank":  # a gather is never pushed
+                call = functools.partial(messages, weft.Config(**options))
+                yield Row("combine", f"{task} {name}", "rank", call)
+            else:
+                yield _task(bench, "combine", task, name, **options)
+
+
+def filter_rows(bench: Bench) -> Iterator[Row]:
+    for task in JIT_TASKS:
+        yield _task(bench, "filters", task, "jit", compaction="jit")
 
 
 def schedule_rows(bench: Bench) -> Iterator[Row]:
@@ -120,6 +152,8 @@ EXPERIMENTS: dict[str, list[Callable[[Bench], Iterator[Row]]]] = {
     "bfs": [bfs_rows],
     "fusion": [fusion_rows],
     "compaction": [compaction_rows, bin_rows],
+    "combine": [combine_rows],
+    "filters": [filter_rows],
     "schedules": [schedule_rows],
     "queues": [queue_rows],
 }
@@ -139,6 +173,9 @@ def run_here(options: argparse.Namespace) -> int:
         for row in rows:
             measured = bench.measure(row.kind, row.call, published=row.published)
             found_row = {"experiment": row.experiment, "name": row.name, **measured.as_json()}
+            if row.experiment == "filters" and measured.fault is None:
+                task, _, compaction = row.name.partition(" ")
+                found_row["strip"] = strips.strip(bench.filters(task, compaction=compaction))
             print(MARK + json.dumps(found_row), flush=True)
     finally:
         ahead.close()
@@ -201,7 +238,7 @@ def compaction_table(graph: str, rows: list[dict[str, Any]]) -> str:
         task, _, kind = row["name"].partition(" ")
         ballot = times.get(f"{task} ballot")
         gained = ballot / row["ms"] if ballot and row["ms"] else None
-        published = SIMDX_JIT[task] if kind == "jit" else None
+        published = SIMDX_JIT.get(task) if kind == "jit" else None
         cells.append([task, kind, _text(row["ms"]), _text(gained), _text(published), _fault(row)])
     head = ["task", "compaction", "ms", "x ballot", "SIMD-X", "result"]
     return gpu_report.table(head, cells, f"{graph}: compaction (bins of 64 if not said)")
@@ -235,6 +272,29 @@ def schedules_table(graph: str, rows: list[dict[str, Any]]) -> str:
     return gpu_report.table(head, cells, f"{graph}: PageRank, best to worst")
 
 
+def combine_table(graph: str, rows: list[dict[str, Any]]) -> str:
+    times = {row["name"]: _ms(row) for row in rows}
+    cells = []
+    for row in rows:
+        task, _, how = row["name"].partition(" ")
+        atomic = times.get(f"{task} push, by atomics")
+        gained = atomic / row["ms"] if atomic and row["ms"] else None
+        cells.append([task, how, _text(row["ms"]), _text(gained), _fault(row)])
+    head = ["task", "messages meet", "ms", "x atomics", "result"]
+    return gpu_report.table(head, cells, f"{graph}: combining against atomics")
+
+
+def filters_table(graph: str, rows: list[dict[str, Any]]) -> str:
+    cells = []
+    for row in rows:
+        found = row.get("strip", "")
+        shares = [str(found.count(letter)) for letter in strips.LETTERS.values()]
+        cells.append([row["name"].partition(" ")[0], *shares, strips.short(found), _fault(row)])
+    head = ["task", *strips.LETTERS, "supersteps in order", "result"]
+    title = f"{graph}: which filter when ({strips.LEGEND})"
+    return gpu_report.table(head, cells, title)
+
+
 def queues_table(graph: str, rows: list[dict[str, Any]]) -> str:
     times = {row["name"]: _ms(row) for row in rows}
     cells = []
@@ -250,6 +310,8 @@ def queues_table(graph: str, rows: list[dict[str, Any]]) -> str:
 TABLES = {
     "bfs": bfs_table,
     "compaction": compaction_table,
+    "combine": combine_table,
+    "filters": filters_table,
     "fusion": fusion_table,
     "schedules": schedules_table,
     "queues": queues_table,
@@ -293,6 +355,8 @@ def main(arguments: list[str] | None = None) -> int:
         rows += run_apart(graph, max(10.0, left / (len(graphs) - position)), options)
         if options.json is not None:
             options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            drawn = {f"{r['graph']} {r['name']}": r["strip"] for r in rows if r.get("strip")}
+            options.json.with_suffix(".svg").write_text(strips.svg(drawn), encoding="utf-8")
     report(rows)
     return int(any(row["fault"] for row in rows))
 

@@ -9,15 +9,20 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import gpu_checks, gpu_graphs
+from benchmarks import beliefs, gpu_checks, gpu_graphs
 from benchmarks.gpu_tasks import TASKS
 from benchmarks.gpu_timing import OF_PROGRAMS, Clock
 
 RUNS = 3
 # The kind of answer of each task, which decides how answers are compared.
-KINDS = {"bfs": "level", "sssp": "dist", "pagerank": "rank", "components": "label", "cores": "core"}
+KINDS = {
+    "bfs": "level", "sssp": "dist", "pagerank": "rank", "components": "label", "cores": "core",
+    "k_core16": "in core 16", "k_core32": "in core 32", "bp": "belief",
+}  # fmt: skip
+CORES = {"in core 16": 16, "in core 32": 32}
 NAMES = {"components": "connected_components", "cores": "core_number"}
 RANK_TOLERANCE = 1e-9
+BELIEF_TOLERANCE = 1e-6
 
 
 @dataclass
@@ -63,7 +68,23 @@ class Bench:
             return weft.pagerank(
                 g, tol=0, max_iter=gpu_checks.ITERATIONS, on_unconverged="return", config=config
             )
+        if task.startswith("k_core"):
+            return weft.acc.k_core(g, CORES[KINDS[task]], config=config)
+        if task == "bp":
+            return weft.acc.belief_propagation(
+                g, *beliefs.inputs(g.num_vertices), tol=0.0, max_iter=beliefs.ITERATIONS,
+                config=config,
+            )  # fmt: skip
         return getattr(weft, NAMES[task])(g, config=config)
+
+    def filters(self, task: str, **options: Any) -> list[Any]:
+        """Return the records of a profile of an algorithm of weft."""
+        import weft
+
+        self.call(task, **options)
+        with weft.profile() as told:
+            self.call(task, **options)
+        return list(told.records)
 
     def measure(
         self, kind: str, call: Callable[[], Any], published: float | None = None
@@ -98,6 +119,10 @@ class Bench:
             if kind == "rank":
                 arcs = self.workload.arcs
                 self.answers[kind] = gpu_checks.power_iteration(arcs, gpu_checks.ITERATIONS)
+            elif kind == "belief":
+                self.answers[kind] = beliefs.reference(self.workload.arcs)
+            elif kind in CORES:
+                self.answers[kind] = self.answer("core") >= CORES[kind]
             else:
                 task = TASKS[next(t for t, k in KINDS.items() if k == kind)]
                 result = task.call(self.workload.graph, self.workload.source)
@@ -109,6 +134,8 @@ class Bench:
 
     def same(self, kind: str, result: Any, answer: Any) -> bool:
         xp = self.workload.arcs.xp
+        if kind == "belief":
+            return float(xp.abs(result - answer).max()) <= BELIEF_TOLERANCE
         if kind == "rank":
             return float(xp.abs(result - answer).sum()) <= RANK_TOLERANCE
         return bool((result == answer).all())

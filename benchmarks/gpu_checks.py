@@ -150,7 +150,7 @@ def check_pagerank(
 def power_iteration(arcs: Arcs, iterations: int) -> Array:
     """Return PageRank after a number of sparse matrix-vector products."""
     xp, n = arcs.xp, arcs.n
-    matrix = _matrix(arcs)
+    matrix = matrix_of(arcs)
     dangling = arcs.degree == 0
     share = DAMPING / xp.maximum(arcs.degree, 1)
     rank = xp.full(n, 1.0 / max(n, 1))
@@ -160,7 +160,8 @@ def power_iteration(arcs: Arcs, iterations: int) -> Array:
     return rank
 
 
-def _matrix(arcs: Arcs) -> Any:
+def matrix_of(arcs: Arcs) -> Any:
+    """Return the adjacency matrix, a sparse one of SciPy or CuPy."""
     if arcs.xp is np:
         from scipy import sparse
     else:
@@ -273,7 +274,7 @@ def check_triangles(arcs: Arcs, found: int, seconds: float = TRIANGLE_SECONDS) -
     if arcs.xp is np:
         from benchmarks.checks import count_triangles
 
-        expected = count_triangles(_host_matrix(arcs))
+        expected = count_triangles(_hostmatrix_of(arcs))
         return None if found == expected else f"{found} triangles, expected {expected}"
     counts = _sampled_triangles(arcs, time.perf_counter() + seconds)
     if len(counts) == TRIANGLE_SAMPLES:
@@ -288,7 +289,7 @@ def check_triangles(arcs: Arcs, found: int, seconds: float = TRIANGLE_SECONDS) -
     return None
 
 
-def _host_matrix(arcs: Arcs) -> Any:
+def _hostmatrix_of(arcs: Arcs) -> Any:
     from scipy import sparse
 
     ones = np.ones(arcs.m)

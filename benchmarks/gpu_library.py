@@ -8,6 +8,8 @@ by their number of edges and components, communities by modularity, walks by the
 from __future__ import annotations
 
 import argparse
+import cProfile
+import pstats
 import sys
 import time
 from collections.abc import Callable
@@ -20,7 +22,7 @@ import weft
 from benchmarks import gpu_graphs, graph_names
 from benchmarks.gpu_graphs import Workload
 
-PAIRS, WALKS, STEPS = 1_000_000, 1_000_000, 80
+PAIRS, WALKS, STEPS, MANY = 1_000_000, 1_000_000, 80, 64
 
 
 def _ends(work: Workload) -> tuple[Any, Any]:
@@ -30,6 +32,27 @@ def _ends(work: Workload) -> tuple[Any, Any]:
 def _random_pairs(work: Workload) -> Any:
     xp = work.graph.topology.xp
     return xp.random.default_rng(1).integers(0, work.arcs.n, (PAIRS, 2))
+
+
+def _directed(work: Workload) -> Any:
+    """Return the graph with its arcs as directed edges, made once."""
+    if work.name not in _as_directed:
+        topology = work.graph.topology
+        _as_directed.clear()
+        _as_directed[work.name] = weft.Graph.from_edges(
+            *_ends(work), num_vertices=work.arcs.n, index_dtype=topology.index_dtype,
+            device=topology.device,
+        )  # fmt: skip
+    return _as_directed[work.name]
+
+
+_as_directed: dict[str, Any] = {}
+
+
+def _many_sources(work: Workload) -> Any:
+    """Return up to 64 vertices that have neighbours, spread over the graph."""
+    u, xp = _ends(work)[0], work.graph.topology.xp
+    return xp.unique(u[:: max(1, u.size // MANY)])[:MANY].tolist()
 
 
 def judge_components(work: Workload, labels: Any) -> str:
@@ -92,13 +115,18 @@ def shape_of(work: Workload, result: Any) -> str:
 
 TASKS: dict[str, tuple[Callable[[Workload], Any], Callable[[Workload, Any], str]]] = {
     "scc": (lambda w: weft.strongly_connected_components(w.graph), judge_components),
+    "scc directed": (lambda w: weft.strongly_connected_components(_directed(w)), judge_components),
     "forest": (lambda w: weft.minimum_spanning_forest(w.graph), judge_forest),
     "independent set": (lambda w: weft.maximal_independent_set(w.graph), judge_set),
     "color": (lambda w: weft.color(w.graph), judge_colors),
     "labels": (lambda w: weft.label_propagation(w.graph), judge_communities),
+    "labels to the end": (lambda w: weft.label_propagation(w.graph, None), judge_communities),
     "louvain": (lambda w: weft.louvain(w.graph), judge_communities),
     "leiden": (lambda w: weft.leiden(w.graph), judge_communities),
     "betweenness": (lambda w: weft.betweenness(w.graph, w.sources), shape_of),
+    "betweenness of one": (lambda w: weft.betweenness(w.graph, w.sources[:1]), shape_of),
+    "bfs of 64": (lambda w: weft.multi_source_bfs(w.graph, _many_sources(w)), shape_of),
+    "truss": (lambda w: weft.truss_number(w.graph), shape_of),
     "jaccard": (lambda w: weft.jaccard(w.graph, _random_pairs(w)), shape_of),
     "walks": (
         lambda w: weft.random_walks(w.graph, w.graph.topology.xp.arange(WALKS) % w.arcs.n, STEPS),
@@ -129,6 +157,18 @@ def measure(work: Workload, name: str, seconds: float) -> list[str]:
     return [work.name, name, best, f"{first:.4g}", found]
 
 
+def profile(work: Workload, name: str, lines: int) -> None:
+    """Print where the host waits in one more call, by the time spent below each function.
+
+    Set CUDA_LAUNCH_BLOCKING=1, so that it waits for each operation where it is begun.
+    """
+    profiler = cProfile.Profile()
+    with profiler:
+        TASKS[name][0](work)
+        gpu_graphs.synchronize(work.graph)
+    pstats.Stats(profiler).sort_stats("cumulative").print_stats(lines)
+
+
 def main() -> None:
     """Measure tasks on graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -136,11 +176,14 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each task")
+    parser.add_argument("--profile", type=int, default=0, help="lines of a profile of each task")
     options = parser.parse_args()
     for graph in graph_names.chosen(options):
         work = gpu_graphs.make(graph, options.device)
         for task in options.tasks.split(","):
             print("| " + " | ".join(measure(work, task, options.seconds)) + " |", flush=True)
+            if options.profile:
+                profile(work, task, options.profile)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,15 @@ graphs. The sections, in the order in which they are measured:
   feature-blind (``Config(lanes=1)``), beside the same update in CuPy with cuSPARSE and in PyTorch.
 - *to a tolerance*: whole runs, aware or blind, that send full values or, where that pays, only
   differences (``Config(change_driven="auto")``).
+- *table 7.2* (measured only if asked for by ``--sections``): whole runs of all five on six graphs,
+  these four, ``er`` and ``rgg``, aware of features or blind, driven by changes or full.
 - *factors*: whole runs of ALS until no factor moves by more than 2e-2, alternating or solving for
   all vertices together, by full sweeps or driven by changes. Results are errors of ratings.
 - *folding*: LP and BP folded, in steps, and by hand-written folded kernels; with the memory held.
-- *modes* of other frameworks as configurations, whole runs of LP: push driven by changes, feature
-  by feature and in steps; push over Tigr's split vertices; pull over all. Each ratio to weft is
-  shown beside the one that the Onyx thesis reports for the framework of that mode.
+- *modes* of other frameworks as configurations, whole runs of all five: push driven by changes,
+  feature by feature and in steps; push over Tigr's split vertices (driven by changes too, but for
+  LP, which has a form that pushes from all); pull over all. Each ratio to weft of LP is shown
+  beside the one that the Onyx thesis reports for the framework of that mode.
 
 The time of an iteration is the difference between a long and a short run, divided by the difference
 in supersteps; every result is compared with a rival's. Whole runs end when no value moves by more
@@ -37,7 +40,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +56,8 @@ from benchmarks import learning_rivals as rivals
 from benchmarks.ahead import Ahead
 from benchmarks.gpu_timing import Clock
 from benchmarks.learning_hand import ByHand
-from benchmarks.learning_report import Report, Row
-from benchmarks.learning_tasks import GRAPHS, TASKS, Task, make_graph
+from benchmarks.learning_report import TABLE, Report, Row
+from benchmarks.learning_tasks import GRAPHS, MORE, TASKS, Task, make_graph
 
 SHORT = 2  # iterations of the shorter of two runs that are compared
 LONG, LONGEST = 12, 192  # of the longer one; more where the difference would be lost in noise
@@ -72,6 +75,8 @@ SMALLEST, SMALL = 12, {"social": 16}
 AHEAD = 14  # groups whose programs are compiled before theirs is the turn
 SECOND = ("MMR", "BP")  # tasks of which a call runs two programs
 # Frameworks that the thesis compares with, as configurations, and the speed-up that it reports.
+ALL_FIVE = ("LP", "MMR", "MML", "BP", "ALS")
+SCALED = (*GRAPHS, *MORE)
 MODES = {
     "push, changes": (51.2, {"direction": "push", "change_driven": True}),
     "push over tigr": (17.0, {"direction": "push", "format": "tigr"}),
@@ -108,7 +113,7 @@ class Bench:
 
     def graph(self, name: str, narrower: int) -> Any:
         """Return a graph; the last two are cached."""
-        key = name, max(self.scale - narrower, 4) if name in GRAPHS else 0
+        key = name, max(self.scale - narrower, 4) if name in SCALED else 0
         if key not in self.graphs:
             while len(self.graphs) > 1:
                 del self.graphs[next(iter(self.graphs))]
@@ -125,6 +130,13 @@ class Bench:
             self.clock.cupy.get_default_memory_pool().free_all_blocks()
             if "torch" in sys.modules:
                 sys.modules["torch"].cuda.empty_cache()
+
+
+def table(graphs: list[str], tasks: list[str]) -> list[Group]:
+    """Return the groups of the thesis' table, graph by graph."""
+    return [
+        Group(TABLE, g, task, 4, NARROWER) for g in graphs for task in ALL_FIVE if task in tasks
+    ]
 
 
 def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
@@ -147,7 +159,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
         for graph in graphs if graph in (first, "road")
         for task in ("LP", "BP") if task in tasks
     ]  # fmt: skip
-    groups += [Group("modes", first, "LP", 4, NARROWER)] if "LP" in tasks else []
+    groups += [Group("modes", first, task, 4, NARROWER) for task in ALL_FIVE if task in tasks]
     groups += [Group("k = 4", graph, task, 4) for graph in graphs[1:] for task in soon]
     groups += [Group("k = 4", graph, "ALS", 4) for graph in graphs[::-1] if "ALS" in tasks]
     groups += [
@@ -163,7 +175,7 @@ def plan(graphs: list[str], tasks: list[str], widths: list[int]) -> list[Group]:
 
 def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
     """Return the calls timed per iteration, by name; the first is weft with its defaults."""
-    if group.section in ("modes", "factors"):
+    if group.section in ("modes", "factors", TABLE):
         return {}
     calls: dict[str, Call] = {"weft": lambda i: task.weft(i, None)}
     if group.section == "folding":
@@ -184,14 +196,23 @@ def iterations(group: Group, task: Task, bench: Bench) -> dict[str, Call]:
 def endings(group: Group, task: Task) -> dict[str, Call]:
     """Return whole runs to a tolerance, by name; their argument limits the iterations."""
     if group.section == "modes":
-        found: dict[str, Call] = {
-            "weft": lambda i: task.weft(i, weft.Config(change_driven="auto"), TOLERANCE)
-        }
+        usual = weft.Config(change_driven="auto" if task.name != "ALS" else True)
+        found: dict[str, Call] = {"weft": lambda i: _to_rest(task, i, usual)}
         for name, (_, choices) in MODES.items():
             # Feature by feature, and in steps that meet in memory.
             config = weft.Config(lanes=1, fold=False, **choices)
-            run = task.weft if config.change_driven else task.unfolded
-            found[name] = lambda i, run=run, config=config: run(i, config, TOLERANCE)
+            if task.name == "LP" and not config.change_driven:
+                found[name] = lambda i, config=config: task.unfolded(i, config, TOLERANCE)
+                continue
+            if config.direction == "push":
+                config = replace(config, change_driven=True)
+            found[name] = lambda i, config=config: _to_rest(task, i, config)
+        return found
+    if group.section == TABLE:
+        found = {}
+        for name, (lanes, driven) in reporting.WAYS.items():
+            config = weft.Config(lanes=lanes, change_driven=driven)
+            found[name] = lambda i, config=config: _to_rest(task, i, config)
         return found
     if group.section == "factors":
         return {
@@ -218,6 +239,13 @@ def endings(group: Group, task: Task) -> dict[str, Call]:
             config = weft.Config(lanes=lanes, change_driven=driven)
             found[name] = lambda i, config=config: task.weft(i, config, TOLERANCE)
     return found
+
+
+def _to_rest(task: Task, iterations: int, config: weft.Config) -> Any:
+    """Run a task until nothing moves by more than the tolerance; of ALS return the error."""
+    if task.name == "ALS":
+        return task.factors_at_rest(iterations, FACTOR_TOLERANCE, alternate=True, config=config)
+    return task.weft(iterations, config, TOLERANCE)
 
 
 def _made(make: Callable[[], Call]) -> Call:
@@ -341,7 +369,7 @@ def _compare(rows: list[Row], results: dict[str, Any], *, loose: bool) -> None:
 
 def known_graph(name: str) -> str:
     """Return a name that stands for a graph: one of the four, or any other."""
-    return name if name in GRAPHS else graph_names.checked(name)
+    return name if name in SCALED else graph_names.checked(name)
 
 
 def error_text(error: Exception) -> str:
@@ -366,7 +394,7 @@ class Preparing:
             scale = SMALL.get(group.graph, SMALLEST)
             self._small[group.graph] = (
                 make_graph(group.graph, scale, self.bench.device)
-                if group.graph in GRAPHS
+                if group.graph in SCALED
                 else self.bench.graph(group.graph, group.narrower)
             )
         task = Task(group.task, self._small[group.graph], group.k)
@@ -439,6 +467,8 @@ def main() -> int:
         bench.driver = driver_of(args.device, 0)
     names = [*args.graphs, *args.files] or list(GRAPHS)
     groups = plan(names, args.tasks, args.widths)
+    if args.sections and TABLE in args.sections:
+        groups += table(names if args.graphs or args.files else [*GRAPHS, *MORE], args.tasks)
     groups = [g for g in groups if not args.sections or g.section in args.sections]
     ahead = Ahead(args.device)
     preparing = Preparing(bench, ahead)

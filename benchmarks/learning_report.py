@@ -12,6 +12,12 @@ import numpy as np
 
 ORDER = ("LP", "SUM", "MMR", "MML", "BP", "ALS")
 PEAK = 4.2e12  # bytes per second of the GPU's memory
+# The ways of the table of all tasks: lanes (1: blind to features), and whether by changes.
+WAYS: dict[str, tuple[int | None, bool]] = {
+    "weft": (None, False), "weft changes": (None, True),
+    "weft blind": (1, False), "weft blind changes": (1, True),
+}  # fmt: skip
+TABLE = "table 7.2"
 THESIS = {"push, changes": 51.2, "push over tigr": 17.0, "pull over all": 6.8}
 HEAD = (f"{'graph':9} {'task':4} {'k':>4} {'variant':18} {'ms':>9} {'of one':9} {'GB/s':>6} "
         f"{'of peak':>7} {'weft is':>8}  agrees")  # fmt: skip
@@ -71,7 +77,7 @@ def line(row: Row, report: Report) -> str:
         text += f"  {row.held_mb:.0f} MB held"
     if row.seconds is not None and row.seconds > 1:
         text += f"  [{row.seconds:.1f} s]"
-    if row.variant in THESIS:
+    if row.variant in THESIS and row.task == "LP":
         text += f"  (thesis: {THESIS[row.variant]}x)"
     return text
 
@@ -109,6 +115,24 @@ def summary(report: Report) -> str:
     lines.append(labelled("  in place of weft driven by changes, a run", runs))
     runs = means(report, lambda r: r.section == "factors", "weft changes")
     lines.append(labelled("  in place of alternating least squares driven by changes, a run", runs))
+    return "\n".join([*lines, ways(report)])
+
+
+def ways(report: Report) -> str:
+    """Return the table of all tasks, graphs and ways: milliseconds, and the gain over neither."""
+    rows = [row for row in report.rows if row.section == TABLE]
+    if not rows:
+        return ""
+    lines = [
+        f"| graph | task | {' | '.join(WAYS)} | gain |",
+        f"|---|---|{'--:|' * (len(WAYS) + 1)}",
+    ]
+    for graph, task in dict.fromkeys((row.graph, row.task) for row in rows):
+        ms = {r.variant: r.ms for r in rows if (r.graph, r.task) == (graph, task)}
+        cells = [f"{ms[way]:.3g}" if ms.get(way) else "–" for way in WAYS]
+        neither, both = ms.get("weft blind"), ms.get("weft changes")
+        cells.append(f"{neither / both:.2f} ×" if neither and both else "–")
+        lines.append(f"| {graph} | {task} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@
 Generates a Kronecker graph, writes it in blocks, and runs each algorithm in a process of its own,
 streamed and in memory. Peak memory is that of the process, which includes Python, the
 compiled kernels and the fields of the vertices. CPU time is the more telling on a busy machine.
+With `--device cuda` blocks are streamed to a GPU, whose share of the link's bandwidth is shown.
 With `--spark` it also runs PageRank on Spark, and the same by joins in Spark SQL.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,15 +41,19 @@ ALGORITHMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def measure(path: str, memory: str, name: str) -> dict[str, Any]:
+def measure(path: str, memory: str, name: str, device: str) -> dict[str, Any]:
     """Run an algorithm twice in this process; return what the second run took, and the peak."""
-    g = weft.open(path, memory=memory)
+    g = weft.open(path, memory=memory, device=device)
     run = ALGORITHMS[name]
     run(g)
     wall, cpu = time.perf_counter(), time.process_time()
     run(g)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"wall_s": wall, "cpu_s": cpu, "peak_mb": peak_bytes() / 1e6}
+    found = {"wall_s": wall, "cpu_s": cpu, "peak_mb": peak_bytes() / 1e6}
+    if device != "cpu":
+        pool = g.topology.xp.get_default_memory_pool()
+        found |= {"device_mb": pool.total_bytes() / 1e6}
+    return found
 
 
 def peak_bytes() -> int:
@@ -56,24 +62,67 @@ def peak_bytes() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
-def measured_apart(path: Path, memory: str, name: str) -> dict[str, Any]:
+def measured_apart(path: Path, memory: str, name: str, device: str = "cpu") -> dict[str, Any]:
     """Run `measure` in a process of its own."""
     command = [sys.executable, __file__, "--one", name, "--path", str(path), "--memory", memory]
+    command += ["--device", device]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
+def link_bytes_per_second() -> float:
+    """Return how fast pinned memory is copied to the GPU, the best of a few copies of 1 GiB."""
+    import cupy
+
+    size = 1 << 30
+    pinned = np.frombuffer(cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+    target, best = cupy.empty(size, np.uint8), np.inf
+    for _ in range(5):
+        began = time.perf_counter()
+        target.set(pinned)
+        cupy.cuda.runtime.deviceSynchronize()
+        best = min(best, time.perf_counter() - began)
+    return size / best
+
+
+def gpu_rows(folder: Path, memory: str) -> list[str]:
+    """Return rows of algorithms whose blocks are streamed to the GPU, and of the whole graph."""
+    rows, link = [], link_bytes_per_second()
+    entries = json.loads((folder / "blocks" / "manifest.json").read_text())["blocks"]
+    way = "in" if "in" in entries else "out"
+    size = sum(entry["bytes"] for entry in entries[way])
+    for name in ("pagerank", "bfs", "components"):
+        streamed = measured_apart(folder / "blocks", memory, name, "cuda")
+        whole = measured_apart(folder / "whole.weft", memory, name, "cuda")
+        share = ITERATIONS * size / streamed["wall_s"] / link
+        rows.append(
+            f"| {name} | {streamed['wall_s'] * 1e3:.0f} | {whole['wall_s'] * 1e3:.1f} "
+            f"| {f'{share:.0%}' if name == 'pagerank' else ''} | {streamed['device_mb']:.0f} "
+            f"| {whole['device_mb']:.0f} |"
+        )
+    return [
+        f"link {link / 1e9:.1f} GB/s, blocks by {way} {size / 1e6:.0f} MB",
+        "",
+        "| algorithm | streamed ms | whole ms | share of the link | device MB | whole: device MB |",
+        "|---|---|---|---|---|---|",
+        *rows,
+    ]
+
+
 def spark_rows(path: Path, shown: str) -> list[str]:
     """Return rows of PageRank on Spark, and of the same in SQL, per iteration after the first."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    source = str(Path(weft.__file__).parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
     from pyspark.sql import SparkSession
 
-    import weft.spark
+    from weft.spark import graph
 
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = session.config("spark.sql.shuffle.partitions", "8").getOrCreate()
     edges = spark.read.parquet(str(path)).select("src", "dst").cache()
-    g = weft.spark.graph(spark, edges, blocks=4)
+    g = graph(spark, edges, blocks=4)
     times = []
     for count in (1, 1 + ITERATIONS):
         began = time.perf_counter()
@@ -117,11 +166,12 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--memory", default="50MB")
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--path", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measure(given.path, given.memory, given.one)))
+        print(json.dumps(measure(given.path, given.memory, given.one, given.device)))
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -132,6 +182,9 @@ def main() -> None:
         built = time.process_time() - began
         size = sum(path.stat().st_size for path in (folder / "blocks").glob("*.block"))
         print(f"{g!r}; {given.blocks} blocks, {size / 1e6:.0f} MB, built in {built:.1f} CPU-s\n")
+        if given.device == "cuda":
+            print("\n".join(gpu_rows(folder, given.memory)))
+            return
         print("| algorithm | streamed CPU-s | in memory CPU-s | ratio | streamed peak MB |")
         print("|---|---|---|---|---|")
         for name in ALGORITHMS:

@@ -154,7 +154,7 @@ def compare(workload: Any, task: str, seconds: float, say: Any) -> dict[str, Any
     if len(ranked) > 1:
         (best, best_ms), (worst, worst_ms) = ranked[0], ranked[-1]
         second, second_ms = next(
-            (item for item in ranked if _pair(item[0]) != _pair(best)), ranked[1]
+            (item for item in ranked if pair_of(item[0]) != pair_of(best)), ranked[1]
         )
         near = [t.seconds for t in report.trials if t.is_timed and t.ms <= 1.1 * best_ms]
         row |= {
@@ -175,7 +175,7 @@ def compare(workload: Any, task: str, seconds: float, say: Any) -> dict[str, Any
     return row
 
 
-def _pair(config: Any) -> tuple[Any, Any]:
+def pair_of(config: Any) -> tuple[Any, Any]:
     """Return the format and schedule, which identify a configuration for the second best."""
     return config.format, config.schedule
 
@@ -217,10 +217,10 @@ def summary(rows: list[dict[str, Any]]) -> str:
     differ = sum(row["second_differs_in_format"] for row in timed) / len(timed)
     least = "at least " if any(row["worst_stopped"] for row in timed) else ""
     lines = [
-        f"second best pair of format and schedule {_geomean(seconds):.2f} × best, worst "
-        f"{least}{_geomean(worsts):.1f} × best (geometric means of {len(timed)}); another format "
+        f"second best pair of format and schedule {geomean(seconds):.2f} × best, worst "
+        f"{least}{geomean(worsts):.1f} × best (geometric means of {len(timed)}); another format "
         f"in second place: {differ:.0%} ({THESIS})",
-        f"tuned {_geomean(ratios):.2f} × the exhaustive best, at most {max(ratios):.2f}; within "
+        f"tuned {geomean(ratios):.2f} × the exhaustive best, at most {max(ratios):.2f}; within "
         f"10 %: {sum(ratio <= 1.1 for ratio in ratios)} of {len(timed)}",
     ]
     return "\n".join([*lines, *_searches(timed)])
@@ -238,14 +238,15 @@ def _searches(rows: list[dict[str, Any]]) -> list[str]:
         soon = f" after {statistics.fmean(near):.1f} tried in the mean" if near else ""
         lines.append(
             f"{name}: within 10 % on {len(near)} of {len(runs)} tables{soon}, ends at "
-            f"{_geomean([run['ratio'] for run in runs]):.3f} × best"
+            f"{geomean([run['ratio'] for run in runs]):.3f} × best"
         )
     if lines and find_spec("optuna") is None:
         lines.append("Optuna is not installed here, so that its sampler was not replayed.")
     return lines
 
 
-def _geomean(values: list[float]) -> float:
+def geomean(values: list[float]) -> float:
+    """Return the geometric mean."""
     product = 1.0
     for value in values:
         product *= value

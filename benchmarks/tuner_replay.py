@@ -35,18 +35,18 @@ FURTHER: tuple[tuple[str, tuple[Any, ...]], ...] = (
 )
 
 
-def sub_space(space: Space) -> Space:
+def sub_space(space: Space, further: bool = True) -> Space:
     """Return the sub-space for the exhaustive search: 200 to 400 configurations.
 
-    It has all formats and schedules, the same for all sides of a program, and two values of each
-    axis of `FURTHER`.
+    It has all formats and schedules, the same for all sides of a program, and with `further` two
+    values of each axis of `FURTHER`.
     """
     axes = [axis for field in ("format", "schedule") if (axis := _joined(space, field))]
     size = 1
     for axis in axes:
         size *= len(axis.values)
     without_frontier = all(axis.side == "gather" for axis in space.of_field("schedule"))
-    for name, values in FURTHER:
+    for name, values in FURTHER if further else ():
         if name == "compaction" and without_frontier:
             continue
         known = next((a for a in space.axes if a.name == name), None)

@@ -100,7 +100,11 @@ class Cuda:
             head = re.search(
                 rf"__global__ void (?:WEFT_BOUNDS\(.*?\) )?{name}\((.*?)\)", text, re.S
             )
-            declared = [p.replace("weft::", "").strip() for p in head[1].split(",")]
+            listed = head[1]
+            if listed.isidentifier():  # a macro
+                listed = re.search(rf"#define {listed}\s((?:.*\\\n)*.*)", text)[1]
+                listed = " ".join(listed.replace("\\\n", " ").split())
+            declared = [p.replace("weft::", "").strip() for p in listed.split(",")]
             parameters = ["*" if "*" in p else p.split()[-2] for p in declared]
             made[name] = Kernel(name, program, parameters, len(self.kernels))
             self.kernels.append(made[name])

@@ -1,6 +1,6 @@
 """Formats with parameters that suit the small graphs of tests: `FORMATS`, by name.
 
-A format that is not mentioned here is taken as it is.
+A format that is not mentioned here is taken as it is. Those with other kinds of parts are here too.
 """
 
 from weft.formats import formats
@@ -15,4 +15,10 @@ PARAMETERS = {
     "gshard": "(16)",
     "tigr": "(3)",
 }
-FORMATS = {name: name + PARAMETERS.get(name, "") for name in formats()}
+# Values of parameters that change of what kinds the parts are.
+VARIANTS = {
+    "ell_coo": "ell(2,rest=coo)",
+    "ell_sliced": "ell(slice=4)",
+    "ell_sliced_coo": "ell(1,8,coo)",
+}
+FORMATS = {name: name + PARAMETERS.get(name, "") for name in formats()} | VARIANTS

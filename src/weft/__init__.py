@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from weft.algorithms.triangles import transitivity, triangles
     from weft.algorithms.truss import k_truss, truss_number
     from weft.algorithms.widest_path import widest_path
+    from weft.blocks.exchange import HostExchange
+    from weft.blocks.nccl import NcclExchange
     from weft.config import Config
     from weft.engine.frontier import Frontier, Pairs
     from weft.engine.profile import profile

@@ -31,8 +31,9 @@ PASSES = (
     "operand_reuse",
     "degree_classes",
     "index_proofs",
+    "row_bits",
 )
-ORDERS = ("community", "degree", "hub", "random", "rcm")
+ORDERS = ("community", "degree", "gorder", "hub", "llp", "random", "rcm")
 MAX_ITEMS = 64
 MAX_BIN = 1024
 WARP, MAX_BLOCK = 32, 1024
@@ -44,7 +45,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "width": ("auto", "block", "cluster", "grid"),
     "direction": ("auto", "push", "pull", *DIRECTION_RULES),
     "frontier_in": (None, "queue", "bitmap", "bytemap", "reverse_queue", "state"),
-    "frontier_out": (None, "queue", "bitmap", "bytemap"),
+    "frontier_out": (None, "queue", "bitmap", "bytemap", "counter"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
     "combine": (None, "atomic", "by_target", "radix"),
@@ -152,13 +153,14 @@ class Config:
     format
         Memory layout of the topology: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
         ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
-        follow in parentheses: ``"tigr(16)"``, ``"block_coo(axis=dest,tiles=8)"``. ``weft info
+        follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
+        ``"block_coo(axis=dest,tiles=8)"``. ``weft info
         --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
         ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
     reorder
-        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"hub"``,
-        ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the user's order. Defaults
-        to the graph's order. Results are always in the user's order.
+        Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"gorder"``,
+        ``"hub"``, ``"llp"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the
+        user's order. Defaults to the graph's order. Results are always in the user's order.
     schedule
         How edges are assigned to threads: ``"vertex"``, ``"edge"``, ``"warp"``, ``"block"``,
         ``"twc"``, ``"twce"``, ``"strict"``, ``"merge"``, ``"row"`` or ``"weaver"``. A CPU
@@ -166,9 +168,10 @@ class Config:
         a reason.
     lanes
         Maximum number of threads that share the features of one edge or vertex, or one row under
-        the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"`` (rows only). With 1, each thread
-        processes whole vectors and matrices, one feature at a time. By default, each thread takes
-        32 bytes of a vector. GPU.
+        the schedule ``"row"``: 1, 2, 4, 8, 16, 32, or ``"block"``. With 1, each thread processes
+        whole vectors and matrices, one feature at a time. With ``"block"``, a whole block takes an
+        edge or vertex with vectors of more than 32 features (matrices stay with a warp). By
+        default, each thread takes 32 bytes of a vector. GPU.
     items_per_thread
         Consecutive rows and edges per thread under ``"merge"``: 1 to 64. GPU.
     block_size
@@ -193,8 +196,10 @@ class Config:
         (pull: a list of the accepting vertices), or ``"state"`` (pull: test a field that marks the
         frontier, where there is one). A CPU ignores all but ``"state"``.
     frontier_out
-        Frontier that a sweep writes: ``"queue"``, ``"bitmap"`` or ``"bytemap"``. All maps of a run
-        are of one kind: bytes if either field requests them. GPU.
+        Frontier that a sweep writes: ``"queue"``, ``"bitmap"``, ``"bytemap"`` or ``"counter"``. All
+        maps of a run are of one kind: bytes if either field requests them. A counter holds only the
+        number of vertices; it is rejected, on every device, where a program reads the members. All
+        vertices run next if it is not zero, or a pull finds its frontier in the state. GPU.
     compaction
         How a queue is assembled: ``"online"``, ``"ballot"``, ``"batch"`` (needs the most memory),
         ``"atomic"`` or ``"jit"``. GPU.

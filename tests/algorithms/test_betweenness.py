@@ -146,10 +146,18 @@ def mixed():
     return np.concatenate(edges, axis=1)
 
 
+def hub():
+    """The same with a source that has more leaves than any other vertex has neighbours."""
+    edges = mixed()
+    leaves = edges.max() + 1 + np.arange(40)
+    return np.concatenate([edges, [np.zeros_like(leaves), leaves]], axis=1)
+
+
 COUNTLESS = {
     "diamonds": lambda: layers(1, *[2, 1] * 1030),
     "mesh": lambda: layers(1, *[8] * 345, 3, 1),
     "mixed": mixed,
+    "hub": hub,
 }
 
 
@@ -187,6 +195,14 @@ def test_undirected_diamonds():
     others = 3 - np.isin(np.arange(g.num_vertices), sources)
     found = weft.betweenness(g, sources, normalized=False) * 2 / (g.num_vertices - 1) * others
     np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_wide_and_narrow_levels_by_turns():
+    """A GPU replays narrow levels by one cluster, and the others by all blocks."""
+    src, dst = layers(*[1] * 8, 600, 1, 1, 40, 2, 600, *[1] * 5)
+    g = weft.Graph.from_edges(src, dst, directed=False)
+    found = weft.betweenness(g.to("emulated"), [0, 700])
+    np.testing.assert_allclose(found, weft.betweenness(g, [0, 700]), rtol=1e-9, atol=1e-12)
 
 
 def test_wide_ids():

@@ -139,7 +139,7 @@ def test_arguments_are_checked():
         weft.auction_matching(g, 0)
     with pytest.raises(GraphError, match=r"source and target are both 1"):
         weft.maximum_flow(g, 1, 1)
-    with pytest.raises(GraphError, match=r"source=9 does not exist"):
+    with pytest.raises(GraphError, match=r"target=9 does not exist"):
         weft.maximum_flow(g, 1, 9)
     bad = AWKWARD["weights negative"]()
     with pytest.raises(GraphError, match=r"Expected finite weights from 0 on for capacities"):

@@ -1,5 +1,7 @@
 """Independent sets, colours and matchings against a sequential pass in the same order."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,15 @@ def test_colors_in_a_random_order():
         weft.color(g, "smallest")
 
 
+@pytest.mark.parametrize("most", ["short rows", "long rows"])
+def test_colors_in_the_emulation(most):
+    g = weft.generators.road(9, seed=1)
+    if most == "long rows":
+        g = weft.generators.rmat(7, 30, seed=1, directed=False)
+    assert (int(g.out_degree.max()) >= 64) == (most == "long rows")
+    check_colors(g, weft.color(g.to("emulated")))
+
+
 @pytest.mark.parametrize("n", [64, 65, 130])
 def test_complete_graphs_need_a_color_for_every_vertex(n):
     g = weft.generators.complete(n)
@@ -132,3 +143,26 @@ def test_matchings_depend_on_the_seed():
     g = AWKWARD["road"]()
     for seed in (1, 2):
         check_matching(g, weft.maximal_matching(g, seed=seed), seed)
+
+
+@pytest.mark.parametrize("kind", ["few", "float", "beyond float32", "zeros of both signs", "equal"])
+def test_heaviest_edges_come_first(kind):
+    """Edges are sorted by one key where that decides, else by weight, bits and number."""
+    rng = np.random.default_rng(3)
+    weight = {
+        "few": rng.integers(0, 4, 300),
+        "float": rng.random(300),
+        "beyond float32": 2**53 - rng.integers(0, 9, 300),
+        "zeros of both signs": rng.choice([0.0, -0.0, 1e-45, 5e-324, 1e308], 300),
+        "equal": np.full(300, 0.1),
+    }[kind]
+    g = weft.Graph.from_edges(*rng.integers(0, 60, (2, 300)), weight=weight)
+    check_matching(g, weft.maximal_matching(g, weighted=True), weighted=True)
+
+
+def test_bits_that_two_edges_share_are_told_apart_by_the_number():
+    module = importlib.import_module("weft.algorithms.maximal_matching")
+    rng = np.random.default_rng(4)
+    weight, bits = rng.integers(0, 3, 400).astype(np.float32), rng.integers(0, 5, 400)
+    order = np.lexsort((np.arange(400), bits, weight))
+    assert np.argsort(module._by_weight(np, weight, bits)).tolist() == order.tolist()

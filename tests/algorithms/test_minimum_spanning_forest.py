@@ -61,6 +61,23 @@ def test_zeros_of_both_signs_are_equal():
     check(g, weft.minimum_spanning_forest(g))
 
 
+@pytest.mark.parametrize("device", ["cpu", "emulated"])
+@pytest.mark.parametrize("kind", ["none", "ties", "float32", "float64", "equal"])
+def test_light_edges_are_taken_first(kind, device):
+    src, dst, _ = weft.generators.rmat(5, 60, seed=3).to_edges()
+    rng = np.random.default_rng(2)
+    weight = {
+        "none": None, "ties": rng.integers(-2, 3, src.size), "equal": np.full(src.size, 7),
+        "float32": rng.normal(size=src.size).astype(np.float32),
+        "float64": rng.normal(size=src.size),
+    }[kind]  # fmt: skip
+    if kind == "ties":
+        weight = weight.astype(np.int8)
+    g = weft.Graph.from_edges(src, dst, weight, directed=False)
+    assert g.num_edges > 6 * g.num_vertices
+    check(g, weft.minimum_spanning_forest(g.to(device)))
+
+
 def test_nan_is_refused():
     g = weft.Graph.from_edges([0], [1], [np.nan])
     with pytest.raises(GraphError, match=r"some weights are NaN. Expected numbers"):

@@ -66,6 +66,18 @@ def test_a_chain_of_components():
     check(g := weft.Graph.from_edges(src, dst), weft.strongly_connected_components(g))
 
 
+@pytest.mark.parametrize("way", ["both", "one", "swapped"])
+def test_edges_that_run_both_ways(way):
+    src, dst, _ = AWKWARD["road"]().to_edges()
+    there, back = np.r_[src, dst], np.r_[dst, src]
+    if way == "one":  # one arc has none back
+        there, back = there[:-1], back[:-1]
+    elif way == "swapped":  # the degrees are those of the graph, the neighbours are not
+        there, back = np.r_[0, 1, 2, 3], np.r_[1, 2, 3, 0]
+    g = weft.Graph.from_edges(there, back)
+    check(g, weft.strongly_connected_components(g))
+
+
 def test_undirected_graphs_have_connected_components():
     g = AWKWARD["road"]()
     np.testing.assert_array_equal(

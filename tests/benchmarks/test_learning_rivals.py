@@ -91,6 +91,8 @@ def test_plan():
     sections = {"k = 4", "widths", "folding", "modes", "factors"}
     assert {group.section for group in groups} == sections
     assert max(group.k for group in groups if group.task == "ALS") == 16
+    table = learning.table([*learning.GRAPHS, *learning.MORE], list(learning_tasks.TASKS))
+    assert len({(group.graph, group.task) for group in table}) == 6 * 5
 
 
 def test_rows_of_earlier_runs_are_drawn(tmp_path):
@@ -110,3 +112,13 @@ def test_the_later_of_two_measurements_counts(tmp_path):
         (tmp_path / name).write_text(json.dumps(held), encoding="utf-8")
     (kept,) = learning_report.read([str(tmp_path / "old"), str(tmp_path / "new")]).rows
     assert kept.ms == 1.0
+
+
+def test_the_table_of_all_ways_shows_what_both_gain():
+    rows = [
+        learning_report.Row(learning_report.TABLE, "er", "LP", 4, way, ms=ms, unit="run")
+        for way, ms in zip(learning_report.WAYS, (4.0, 2.0, 9.0, None), strict=True)
+    ]
+    text = learning_report.ways(learning_report.Report("cuda", rows))
+    assert "| er | LP | 4 | 2 | 9 | – | 4.50 × |" in text
+    assert learning_report.ways(learning_report.Report("cuda", [])) == ""

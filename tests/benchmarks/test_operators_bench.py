@@ -7,9 +7,12 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.format_lines import ROOMS, counted, cuda_lines_of
+from benchmarks.operator_lines import lines_of
 from benchmarks.operators import HEURISTICS, Bench, duplicates, graphs, runs_of
 
 import weft
+import weft.formats
 
 
 def test_the_ways_to_search_and_to_rank_agree():
@@ -38,3 +41,12 @@ def test_each_family_of_graphs_is_there(tmp_path):
     assert len(made) == 4 and all(g.num_edges for g in made)
     own = graphs(size, [str(path)])
     assert list(own) == ["own.txt"] and own["own.txt"]().num_edges == 2
+
+
+def test_lines_of_schedules_and_formats_are_all_counted():
+    formats = {row[0]: row[1:] for row in counted(ROOMS["format"], list(weft.formats.formats()))}
+    for name in weft.formats.formats():
+        assert any(name in found.split(", ") for found in formats)
+    python = sum(lines_of(path.read_text()) for path in ROOMS["format"].rglob("*.py"))
+    assert sum(row[0] for row in formats.values()) == python
+    assert cuda_lines_of("// a comment\n\nint a; /* and\n another */\nint b;  // here\n") == 2

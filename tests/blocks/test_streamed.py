@@ -118,7 +118,7 @@ def test_awkward_graphs(edges, n, blocks, evaluated):
             )
 
 
-def check(case, count, same_steps):
+def check(case, count, same_steps, direction="auto"):
     """Run a drawn program over blocks; return whether it could be run."""
     whole, arguments = case.graph(), {"mode": case.mode, **case.options()}
     given_ = (case.functions(), case.state(), case.frontier)
@@ -127,7 +127,7 @@ def check(case, count, same_steps):
         try:
             got = run_on(
                 BACKEND, for_requests(blocks, whole), *given_,
-                options={"compiled": False}, **arguments,
+                options={"compiled": False, "direction": direction}, **arguments,
             )  # fmt: skip
         except ConfigError:
             return False
@@ -138,15 +138,15 @@ def check(case, count, same_steps):
 def test_drawn_programs_agree(evaluated):
     ran = []
 
-    @given(cases(), st.sampled_from([1, 2, 3]))
+    @given(cases(), st.sampled_from([1, 2, 3]), st.sampled_from(["auto", "pull"]))
     @settings(max_examples=60, derandomize=True)
-    def bounded(case, blocks):
-        ran.append(check(case, blocks, same_steps=True))
+    def bounded(case, blocks, direction):
+        ran.append(check(case, blocks, True, direction))
 
-    @given(fixpoints(), st.sampled_from([1, 3]))
+    @given(fixpoints(), st.sampled_from([1, 3]), st.sampled_from(["auto", "pull"]))
     @settings(max_examples=20, derandomize=True)
-    def unbounded(case, blocks):
-        ran.append(check(case, blocks, same_steps=False))
+    def unbounded(case, blocks, direction):
+        ran.append(check(case, blocks, False, direction))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -212,6 +212,28 @@ def ask(u, v, e):
 @weft.edge
 def tell(u, v, e):
     v.value.at(u.id).max(v.value)
+
+
+@weft.edge(order_free=True)
+def tell_all(u, v, e):
+    v.value.at(u.id).max(v.other)
+
+
+@weft.vertex(on="all", order_free=True)
+def tell_first(v):
+    weft.for_range(
+        0, weft.minimum(v.out_degree, 2), lambda i: v.value.at(weft.neighbor(v.id, i)).max(v.other)
+    )
+
+
+@pytest.mark.parametrize("function", [tell_all, tell_first])
+def test_updates_in_any_order_run_in_place(directed, function, evaluated):
+    results = []
+    for g in (directed[0], directed[1].to("reference")):
+        state = g.state(value=weft.full(0), other=weft.full(lambda v: v.id * 7 % 151))
+        g.run(function, state)
+        results.append(state.value)
+    np.testing.assert_array_equal(*results)
 
 
 @weft.vertex

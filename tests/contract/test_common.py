@@ -152,3 +152,42 @@ def test_any_takes_one_of_the_messages():
 def _rows(g):
     adjacency = g.topology.adjacency("out")
     return np.asarray(adjacency.targets), np.asarray(adjacency.offsets)[1:-1]
+
+
+@weft.edge
+def shared(u, v, e):
+    e.count = weft.common(u, v, lambda w: 3, weft.sum)
+    e.some = weft.common(u, v, lambda w: weft.send(w.id, when=w.id % 2 == 0), weft.max)
+    e.narrow = weft.common(v, u, lambda w: weft.cast(200, np.uint8), weft.sum)
+
+
+def hubs(seed, n=1500, many=30, repeated=False):
+    """Return a graph whose first vertices are adjacent to half of each other and to some others."""
+    rng = np.random.default_rng(seed)
+    u, v = np.triu_indices(many, 1)
+    kept = rng.random(u.size) < 0.5
+    src = np.concatenate((u[kept], rng.integers(0, many, 3 * n), rng.integers(0, n, n)))
+    dst = np.concatenate((v[kept], rng.integers(0, n, 3 * n), rng.integers(0, n, n)))
+    if repeated:
+        src, dst = np.tile(src, 2), np.tile(dst, 2)
+    return weft.Graph.from_edges(src, dst, num_vertices=n, directed=False)
+
+
+@devices
+@pytest.mark.parametrize("repeated", [False, True])
+def test_dense_beginnings_of_rows(device, repeated):
+    g = hubs(4, 600 if device == "emulated" else 1500, repeated=repeated)
+    assert g.topology.row_bits() is not None
+    count = g.topology.num_arcs
+    edges = {"count": np.zeros(count, np.int64), "some": np.zeros(count, np.int64)}
+    edges["narrow"] = np.zeros(count, np.uint8)
+    with on_device(device):
+        configs = [weft.Config(threads=3), weft.Config(passes_off={"row_bits"}), *FIXED]
+        agreed(g, shared, {}, edges=edges, configs=configs)
+
+
+@devices
+def test_dense_beginnings_with_arcs(device):
+    g = hubs(5, 400, repeated=True)
+    with on_device(device):
+        check(g)

@@ -100,7 +100,9 @@ def test_vertices_that_leak_are_told():
     assert "u is used outside" in told_again and "Return values from there" in told_again
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    "device", ["cpu", "reference", "emulated", pytest.param("cuda", marks=pytest.mark.cuda)]
+)
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -117,13 +119,6 @@ def test_faults_name_line_index_and_bound(device, function, words):
     message = str(caught.value)
     assert "at vertex 0" in message and "test_debugging.py:" in message
     assert all(word in message for word in words), message
-
-
-def test_faults_on_a_gpu_name_the_line():
-    g = weft.generators.path(3, directed=True).to("emulated")
-    follow = weft.vertex(lambda v: setattr(v, "x", weft.neighbor(v.id, 5)))
-    with pytest.raises(FaultError, match=r"at vertex 0, at test_debugging.py:\d+: .*neighbor"):
-        g.run(follow, g.state(x=weft.full(0)), [0])
 
 
 def test_graphs_of_other_libraries_name_what_takes_them():

@@ -123,3 +123,41 @@ def test_contraction(graph, host):
                 host(getattr(ours.to_edges(), name)), getattr(theirs.to_edges(), name)
             )
         np.testing.assert_array_equal(host(ours.edge["cost"]), theirs.edge["cost"])
+
+
+@weft.vertex
+def tally(v):
+    found = v.gather_by(lambda u, e: u.label, lambda u, e: e.cost, weft.sum)
+    v.kinds = found.count()
+    v.chosen, v.weight = found.argmax()
+    v.common = v.gather(lambda u, e: u.label, weft.mode)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("kinds", [3, 3000, 1 << 40])
+def test_rows_of_every_length_by_key(device, host, sized, kinds, deterministic):
+    """Rows for threads, warps and blocks, whose keys fit into shared memory or do not."""
+    n = sized(150_000, 1500)
+    lengths = [k for k in (5, 9, 100, 380, 390, 1500, 1600, 3100, 9000, n - 1) if k < n]
+    rng = np.random.default_rng(kinds)
+    rows = [np.full(k, v) for v, k in enumerate(lengths)]
+    near = [rng.choice(n, k, replace=False) for k in lengths]
+    g = weft.Graph.from_edges(
+        np.concatenate(near), np.concatenate(rows), num_vertices=n, self_loops="keep"
+    )
+    g.edge["cost"] = rng.integers(-3, 9, g.num_edges).astype(np.float64)
+    label = rng.integers(-1, min(kinds, n), n)
+    state = g.to(device).state(
+        label=label, kinds=weft.full(0), chosen=weft.full(0), weight=weft.full(0.0),
+        common=weft.full(0),
+    )  # fmt: skip
+    g.to(device).run(tally, state, config=weft.Config(deterministic=deterministic))
+    source, target = (np.asarray(x) for x in g.topology.edge_endpoints())
+    for v in range(len(lengths)):
+        row = target == v
+        keys, place, counts = np.unique(label[source[row]], return_inverse=True, return_counts=True)
+        totals = np.bincount(place, g.edge["cost"][row])
+        assert host(state.kinds)[v] == keys.size
+        assert host(state.chosen)[v] == keys[totals.argmax()]
+        assert host(state.weight)[v] == totals.max()
+        assert host(state.common)[v] == keys[counts.argmax()]

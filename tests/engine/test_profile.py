@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import weft
 from weft.engine.profile import RECORD, Profile, profile, stack
 from weft.errors import WeftError
 
@@ -17,7 +18,7 @@ CONFIG = {"direction": "auto", "threads": 2}
 
 
 def rows(*records):
-    return np.array(list(records), RECORD)
+    return np.array([(*record, 0)[:7] for record in records], RECORD)
 
 
 @pytest.fixture
@@ -186,6 +187,7 @@ def test_json_holds_all_numbers(two_runs, tmp_path):
         "filter": "",
         "schedule": "",
         "width": "",
+        "dedup": "",
     }
 
 
@@ -266,12 +268,16 @@ def test_records_tell_what_was_visited_and_how(two_runs):
           (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, 10)  # fmt: skip
     assert [r.visited_share for r in p.records] == [0.1, 0.4, 0.4, 1.0]
     last = p.records[-1]
-    assert (last.filter, last.schedule, last.width) == ("exact", "merge", "2 threads")
+    assert (last.filter, last.schedule, last.width) == ("online", "merge", "2 threads")
+    assert last.dedup == "exact"
     gpu = {"push": "twc/csr queue->bitmap", "pull": "vertex/csr bitmap->bitmap", "dedup": "warp"}
     p.add("bfs", {"width": "block"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 1, 3, 9, 9)), 0, gpu, 10)
     push, pull = p.records[-2:]
     assert (push.schedule, pull.schedule) == ("twc", "vertex")
-    assert (push.filter, push.width) == ("warp", "block")
+    assert (push.filter, push.dedup, push.width) == ("bitmap", "warp", "block")
+    jit = {"push": "twc/csr queue->queue", "compaction": "jit"}
+    p.add("bfs", {}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9, 1)), 0, jit, 10)
+    assert [record.filter for record in p.records[-2:]] == ["online", "ballot"]
     told = json.loads(p.to_json())["runs"][0]["records"][1]
     assert (told["visited_share"], told["schedule"]) == (0.4, "merge")
     assert json.loads(two_runs.to_json())["runs"][0]["records"][0]["visited_share"] is None
@@ -289,3 +295,21 @@ def test_plot_of_speed_and_visited_share(tmp_path):
     assert visited.lines[0].get_ydata().tolist() == [0.1, 0.4]
     assert speed.get_ylabel() == "M edges/s"
     assert len(p.plot("steps").axes) == 3
+
+
+def test_the_filter_of_each_superstep_is_told():
+    g = weft.generators.rmat(8, 8, seed=1).to("emulated")
+    config = {"direction": "push", "schedule": "warp"}
+    found = {}
+    for compaction in ("online", "ballot", "jit"):
+        with profile() as p:
+            weft.bfs(g, 0, config=weft.Config(**config, compaction=compaction, bin_size=1))
+        found[compaction] = [record.filter for record in p.records]
+    assert set(found["online"]) == {"online"} and set(found["ballot"]) == {"ballot"}
+    assert set(found["jit"]) == {"online", "ballot"} and found["jit"][-1] == "online"
+    with profile() as p:
+        weft.bfs(g, 0, config=weft.Config(direction="pull", frontier_out="bytemap"))
+    assert {record.filter for record in p.records} == {"bytemap"}
+    with profile() as p:
+        weft.bfs(g.to("cpu"), 0, config=weft.Config(compiled=True))
+    assert {record.filter for record in p.records} == {"online"}

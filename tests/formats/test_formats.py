@@ -50,6 +50,7 @@ def test_every_format_says_what_it_takes():
         ("tigr(4, degree=5)", r"tigr\(4, degree=5\)' gives 'degree' twice"),
         ("cr2(17)", "bits='17' is not possible. Expected an integer, 1 to 16"),
         ("ell(255)", "width='255' is not possible. Expected an integer, 0 to 254"),
+        ("ell(rest=dia)", "rest='dia' is not known. Expected one of 'csr', 'coo'"),
         ("dia(fill=101)", "fill='101' is not possible. Expected an integer, 0 to 100"),
         ("block_csr(rows)", "axis='rows' is not known. Expected one of 'source', 'dest', 'both'"),
     ],
@@ -96,6 +97,29 @@ def test_the_width_of_ell_comes_from_the_degrees():
     assert built("ell", star).facts["rest"] == star.num_edges - 1
     with pytest.raises(ConfigError, match=r"ell\(40\).*would waste memory: 50 rows of 40"):
         built("ell(40)", ring)
+
+
+def test_slices_have_widths_of_their_own():
+    hub = weft.generators.star(400)  # one slice has the hub, which goes to the rest
+    layout = built("ell(slice=32)", hub)
+    assert layout.facts["padding"] == 16 and layout.facts["rest"] == 398
+    lengths = np.repeat([1, 8, 0, 3], 32)
+    offsets = np.append(0, np.cumsum(lengths))
+    targets = np.zeros(offsets[-1], np.int32)
+    sliced = choose("ell(slice=32)").build(offsets, targets, np)
+    assert sliced.parts[0].arrays["offsets"].tolist() == [0, 32, 288, 288, 384]
+    assert sliced.facts["padding"] == 0
+    assert sliced.nbytes < choose("ell").build(offsets, targets, np).nbytes
+    with pytest.raises(ConfigError, match=r"power of two of rows. Use slice=16, or slice=32"):
+        choose("ell(slice=24)").build(offsets, targets, np)
+
+
+def test_a_rest_of_coordinates_knows_its_rows():
+    g = weft.generators.rmat(6, seed=1)
+    rest = built("ell(2, rest=coo)", g).parts[1]
+    vertices = rest.arrays["vertices"][rest.arrays["owners"]]
+    assert np.array_equal(np.bincount(vertices, minlength=64), np.maximum(g.out_degree - 2, 0))
+    assert "owners" not in built("ell(2)", g).parts[1].arrays
 
 
 def test_diagonals_of_a_grid_take_a_bit_per_place():

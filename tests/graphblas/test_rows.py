@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft.graphblas as gb
-from weft.graphblas.compiled import arena, rows, templates, templates_merge
+from weft.graphblas.compiled import arena, rows, templates, templates_merge, templates_reduce
 from weft.graphblas.kernels import elementwise, multiply
 
 
@@ -80,6 +80,46 @@ def test_vectors_in_plain_python(operands):
         hint = view(mask)
         same(rows.push(templates, twin, vector, op, hint, 600), whole, hint)
     assert not arena.borrow("there", 20, np.bool_)[:20].any()
+
+
+def test_pulls_of_full_vectors_in_plain_python(operands):
+    op, full = gb.semiring.plus_times["INT64"], np.arange(40)
+    for name in ("A", "L", "N", "ones"):
+        matrix = operands[name]._store
+        vector = gb.Vector.from_dense(full[: matrix.ncols])._store
+        same(rows.pull(templates, matrix, vector, op), multiply.pulled(matrix, vector, op, 0, None))
+
+
+def test_reductions_in_plain_python(operands, monkeypatch):
+    from weft.graphblas.compiled import reduce
+
+    monkeypatch.setattr(reduce, "module_of", lambda *key: templates_reduce)
+    op = gb.monoid.plus["INT64"]
+    for name in ("A", "L", "N", "full", "ones"):
+        store = operands[name]._store
+        with gb.options(kernel="numpy"):
+            assert reduce.total(store, op) == elementwise.reduce_all(store, op)
+            same(reduce.rows(store, op), elementwise.reduce_rows(store, op))
+
+
+def test_compiled_sums_of_floats(operands, monkeypatch):
+    monkeypatch.setattr("weft.graphblas.kernels.elementwise.WORTH_MERGING", 1)
+    monkeypatch.setenv("WEFT_NUM_THREADS", "1")
+    L, x = operands["L"].dup(float), gb.Vector.from_dense(np.arange(40.0))
+
+    def compute():
+        return [
+            gb.semiring.plus_times(L @ x).new(),
+            gb.semiring.plus_second(x @ L).new(),
+            L.reduce_rowwise(gb.monoid.plus).new(),
+            L.reduce_scalar(gb.monoid.plus).new(),
+        ]
+
+    with gb.options(kernel="numpy"):
+        expected = compute()
+    with gb.options(kernel="compiled"):
+        for one, other in zip(compute(), expected, strict=True):
+            assert one.isequal(other, check_dtype=True)
 
 
 def test_merges_in_plain_python(operands, monkeypatch):

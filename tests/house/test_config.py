@@ -132,7 +132,7 @@ def test_fixed_lists_are_those_of_the_engine():
     assert tuple(RULES) == DIRECTION_RULES
     assert set(CHOICES["compaction"]) == {None, *frontiers.COMPACTIONS}
     assert set(CHOICES["dedup"]) == {None, *frontiers.DEDUPS} - {"proven"}
-    assert set(CHOICES["frontier_out"]) == {None, *frontiers.KINDS} - {"counter"}
+    assert set(CHOICES["frontier_out"]) == {None, *frontiers.KINDS}
 
 
 def test_a_config_knows_what_was_given():

@@ -72,6 +72,16 @@ def test_second_buffers_and_hoisted_expressions_are_reported(g):
     assert "constant" in report.rewritten and "0.25" in report.ir
 
 
+def test_nothing_is_computed_ahead_for_a_frontier_of_some_vertices(g):
+    @weft.vertex
+    def look(v):
+        v.rank = v.gather(lambda u, e: u.total * 2 + 1, weft.sum)
+
+    state = g.state(total=np.zeros(6), rank=np.ones(6))
+    for steps, hoists in (([look, arrive], False), ([arrive, look], True), (look, True)):
+        assert ("source_hoisting" in weft.explain(steps, g, state).passes) == hoists
+
+
 def test_ordering_and_relaxation_are_reported(g):
     state = g.state(dist=np.full(6, np.inf))
     assert {"async_relaxation", "ordering"} <= set(weft.explain(relax, g, state).passes)

@@ -77,7 +77,7 @@ class Kernel:
         bindings = self.args.bindings
         self.constants = {n: b[1:] for n, b in bindings.items() if b[0] == "constant"}
         self.buffers = {n: self._array(*b) for n, b in bindings.items() if b[0] != "constant"}
-        self.buffers["fault"] = np.zeros(2, np.int64)
+        self.buffers["fault"] = np.zeros(4, np.int64)
         self.source = self._source()
 
     def _render(self) -> None:

@@ -17,7 +17,7 @@ from small_formats import FORMATS as SMALL
 from weft.backends import cuda
 from weft.backends.cuda.emulator.build import Case, Launch, compile_program
 from weft.errors import ConfigError
-from weft.formats import choose, format, formats
+from weft.formats import choose, format
 from weft.schedules import schedule as schedule_named
 from weft.schedules import schedules
 
@@ -26,7 +26,8 @@ CUDA = Path(cuda.__file__).parent
 ROWS_HEADER = CUDA.parents[1] / "frontiers" / "rows.cuh"
 POINTERS = 6  # arrays of a format, and of a schedule's memory, that the kernel takes
 
-FORMATS, SCHEDULES = formats(), schedules()
+FORMATS = {name: choose(text).format for name, text in SMALL.items()}
+SCHEDULES = schedules()
 # Kinds of parts, with the format and the position of the first part that is of that kind.
 PARTS = {}
 for _name, _format in FORMATS.items():

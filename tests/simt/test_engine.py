@@ -150,6 +150,31 @@ def test_rows_that_a_block_holds_while_it_looks_for_common_neighbours(monkeypatc
     assert found[0].shared == found[1].shared
 
 
+@pytest.mark.parametrize("far", [1200, 66_200])
+def test_dense_beginnings_of_rows_that_a_block_holds(monkeypatch, far):
+    monkeypatch.setattr(choices, "common_lanes", lambda shape: 8)
+    # Many targets near the first vertex, some far away: also beyond the bits that a block keeps.
+    random = np.random.default_rng(9)
+    u, v = np.triu_indices(60, 1)
+    kept = random.random(u.size) < 0.7
+    src = np.concatenate((u[kept], random.integers(0, 60, 500)))
+    dst = np.concatenate((v[kept], random.integers(far - 150, far, 500)))
+    g = weft.Graph.from_edges(src, dst, num_vertices=far, directed=False)
+    plain = weft.Config(passes_off="row_bits")
+    for function in (close, count_closed):
+        assert "row_bits" in weft.explain(function, g.to("emulated"), shared_by(g)).passes
+        found = [
+            (state := shared_by(graph), graph.run(function, state, config=how))[0].shared
+            for graph, how in ((g, plain), (g.to("emulated"), weft.Config(schedule="twc")))
+        ]
+        assert found[0] == found[1] > 0
+
+
+def shared_by(g):
+    """Return a state that counts common neighbours."""
+    return g.state(shared=weft.scalar(0))
+
+
 def test_groups_that_look_for_common_neighbours_are_of_their_step_alone():
     g = weft.generators.complete(40)  # each arc is taken by a whole warp
     for steps in ([bump, close], [close, bump]):

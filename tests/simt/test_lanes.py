@@ -13,6 +13,7 @@ import weft
 from contract.test_features import whole
 from oracle import run_interpreted
 from weft.backends.cuda.host.bind import aligned
+from weft.errors import ConfigError
 
 N = 24
 DEVICE = "emulated"
@@ -257,3 +258,83 @@ def test_columns_lie_where_one_access_takes_a_vector():
     assert aligned(even) is even
     assert aligned(crooked).ctypes.data % 16 == 0
     np.testing.assert_array_equal(aligned(crooked), crooked)
+
+
+# -- a block takes an item of more features than a warp has lanes
+
+
+@weft.vertex
+def collected(v):
+    v.dot = weft.dot(v.x, v.y)
+    v.total, v.least, v.most = weft.sum(v.x), weft.min(v.x), weft.max(v.y)
+    v.some = weft.any(v.x > v.y)
+    v.chosen = weft.where(v.x < v.y, v.x, v.dot) + v.x[2]
+    v.unit, v.soft = weft.normalize(v.x, "l2"), weft.normalize(v.x, "softmax")
+    v.changed = weft.max(abs(v.x)) > 2
+
+
+@pytest.mark.parametrize(
+    ("k", "dtype", "block"), [(33, "float64", None), (100, "float32", 128), (256, "float64", 64)]
+)
+def test_what_a_block_collects(k, dtype, block):
+    rng = np.random.default_rng(k)
+    x, y = (rng.integers(-3, 4, (N, k)).astype(dtype) for _ in range(2))
+    scalars = {n: np.zeros(N, dtype) for n in ("dot", "total", "least", "most")}
+    wide = {n: np.zeros((N, k), dtype) for n in ("chosen", "unit", "soft")}
+    fields = {"x": x, "y": y, "some": np.zeros(N, bool), **scalars, **wide}
+    rtol = 1e-5 if dtype == "float32" else 1e-12
+    agreed(collected, fields, rtol=rtol, lanes="block", block_size=block)
+
+
+@weft.edge(into="x", reduce=weft.min)
+def lower(u, v, e):
+    return u.x + e.w
+
+
+@weft.edge(into="sums", reduce=weft.sum, accept=lambda v: v.id % 5 > 0)
+def add(u, v, e):
+    return weft.send(e.w * u.x, when=u.id != v.id)
+
+
+@weft.vertex
+def blend(v):
+    v.x = weft.normalize(v.x + v.gather(lambda u, e: e.w * u.x, weft.sum), "l2")
+    v.changed = weft.sum(v.x) > 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "k"),
+    [("vertex", 40), ("edge", 70), ("warp", 64), ("block", 40), ("twc", 100), ("twce", 64),
+     ("strict", 70), ("merge", 128), ("row", 100)],
+)  # fmt: skip
+def test_schedules_of_blocks(schedule, k):
+    x = np.random.default_rng(k).integers(1, 9, (N, k)).astype(float)
+    given = {"lanes": "block", "schedule": schedule, "block_size": 64}
+    agreed(blend, {"x": x}, frontier=list(range(0, N, 2)), rtol=1e-12, **given)
+    fields = {"x": x, "sums": np.zeros((N, k))}
+    for direction in ("push", "pull"):
+        agreed(add, fields, frontier=[0, 1, 3, 7], rtol=1e-12, direction=direction, **given)
+    agreed(lower, {"x": x}, mode="iterate", frontier=[0, 5], direction="push", **given)
+
+
+def test_who_takes_an_item_by_its_features():
+    def lanes_of(function, k, **config):
+        state = G.state(x=np.ones((N, k)))
+        told = weft.explain(function, G.to(DEVICE), state, config=weft.Config(**config))
+        return set(re.findall(r"static constexpr u32 feature_lanes = (\d+);", told.source))
+
+    @weft.vertex
+    def turned(v):
+        v.x = v.x + weft.argmin(v.x)
+
+    @weft.vertex
+    def grown(v):
+        v.x = v.gather(lambda u, e: u.x, weft.sum)
+
+    assert lanes_of(grown, 64, lanes="block") == {"64"}
+    assert lanes_of(grown, 64, lanes="block", block_size=256) == {"256"}
+    assert lanes_of(grown, 32, lanes="block") == {"32"}  # a warp has enough
+    assert lanes_of(grown, 64) == {"16"}
+    assert "64" not in lanes_of(turned, 64, lanes="block")  # features that lanes exchange
+    with pytest.raises(ConfigError, match=r"fields have 64 features.*Expected 64, 128, 256"):
+        lanes_of(grown, 64, lanes="block", block_size=96)

@@ -147,3 +147,18 @@ def test_live_fields_compile(compile_cubin):
     rendered = compile_program(request)[0].rendered
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
     assert code.startswith(b"\x7fELF")
+
+
+def test_blocks_that_share_features_compile(compile_cubin):
+    @weft.vertex
+    def blended(v):
+        v.x = weft.normalize(v.x + v.gather(lambda u, e: u.x, weft.sum), "l2")
+        v.changed = weft.max(v.x) > 0.5
+
+    request, _ = make_request(
+        G.to("emulated"), blended, G.state(x=np.ones((G.num_vertices, 512))), None,
+        options={"lanes": "block", "schedule": "twc"}, mode="iterate",
+    )  # fmt: skip
+    rendered = compile_program(request)[0].rendered
+    code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
+    assert code.startswith(b"\x7fELF") and "TwcSchedule<Csr<Vertex>, 0>" in rendered.source

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.orders import gap_cost
 
 import fake_cupy
 import weft
@@ -69,6 +75,47 @@ def test_community_order_puts_planted_communities_side_by_side():
     g, belongs = planted()
     met = belongs[order_of(g.topology, "community")]
     assert int((met[1:] != met[:-1]).sum()) == len(set(belongs.tolist())) - 1
+
+
+@pytest.mark.parametrize("name", ["llp", "gorder"])
+def test_neighbors_lie_closer_than_at_random(name):
+    g, belongs = planted()
+    for directed in (False, True):
+        src, dst = g.to_edges()[:2]
+        given = weft.Graph.from_edges(src, dst, directed=directed, num_vertices=g.num_vertices)
+        costs = {order: gap_cost(given, order_of(given.topology, order)) for order in ORDERS}
+        assert costs[name] < 0.7 * costs["random"] and costs[name] < costs["degree"]
+    met = belongs[order_of(g.topology, name)]
+    assert int((met[1:] != met[:-1]).sum()) < 3 * len(set(belongs.tolist()))
+
+
+def test_gorder_takes_the_highest_score_next():
+    """Compare with the definition, score by score, on small graphs."""
+    for seed in range(8):
+        g = weft.generators.rmat(5, 3, seed=seed, directed=bool(seed % 2), duplicates="keep")
+        a, b = g.to_edges()[:2]
+        there = np.zeros((g.num_vertices, g.num_vertices), int)
+        there[a[a != b], b[a != b]] = there[b[a != b], a[a != b]] = 1
+        wide = there.sum(axis=1) > int(np.sqrt(g.num_vertices))
+        common = there @ np.diag(np.where(wide, 0, 1)) @ there
+        order = order_of(g.topology, "gorder").tolist()
+        assert there.sum(axis=1)[order[0]] == there.sum(axis=1).max()
+        for place in range(1, g.num_vertices):
+            window = order[max(0, place - 5) : place]
+            scores = (there + common)[window].sum(axis=0)
+            assert scores[order[place]] == scores[order[place:]].max()
+
+
+def test_labels_keep_cliques_together():
+    tri = [(0, 1), (1, 2), (2, 0)]
+    edges = [(a + k, b + k) for k in (0, 3, 6, 9) for a, b in tri] + [(2, 3), (8, 9)]
+    shuffled = np.random.default_rng(2).permutation(12)
+    src, dst = shuffled[np.array(edges)].T
+    order = order_of(weft.Graph.from_edges(src, dst, directed=False).topology, "llp")
+    place = np.argsort(order)
+    for first in range(0, 12, 3):
+        taken = place[shuffled[first : first + 3]]
+        assert taken.max() - taken.min() == 2
 
 
 @given(edge_lists(weights=None, max_vertices=30, max_edges=90))

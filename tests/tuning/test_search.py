@@ -8,7 +8,7 @@ import pytest
 import weft
 from weft.schedules import schedules
 from weft.tuning.search import coordinate_search, likely
-from weft.tuning.space import Traits, make_space
+from weft.tuning.space import GRASSEMBLER, GRASSEMBLER_SIZE, Traits, make_space
 
 GPU = Traits("emulated", ("push", "pull"))
 
@@ -99,3 +99,19 @@ def test_starts_are_tried_first():
     known = weft.Config(compaction="jit", fuse="none")
     tried = drive(coordinate_search(space, [weft.Config(), known]), lambda config: 1.0)
     assert list(tried)[:2] == [weft.Config(), known]
+
+
+def test_a_space_says_what_of_it_was_published():
+    space = make_space(GPU)
+    assert space.size > space.published >= GRASSEMBLER_SIZE
+    assert "of them from the choices of GRAssembler, which reports 4,480" in str(space)
+    assert "GRAssembler" not in str(make_space(Traits("cpu", ("push", "pull"))))
+    for name, values in GRASSEMBLER.items():
+        axes = [axis for axis in space.of_field(name) if not axis.side]
+        assert all(set(values) <= set(axis.values) for axis in axes)
+
+
+def test_counters_are_tried_where_nobody_reads_members():
+    space = make_space(Traits("emulated", ("push", "pull"), read={"push": "all go on"}))
+    assert "all go on" in space.why_not(weft.Config(frontier_out={"push": "counter"}))
+    assert not space.why_not(weft.Config(frontier_out={"pull": "counter"}))

@@ -22,6 +22,7 @@ from weft.algorithms.multi_source_bfs import multi_source_bfs
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.sources import check_each
 from weft.arrays.device import move
+from weft.arrays.distinct import distinct
 from weft.config import Config
 from weft.engine.state import full
 from weft.errors import GraphError
@@ -103,7 +104,7 @@ def all_pairs_shortest_path(
         state.dist = np.inf
         state.dist[block, xp.arange(block.size)] = 0.0
         run = g.iterate(
-            relax, state, xp.unique(block), max_iter=None if low >= 0 else n, config=config
+            relax, state, distinct(block), max_iter=None if low >= 0 else n, config=config
         )
         if not run.converged:
             raise GraphError("there is a cycle of negative weight, so that distances do not exist.")

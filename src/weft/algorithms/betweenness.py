@@ -1,14 +1,15 @@
 """Betweenness centrality.
 
-Method: for each source s, a breadth-first sweep counts the shortest paths σ(v) from s to every v;
-a sweep back over its levels, last to first, sums what every vertex owes to the paths beyond it:
+Method: for each source s, a breadth-first search finds the levels; a sweep over them, first to
+last, counts the shortest paths σ(v) from s to every v, and one from the last to the first sums
+what every vertex owes to the paths beyond it:
 
+    σ(v) = Σ σ(u) over edges u -> v from the level before,
     share(v) = 1 / σ(v) + Σ share(w) over edges v -> w to the next level,
     betweenness(v) += σ(v) · share(v) - 1    for v other than s.
 
-Path counts grow exponentially with the depth of the search. Where one exceeds `MOST_PATHS`, its
-share is set to infinity, which reaches every vertex before it; a sum that is not finite then sends
-all sources through `scaled_paths`, where counts have exponents of their own.
+Path counts grow exponentially with the depth of the search. Where degrees and depth allow more than
+`MOST_PATHS`, `scaled_paths` counts: its numbers have exponents of their own.
 
 Where weights are the lengths of edges, the order is that of `shortest_dags`. O(n m) for all sources
 without weights, O(n m log n) with them.
@@ -18,18 +19,19 @@ U. Brandes: A faster algorithm for betweenness centrality (J. Mathematical Socio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.scaled_paths import scaled_dependencies
+from weft.algorithms.support.scaled_paths import ScaledSweeps
 from weft.algorithms.support.shortest_dags import Sweeps
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_sources
 from weft.arrays.device import device_of, module_of, move
 from weft.config import Config
-from weft.engine.state import full
+from weft.engine.state import State, full
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
@@ -38,22 +40,30 @@ from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
-MOST_PATHS = 2.0**1000  # a larger count may overflow further on, and its reciprocal underflow
+MOST_PATHS = 1000  # as a power of two: more may overflow further on, and 1 / σ underflow
+SHORT_ROWS = 32  # where all are, a count that may be too large is not tried
 
 
-@edge(into=("level", "paths"), reduce=(monoids.max, monoids.sum), accept=lambda v: v.level < 0)
+@edge(into="level", reduce=monoids.any, accept=lambda v: v.level < 0)
 def reach(u: Any, v: Any, e: Any) -> Any:
-    """Put v on the next level and add up the shortest paths that lead to it."""
-    return u.level + 1, u.paths
+    """Put v on the next level."""
+    return u.level + 1
 
 
-@vertex
+@vertex(order_free=True)
+def count(v: Any) -> None:
+    """Add up the shortest paths to the level before, which nobody writes now."""
+    paths = v.gather(lambda u, e: send(u.paths, when=u.level == v.level - 1), monoids.sum)
+    v.paths.at(v.id).set(paths)
+
+
+@vertex(order_free=True)
 def owe(v: Any) -> None:
-    """Gather the shares of the next level."""
+    """Gather the shares of the next level, which nobody writes now."""
     beyond = v.gather(
         lambda u, e: send(u.share, when=u.level == v.level + 1), monoids.sum, direction="out"
     )
-    v.share = fn.where(v.paths <= MOST_PATHS, 1 / v.paths, np.inf) + beyond
+    v.share.at(v.id).set(1 / v.paths + beyond)
     v.total = v.total + fn.where(v.level > 0, v.paths * beyond, 0)
 
 
@@ -123,38 +133,42 @@ def betweenness(
         for source in chosen.tolist():
             sweeps.add_owed(source)
         return _scaled(sweeps.state.total, chosen, normalized, g.directed)
-    total = _dependencies(_searched(g, chosen), chosen, config)
-    if total is None:
-        both = simple(g, directed=True, both=True)
-        total = scaled_dependencies(both, chosen, config)
+    total = _dependencies(simple(g, directed=True, both=True), chosen, config)
     return _scaled(total, chosen, normalized, g.directed)
 
 
-def _searched(g: Graph, sources: Array) -> Graph:
-    """Return a simple graph whose out-edges are stored, as both sweeps need them.
-
-    Betweenness over all sources is the same with every edge reversed, which makes out-edges of
-    stored in-edges. Paths from some sources are not the paths to them.
-    """
-    if g.topology.keep != "in":
-        return simple(g, directed=True)
-    if sources.size == g.num_vertices:
-        return simple(g.reverse(), directed=True)
-    return simple(g, directed=True, both=True)
-
-
-def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array | None:
-    """Return the sums over the sources; None if there are too many paths to count in float64."""
+def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array:
+    """Return the sums over the sources on a simple graph with both directions at hand."""
     zeros = full(0.0)
     state = g.state(level=full(-1, np.int32), paths=zeros, share=zeros, total=zeros)
-    for done, source in enumerate(sources.tolist(), 1):
-        state.level, state.paths = full(-1).but(source, 0), full(0.0).but(source, 1.0)
-        run = g.iterate(reach, state, [source], trail=True, config=config)
-        g.replay(owe, state, run.trail, config=config)
-        last = done == sources.size
-        if (last or done & (done - 1) == 0) and not np.isfinite(float(state.total.sum())):
-            return None
-    return state.total
+    scaled = None
+    for source in sources.tolist():
+        trail = search(g, state, source, config)
+        if count_paths(g, state, source, trail, config):
+            g.replay(owe, state, trail, config=config)
+        else:
+            scaled = scaled or ScaledSweeps(g, config)
+            scaled.add_owed(source, state.level, trail)
+    return state.total if scaled is None else state.total + scaled.state.total
+
+
+def search(g: Graph, state: State, source: int, config: Config | None = None) -> Sequence[Array]:
+    """Find the levels around a source; return them one after another."""
+    state.level = full(-1).but(source, 0)
+    return g.iterate(reach, state, [source], trail=True, config=config).trail
+
+
+def count_paths(
+    g: Graph, state: State, source: int, trail: Sequence[Array], config: Config | None = None
+) -> bool:
+    """Count the shortest paths from a source; return whether float64 is enough for them."""
+    most = min(int(g.out_degree.max()), int(g.in_degree.max()))
+    fits = (len(trail) - 1) * np.log2(max(most, 1)) <= MOST_PATHS
+    if not fits and most <= SHORT_ROWS:
+        return False
+    state.paths = full(0.0).but(source, 1.0)
+    g.replay(count, state, trail[:0:-1], config=config)
+    return fits or float(state.paths.max()) <= 2.0**MOST_PATHS
 
 
 def _scaled(total: Array, sources: Array, normalized: bool, directed: bool) -> Array:

@@ -158,7 +158,7 @@ def bfs(
     if target is None:
         g.iterate(discover, state, places, max_iter=most, config=config)
     else:
-        _search_for(g, state, places, check_source(g, target), most, config)
+        _search_for(g, state, places, check_source(g, target, "target"), most, config)
     return BFS(state.level, state.parent)
 
 

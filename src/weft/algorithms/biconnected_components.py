@@ -25,6 +25,7 @@ from weft.algorithms.bfs import discover
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
+from weft.arrays.distinct import distinct
 from weft.config import Config
 from weft.engine.state import State, full
 from weft.graph import Graph
@@ -33,7 +34,7 @@ from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
 from weft.ir.types import vertex_id
 from weft.program import vertex
-from weft.topology.adjacency_gpu import count_keys
+from weft.topology.adjacency import count_keys
 
 Array = np.ndarray[Any, Any]
 
@@ -128,7 +129,7 @@ class _Blocks:
         )
         member = xp.flatnonzero(leaves)
         # A component hangs below one parent, so that the pairs (parent, label) are its tops.
-        keys = xp.unique(state.parent[member].astype(np.int64) * n + self.label[member])
+        keys = distinct(state.parent[member].astype(np.int64) * n + self.label[member])
         tops = count_keys(keys // max(n, 1), n)
         return tops >= xp.where(state.level == 0, 2, 1)
 

@@ -2,10 +2,11 @@
 
 Method: vertices have a fixed order: most neighbours first, then by random bits, the largest first;
 or by random bits alone. A vertex takes the smallest colour that no neighbour before it has, as soon
-as all of these are coloured: the colours are those of a sequential pass in this order. Each vertex
-counts the neighbours it waits for, and a coloured one is counted out by those after it, so that
-every edge is looked at twice in all, O(m). The colours of the neighbours are gathered as bits,
-`WORDS` times 64 colours at a time; a vertex that needs more looks again.
+as all of these are coloured: the colours are those of a sequential pass in this order, whether a
+colour is seen at once or later. Each vertex counts the neighbours it waits for, and a coloured one
+is counted out by those after it, so that every edge is looked at twice in all, O(m). The colours of
+the neighbours are gathered as bits, `WORDS` times 64 colours at a time; a vertex that needs more
+looks again. Where rows are short, it is less to look at them again than to count.
 
 M. Jones, P. Plassmann: A parallel graph coloring heuristic (SIAM J. Scientific Computing 14, 1993).
 W. Hasenplaugh, T. Kaler, T. Schardl, C. Leiserson: Ordering heuristics for parallel graph coloring
@@ -14,7 +15,6 @@ W. Hasenplaugh, T. Kaler, T. Schardl, C. Leiserson: Ordering heuristics for para
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Final
 
 import numpy as np
@@ -46,44 +46,54 @@ def count_earlier(v: Any) -> Any:
     return v.waits == 0
 
 
-@functools.cache
-def choosing(words: int) -> Any:
-    """Return the vertex function that takes the smallest free colour of so many words."""
+@vertex(order_free=True)
+def choose(v: Any) -> Any:
+    """Take the smallest free colour of those that are looked at."""
+    one, zero = fn.cast(1, UINT64), fn.cast(0, UINT64)
 
-    @vertex
-    def choose(v: Any) -> Any:
-        one, zero = fn.cast(1, UINT64), fn.cast(0, UINT64)
+    def bits(u: Any, e: Any) -> Any:
+        offset = u.color - v.base
+        bit, word = one << fn.cast(offset & 63, UINT64), offset >> 6
+        return tuple(fn.where((offset >= 0) & (word == k), bit, zero) for k in range(WORDS))
 
-        def bits(u: Any, e: Any) -> Any:
-            offset = u.color - v.base
-            bit, word = one << fn.cast(offset & 63, UINT64), offset >> 6
-            taken = [fn.where((u.color >= 0) & (word == k), bit, zero) for k in range(words)]
-            return tuple(taken) if words > 1 else taken[0]
-
-        monoid = (monoids.or_,) * words if words > 1 else monoids.or_
-        used = v.gather(bits, monoid)
-        used = used if words > 1 else (used,)
-        color = fn.cast(-1, np.int32)
-        for k in range(words - 1, -1, -1):
-            lowest = ~used[k] & (used[k] + one)  # the lowest bit that is not set
-            bit = 63 - fn.cast(fn.clz(lowest), np.int32)
-            color = fn.where(lowest != 0, v.base + (64 * k + bit), color)
-        v.base = fn.where(color < 0, v.base + 64 * words, v.base)
-        v.color = color
-        return color >= 0
-
-    return choose
+    used = v.gather(bits, (monoids.or_,) * WORDS)
+    color = fn.cast(-1, np.int32)
+    for k in range(WORDS - 1, -1, -1):
+        lowest = ~used[k] & (used[k] + one)  # the lowest bit that is not set
+        bit = 63 - fn.cast(fn.clz(lowest), np.int32)
+        color = fn.where(lowest != 0, v.base + (64 * k + bit), color)
+    v.base = fn.where(color < 0, v.base + 64 * WORDS, v.base)
+    v.color.at(v.id).set(color)
+    return color >= 0
 
 
-@edge(
-    into="waits",
-    reduce=monoids.sum,
-    accept=lambda v: v.color < 0,
-    active=lambda v, old: v.waits == 0,
-)
+@edge(order_free=True)
 def count_out(u: Any, v: Any, e: Any) -> Any:
-    """Count u, which is coloured, out of those that v waits for."""
-    return fn.where(comes_before(v, u), fn.cast(-1, np.int32), fn.cast(0, np.int32))
+    """Count u, which is coloured, out of those that v waits for; the last one lets v go on."""
+    after = comes_before(v, u)
+    waited = fn.for_range(
+        0,
+        fn.where(after, 1, 0),
+        lambda _, before: v.waits.at(v.id).add(-1),
+        fn.cast(0, np.int32),
+    )
+    return waited == 1
+
+
+@vertex(wake="changed", order_free=True)
+def paint(v: Any) -> Any:
+    """Take the smallest free colour of 64, unless a neighbour before v has none yet."""
+    one, zero = fn.cast(1, UINT64), fn.cast(0, UINT64)
+
+    def look(u: Any, e: Any) -> Any:
+        color, before = u.color, comes_before(v, u)
+        taken = fn.where(color >= 0, one << fn.cast(color & 63, UINT64), zero)
+        return taken, before & (color < 0)
+
+    used, waits = v.gather(look, (monoids.or_, monoids.or_))
+    free = 63 - fn.cast(fn.clz(~used & (used + one)), np.int32)
+    v.color.at(v.id).set(fn.where(waits, fn.cast(-1, np.int32), free))
+    return waits
 
 
 @vertex
@@ -144,12 +154,16 @@ def color(
         raise ConfigError(unknown("order", order, ORDERS))
     g = simple(g)
     state = g.state(
-        color=full(-1, np.int32), base=full(0, np.int32), waits=full(0, np.int32),
-        place=full(0), seed=scalar(check_integer("seed", seed, 0)),
-    )  # fmt: skip
+        color=full(-1, np.int32), place=full(0), seed=scalar(check_integer("seed", seed, 0))
+    )
     g.run(place if order == "largest_first" else place_at_random, state, config=config)
     most = int(g.out_degree.max()) if g.num_vertices else 0
+    if most < FEW:
+        g.iterate(paint, state, config=config)
+        return state.color
+    state = g.state(
+        color=state.color, place=state.place, base=full(0, np.int32), waits=full(0, np.int32)
+    )
     ready = g.run(count_earlier, state, config=config)
-    choose = choosing(1 if most < FEW else WORDS)
     g.iterate([choose, count_out], state, ready, refill=[is_ready], config=config)
     return state.color

@@ -32,6 +32,7 @@ from weft.program import edge, vertex
 Array = np.ndarray[Any, Any]
 
 SHORT_ROWS = 4  # arcs of a vertex, on average
+VOTERS = 1024  # the same where the arcs are in blocks
 SAMPLED = 32  # vertices that vote for the largest component
 
 
@@ -80,6 +81,16 @@ def link_second(v: Any) -> None:
 
 
 @vertex(on="all", order_free=True)
+def link_two(v: Any) -> None:
+    """Link v with its first two neighbours."""
+
+    def join(i: Any) -> None:
+        link(v.parent, v.parent.at(v.id).load(), v.parent.at(fn.neighbor(v.id, i)).load())
+
+    fn.for_range(0, fn.minimum(v.out_degree, 2), join)
+
+
+@vertex(on="all", order_free=True)
 def guess_largest(v: Any) -> None:
     """Set `common` to the parent that most of some vertices have, if one has the majority.
 
@@ -108,6 +119,13 @@ def lies_outside(v: Any, common: Any) -> Any:
 @edge(order_free=True)
 def link_all(u: Any, v: Any, e: Any) -> bool:
     """Link the two ends of an edge."""
+    link(u.parent, u.parent.at(u.id).load(), v.parent.at(v.id).load())
+    return False
+
+
+@edge(order_free=True, along="in")
+def link_back(u: Any, v: Any, e: Any) -> bool:
+    """Link the two ends of an edge, seen from its destination."""
     link(u.parent, u.parent.at(u.id).load(), v.parent.at(v.id).load())
     return False
 
@@ -177,7 +195,10 @@ def connected_components(
     [0, 1, 1, 3, 1, 3, 3]
     """
     came = insertions(g, warm_start, since)
-    if g.topology.carrier is not None or g.topology.device.in_tables:
+    carrier = g.topology.carrier
+    if carrier is not None and carrier.shares_state:
+        return _linked_by_blocks(g, config)
+    if carrier is not None or g.topology.device.in_tables:
         return hooked_components(g, config)
     if g.topology.keep == "in":
         g = g.reverse()
@@ -197,6 +218,28 @@ def connected_components(
     else:
         rest = [*first, guess_largest, lies_outside, *rest]
     g.run(rest, state, direction="push", config=config)
+    return state.parent
+
+
+def _linked_by_blocks(g: Graph, config: Config | None) -> Array:
+    """Link two neighbours of each vertex in one sweep, then all those of vertices outside.
+
+    Blocks are read once, and of each what rows outside of the largest component need.
+    """
+    state = g.state(parent=full(lambda v: v.id, vertex_id), common=scalar(0, vertex_id))
+    if g.directed and g.topology.keep != "both":
+        g.run([link_all, shorten], state, config=config)
+        return state.parent
+    g.run([link_two, shorten], state, config=config)
+    if g.num_vertices:
+        xp, apart = g.topology.xp, max(1, g.num_vertices // VOTERS)
+        parents, votes = xp.unique(state.parent[::apart], return_counts=True)
+        state.common = int(parents[votes.argmax()])
+    outside = g.run(lies_outside, state, config=config)
+    g.run(link_all, state, outside, config=config)
+    if g.directed:
+        g.run(link_back, state, outside, config=config)
+    g.run(shorten, state, config=config)
     return state.parent
 
 

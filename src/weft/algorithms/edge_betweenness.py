@@ -23,7 +23,8 @@ from weft.algorithms.support.simple_edges import pair_numbers
 from weft.algorithms.support.sources import check_sources
 from weft.config import Config
 from weft.graph import Graph
-from weft.topology.adjacency_gpu import count_keys, sums_of_keys
+from weft.topology.adjacency import count_keys
+from weft.topology.adjacency_gpu import sums_of_keys
 
 Array = np.ndarray[Any, Any]
 

@@ -118,7 +118,7 @@ def ego_graph(
     >>> weft.ego_graph(weft.generators.cycle(9), 3, 2).num_vertices
     5
     """
-    around: Hashable = check_source(g, center)
+    around: Hashable = check_source(g, center, "center")
     searched = simple(g) if both_ways else g
     if g.labels is not None and searched is g:
         around = center  # which k_hop looks up by its label

@@ -131,7 +131,7 @@ def k_shortest_paths(
     >>> [path.vertex.tolist() for path in weft.k_shortest_paths(g, 0, 3, 3)]
     [[0, 1, 3], [0, 2, 3]]
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     k = check_integer("k", k, 1)
     if g.weighted and g.num_edges and not g.edge.extent("weight")[0] >= 0:
         raise GraphError("some weights are negative or NaN. Expected weights from 0 on.")

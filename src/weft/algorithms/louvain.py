@@ -23,22 +23,25 @@ V. Traag, L. Waltman, N. van Eck: From Louvain to Leiden: guaranteeing well-conn
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 
-from weft.algorithms.connected_components import connected_components
+from weft.algorithms.connected_components import link, shorten
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.communities import (
     contracted,
+    first_members,
     numbered,
     strengths,
     sums_of,
+    weight_of,
     weighted_copy,
 )
+from weft.algorithms.support.weights import check_weights
 from weft.arrays.checks import check_integer, real_of
-from weft.arrays.device import module_of
 from weft.config import Config
 from weft.engine.state import State, full, scalar
 from weft.errors import ConfigError, shortened
@@ -73,25 +76,33 @@ def pick(v: Any, turn: Any) -> Any:
     return v.due & _flip(v, turn + fn.superstep())
 
 
-@vertex
-def decide(v: Any, density: Any) -> Any:
-    """Choose the community around v where it adds most to the modularity; return whether to go."""
-    own, strength = v.community, v.strength
-    own_total = v.total.at(own).load() - strength
+@functools.cache
+def decide(weighted: bool) -> Any:
+    """Return the function that chooses the community where v adds most to the modularity."""
 
-    def score(c: Any, weight: Any) -> Any:
-        others = v.total.at(c).load() - fn.where(c == own, strength, 0)
-        return weight - density * strength * others + fn.where(c == own, LIKES_OWN * strength, 0)
+    @vertex
+    def choose(v: Any, density: Any) -> Any:
+        own, strength = v.community, v.strength
+        own_total = v.total.at(own).load() - strength
 
-    around = v.gather_by(
-        lambda u, e: u.community, lambda u, e: send(e.weight, when=u.id != v.id), monoids.sum
-    )
-    best, gain = around.argmax(score)
-    alone = LIKES_OWN * strength - density * strength * own_total  # without neighbours in there
-    moves = (best >= 0) & (best != own) & (gain > alone)
-    v.wanted = fn.where(moves, fn.cast(best, vertex_id), own)
-    v.due = False
-    return moves
+        def score(c: Any, weight: Any) -> Any:
+            others = v.total.at(c).load() - fn.where(c == own, strength, 0)
+            likes = fn.where(c == own, LIKES_OWN * strength, 0)
+            return weight - density * strength * others + likes
+
+        around = v.gather_by(
+            lambda u, e: u.community,
+            lambda u, e: send(weight_of(e, weighted), when=u.id != v.id),
+            monoids.sum,
+        )
+        best, gain = around.argmax(score)
+        alone = LIKES_OWN * strength - density * strength * own_total  # no neighbours in there
+        moves = (best >= 0) & (best != own) & (gain > alone)
+        v.wanted = fn.where(moves, fn.cast(best, vertex_id), own)
+        v.due = False
+        return moves
+
+    return choose
 
 
 @vertex(order_free=True)
@@ -116,24 +127,29 @@ def pick_alone(v: Any, turn: Any) -> Any:
     return v.alone & _flip(v, turn + fn.superstep())
 
 
-@vertex
-def choose_part(v: Any, density: Any, turn: Any) -> Any:
-    """Choose a part of the same community that stays in this turn; return whether to join it."""
-    here = turn + fn.superstep()
-    parts = v.gather_by(
-        lambda u, e: u.part,
-        lambda u, e: send(
-            e.weight,
-            when=(u.id != v.id) & (u.bound == v.bound) & ~(u.alone & _flip(u, here)),
-        ),
-        monoids.sum,
-    )
-    best, gain = parts.argmax(
-        lambda c, weight: weight - density * v.strength * v.total.at(c).load()
-    )
-    joins = (best >= 0) & (gain > 0)
-    v.wanted = fn.where(joins, fn.cast(best, vertex_id), v.part)
-    return joins
+@functools.cache
+def choose_part(weighted: bool) -> Any:
+    """Return the function that chooses a part of the same community that stays in this turn."""
+
+    @vertex
+    def choose(v: Any, density: Any, turn: Any) -> Any:
+        here = turn + fn.superstep()
+        parts = v.gather_by(
+            lambda u, e: u.part,
+            lambda u, e: send(
+                weight_of(e, weighted),
+                when=(u.id != v.id) & (u.bound == v.bound) & ~(u.alone & _flip(u, here)),
+            ),
+            monoids.sum,
+        )
+        best, gain = parts.argmax(
+            lambda c, weight: weight - density * v.strength * v.total.at(c).load()
+        )
+        joins = (best >= 0) & (gain > 0)
+        v.wanted = fn.where(joins, fn.cast(best, vertex_id), v.part)
+        return joins
+
+    return choose
 
 
 @vertex(order_free=True)
@@ -154,10 +170,13 @@ def _has_settled(left: Any, moved: Any, few: Any) -> Any:
 class _Levels:
     """A graph, its vertices' strengths, and where the vertices of the first graph went."""
 
-    def __init__(self, g: Graph, resolution: float, seed: int, config: Config | None) -> None:
-        self.g, self.seed, self.config, self.xp = g, seed, config, g.topology.xp
-        self.strength = strengths(g)
-        self.member, self.depth = self.xp.arange(g.num_vertices), 0
+    def __init__(
+        self, g: Graph, weighted: bool, resolution: float, seed: int, config: Config | None
+    ) -> None:
+        self.g, self.weighted = g, weighted
+        self.seed, self.config, self.xp = seed, config, g.topology.xp
+        self.strength = strengths(g, weighted, config)
+        self.member, self.depth = _own(g), 0
         total = float(self.strength.sum())
         self.density = resolution / total if total else 0.0
 
@@ -176,7 +195,7 @@ class _Levels:
         """Return the communities after moves from a partition."""
         state = self.state(start)
         self.g.iterate(
-            [pick, decide, go, awaken], state, until=_has_settled, max_iter=ROUNDS,
+            [pick, decide(self.weighted), go, awaken], state, until=_has_settled, max_iter=ROUNDS,
             config=self.config,
         )  # fmt: skip
         return state.community
@@ -190,7 +209,7 @@ class _Levels:
             density=scalar(self.density), turn=scalar(self.seed),
         )  # fmt: skip
         self.g.iterate(
-            [pick_alone, choose_part, join], state, max_iter=REFINED,
+            [pick_alone, choose_part(self.weighted), join], state, max_iter=REFINED,
             config=self.config,
         )  # fmt: skip
         return state.part
@@ -200,7 +219,8 @@ class _Levels:
         number, count = numbered(part)
         fewer = count < self.g.num_vertices
         if fewer:
-            self.g = contracted(self.g, number, count)
+            self.g = contracted(self.g, self.weighted, number, count)
+            self.weighted = True
             self.strength = sums_of(number, self.strength, count)
             self.member = number[self.member]
             self.depth += 1
@@ -262,7 +282,7 @@ def louvain(
     for _ in range(LEVELS):
         if not levels.contract(levels.moved(_own(levels.g))):
             break
-    return _named(levels.member)
+    return first_members(levels.member, levels.g.num_vertices)[levels.member]
 
 
 @algorithm(
@@ -345,15 +365,20 @@ def leiden_levels(
         yield flat
 
 
+@edge(order_free=True)
+def link_inside(u: Any, v: Any, e: Any) -> bool:
+    """Link the two ends of an edge if they are in one community."""
+    own = u.parent.at(u.id).load()
+    link(u.parent, own, fn.where(u.label == v.label, v.parent.at(v.id).load(), own))
+    return False
+
+
 def connected_parts(g: Graph, label: Array, *, config: Config | None = None) -> Array:
-    """Return communities split into what is connected."""
-    src, dst = g.topology.edge_endpoints()
-    inside = label[src] == label[dst]
-    kept = Graph.from_edges(
-        src[inside], dst[inside], num_vertices=g.num_vertices, directed=False,
-        index_dtype=g.topology.index_dtype, device=g.topology.device,
-    )  # fmt: skip
-    return connected_components(kept, config=config)
+    """Return communities split into what is connected; each is named after its smallest vertex."""
+    g = g.reverse() if g.topology.keep == "in" else g
+    state = g.state(parent=full(lambda v: v.id, vertex_id), label=label)
+    g.run([link_inside, shorten], state, direction="push", config=config)
+    return state.parent
 
 
 def _begun(
@@ -363,19 +388,12 @@ def _begun(
         raise ConfigError(
             f"resolution={shortened(resolution)} is not possible. Expected a number from 0 on."
         )
-    copy = weighted_copy(g, weighted, "communities")
-    return _Levels(copy, float(resolution), check_integer("seed", seed, 0), config)
+    weighted = check_weights(g, weighted, "communities")
+    if g.directed:
+        g, weighted = weighted_copy(g, weighted, "communities"), True
+    return _Levels(g, weighted, float(resolution), check_integer("seed", seed, 0), config)
 
 
 def _own(g: Graph) -> Array:
     """Return every vertex as a community of its own."""
     return g.topology.xp.arange(g.num_vertices, dtype=g.topology.index_dtype)
-
-
-def _named(label: Array) -> Array:
-    """Return labels named after the smallest vertex of each."""
-    xp = module_of(label)
-    if not label.size:
-        return label
-    _, first, number = xp.unique(label, return_index=True, return_inverse=True)
-    return first[number.reshape(label.shape)]

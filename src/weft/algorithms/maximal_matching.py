@@ -125,16 +125,43 @@ def _with_precedence(g: Graph, weighted: bool, seed: int) -> Graph:
     xp, count = g.topology.xp, g.num_edges
     drawn = drawn_bits(xp, count, seed)
     if check_weights(g, weighted, "a matching"):
-        weight = g.edge.storage("weight").astype(np.float64)
-        order = xp.lexsort(xp.stack((drawn.astype(np.float64), weight)))
-        precedence = xp.empty(count, np.int64)
-        precedence[order] = xp.arange(count)
+        precedence = _by_weight(xp, g.edge.storage("weight"), drawn)
     elif count < 2**31:
         precedence = (drawn << 32) | xp.arange(count)
     else:
         precedence = xp.empty(count, np.int64)
         precedence[xp.argsort(drawn, kind="stable")] = xp.arange(count)
     return Graph(g.topology, edge={"precedence": precedence}, order=g.order)
+
+
+def _by_weight(xp: Any, weight: Array, drawn: Array) -> Array:
+    """Return the ranks of the edges by weight, then by the drawn bits, then by number."""
+    order = _sorted(weight, drawn) if xp is np else _sorted_stably(xp, weight, drawn)
+    ranks = xp.empty(weight.size, np.int64)
+    ranks[order] = xp.arange(weight.size)
+    return ranks
+
+
+def _sorted_stably(xp: Any, weight: Array, drawn: Array) -> Array:
+    return xp.lexsort(xp.stack((drawn.astype(np.float64), weight.astype(np.float64))))
+
+
+def _sorted(weight: Array, drawn: Array) -> Array:
+    """Sort by one key of 64 bits, a tenth of the work, and then what is equal there."""
+    with np.errstate(over="ignore"):
+        narrow = weight.astype(np.float32) + np.float32(0)  # which makes -0.0 0.0
+    keys = weight
+    if (narrow == weight).all():  # floats from 0 on are ordered as their bits
+        keys = (narrow.view(np.int32).astype(np.int64) << 31) | drawn
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = np.zeros(keys.size + 1, bool)
+    np.equal(ordered[1:], ordered[:-1], out=same[1:-1])
+    unsure = np.flatnonzero(same[1:] | same[:-1])
+    if unsure.size:
+        edges = np.sort(order[unsure])
+        order[unsure] = edges[_sorted_stably(np, weight[edges], drawn[edges])]
+    return order
 
 
 @algorithm(

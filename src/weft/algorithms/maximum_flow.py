@@ -3,7 +3,8 @@
 Method: synchronous push-relabel. Every vertex has a height and an excess of flow. In each round all
 vertices with excess push it along residual arcs that lead one step down; those that keep some rise
 to one above their lowest residual neighbour. From time to time all heights become the exact
-distances to the target in the residual graph, by a breadth-first search backward; vertices that
+distances to the target in the residual graph, by a breadth-first search backward, in which wide
+fronts are looked for by what they may reach; vertices that
 cannot reach the target stop. Then the value of the flow is known, and the vertices that still reach
 the target are the other side of a minimum cut. What is left is sent back to the source in the same
 way. O(n²) rounds at most, far fewer in practice.
@@ -30,10 +31,12 @@ from weft.errors import GraphError
 from weft.graph import Graph
 from weft.ir.ops import INT64
 from weft.ir.trace import functions as fn
-from weft.ir.trace.control import for_range
+from weft.ir.trace.control import cond, for_range, while_loop
 from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
+
+_PULLS = 16  # how many arcs of a front cost as much as those of all that it may reach
 
 
 class MaximumFlow(NamedTuple):
@@ -48,17 +51,21 @@ class MaximumFlow(NamedTuple):
 def push(v: Any) -> bool:
     """Push the excess of v along residual arcs that lead one step down."""
 
-    def visit(i: Any, left: Any) -> Any:
-        slot, other = fn.neighbor_edge(v.id, i), fn.neighbor(v.id, i)
-        residual = v.residual.at(slot).load()
-        down = v.height.at(other).load() == v.height - 1
-        amount = fn.where(down, fn.minimum(residual, left), 0)
+    def send(i: Any, other: Any, left: Any) -> Any:
+        slot = fn.neighbor_edge(v.id, i)
+        amount = fn.minimum(v.residual.at(slot).load(), left)
         v.residual.at(slot).add(-amount)
         v.residual.at(v.back.at(slot).load()).add(amount)
         v.gained.at(other).add(amount)
         return left - amount
 
-    v.excess = for_range(0, fn.degree(v.id), visit, v.excess)
+    def visit(i: Any, left: Any) -> Any:
+        other = fn.neighbor(v.id, i)
+        down = v.height.at(other).load() == v.height - 1
+        return i + 1, cond(down, lambda: send(i, other, left), lambda: left)
+
+    degree = fn.degree(v.id)
+    _, v.excess = while_loop(lambda i, left: (i < degree) & (left > 0), visit, 0, v.excess)
     return False
 
 
@@ -91,6 +98,20 @@ def climb(v: Any, blocked: Any) -> bool:
     return False
 
 
+@vertex
+def descend(v: Any, blocked: Any, level: Any) -> Any:
+    """Find whether a residual arc leads from v to a vertex of a level; the first one is enough."""
+
+    def visit(i: Any, _: Any) -> Any:
+        open_ = v.residual.at(fn.neighbor_edge(v.id, i)).load() > 0
+        return i + 1, open_ & (v.height.at(fn.neighbor(v.id, i)).load() == level)
+
+    degree = fn.where(v.id == blocked, 0, fn.degree(v.id))
+    first = fn.cast(0, INT64), fn.cast(False, np.bool_)
+    _, found = while_loop(lambda i, found: (i < degree) & ~found, visit, *first)
+    return found
+
+
 class _Network:
     """The residual network: for every edge an arc each way, one of them with its capacity."""
 
@@ -114,7 +135,7 @@ class _Network:
         zero = full(0, capacity.dtype)
         self.state = self.held.state(
             residual=zero, back=full(0), excess=zero, gained=zero, height=full(0), risen=full(0),
-            found=full(0), seen=full(0), blocked=scalar(0),
+            found=full(0), seen=full(0), blocked=scalar(0), level=scalar(0),
         )  # fmt: skip
         self.state.residual[self.slot[::2]] = capacity
         if not g.directed:
@@ -170,9 +191,14 @@ class _Network:
         state.found = full(n)
         front, level = xp.array([sink]), 0
         while front.size:
-            self.held.run(climb, state, front, config=self.config)
+            others = xp.flatnonzero(state.height[:n] == n)
+            if _PULLS * self.degree[front].sum() > self.degree[others].sum():
+                state.level = level
+                front = self.held.run(descend, state, others, config=self.config).members
+            else:
+                self.held.run(climb, state, front, config=self.config)
+                front = others[state.found[others] == level + 1]
             level += 1
-            front = xp.flatnonzero((state.found[:n] == level) & (state.height[:n] == n))
             state.height[front] = level
 
 
@@ -223,7 +249,7 @@ def maximum_flow(
     >>> found.value, found.flow.tolist(), found.source_side.tolist()
     (4, [2, 2, 2, 2], [True, True, False, False])
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     if first == last:
         raise GraphError(f"source and target are both {source!r}. Expected two different vertices.")
     network = _Network(g, first, last, config)

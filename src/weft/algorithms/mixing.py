@@ -20,7 +20,7 @@ from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.support.simple import simple
 from weft.config import Config
 from weft.graph import Graph
-from weft.topology.adjacency_gpu import count_keys
+from weft.topology.adjacency import count_keys
 
 Array = np.ndarray[Any, Any]
 

@@ -27,6 +27,7 @@ from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
 from weft.algorithms.sssp import sssp
 from weft.algorithms.support.sources import check_source
 from weft.arrays.device import as_array, move, to_host
+from weft.arrays.distinct import distinct
 from weft.arrays.reduce import any_true
 from weft.config import Config
 from weft.engine.state import State, full
@@ -147,7 +148,7 @@ def shortest_path(
     >>> path.vertex.size, path.length
     (4, 3.0)
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     if weighted and g.weighted and g.num_edges:
         low, _ = g.edge.extent("weight")
         if not low >= 0:  # sssp handles negative weights, and refuses NaN
@@ -243,7 +244,7 @@ def astar(
     >>> weft.astar(weft.generators.path(4), 0, 2, [2, 1, 0, 1])
     Path(vertex=array([0, 1, 2], dtype=int32), length=2.0)
     """
-    first, last = check_source(g, source), check_source(g, target)
+    first, last = check_source(g, source), check_source(g, target, "target")
     guess = move(as_array(estimate), g.topology.device)
     if guess.shape != (g.num_vertices,) or not float(guess.min()) >= 0:
         raise GraphError(
@@ -280,4 +281,4 @@ def _search_towards(
             limit = float(total.min()) + width
             due = total <= limit
         moved = g.run(relax_now, state, waiting[due], config=config).members
-        waiting = xp.unique(xp.concatenate((waiting[~due], moved.astype(waiting.dtype))))
+        waiting = distinct(xp.concatenate((waiting[~due], moved.astype(waiting.dtype))))

@@ -8,7 +8,8 @@ Method: three steps alternate on the vertices that have no component yet.
 - *Colour*: every vertex takes the least key of all vertices that reach it. A vertex whose key is
   its own is a root, and its component are the vertices of its colour that reach it.
 
-Keys are random, so that about log n rounds of colouring suffice. All steps are traversals of the
+Where every edge has one back, they are the connected components. Keys are random, so that about
+log n rounds of colouring suffice. All steps are traversals of the
 graph and of its reverse: O((m + n) log n) expected work.
 
 S. Hong, N. Rodia, K. Olukotun: On fast parallel detection of strongly connected components (SCC)
@@ -24,7 +25,7 @@ import numpy as np
 
 from weft.algorithms.connected_components import connected_components
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.arrays.reduce import count_true
+from weft.arrays.reduce import any_true, count_true
 from weft.config import Config
 from weft.engine.state import State, full
 from weft.graph import Graph
@@ -34,6 +35,7 @@ from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
 from weft.ir.types import vertex_id
 from weft.program import edge, vertex
+from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
@@ -104,6 +106,15 @@ def find_least(v: Any) -> None:
 def name_by_least(v: Any) -> None:
     """Name the component of v after its smallest vertex."""
     v.component = v.least.at(v.component).load()
+
+
+def _runs_both_ways(topology: Topology) -> bool:
+    """Whether every arc of a directed graph has one back: then rows are the same both ways."""
+    if topology.keep != "both":
+        return False
+    out, into = topology.adjacency("out"), topology.adjacency("in")
+    pairs = (out.offsets, into.offsets), (out.targets, into.targets)
+    return not any(any_true(ways[0] != ways[1]) for ways in pairs)
 
 
 class Condensation(NamedTuple):
@@ -204,7 +215,7 @@ def strongly_connected_components(g: Graph, *, config: Config | None = None) -> 
     >>> weft.strongly_connected_components(g).tolist()
     [0, 1, 1, 3, 3, 5]
     """
-    if not g.directed:
+    if not g.directed or _runs_both_ways(g.topology):
         return connected_components(g, config=config)
     search = _Search(g, config)
     search.trim()

@@ -6,9 +6,9 @@ both others. A triangle is then a vertex w that both ends of an edge point to:
 
     number = Σ |out(u) ∩ out(v)| over oriented edges u -> v.
 
-The sum is taken by u, since the few v of high degree that most edges point to stay in the cache. In
-host memory vertices are numbered by falling degree as well: whether w is among the neighbours of u
-is one bit each, and then those that are asked for most lie in the same few cache lines.
+The sum is taken by u, since the few v of high degree that most edges point to stay in the cache.
+Vertices are numbered by falling degree as well: the neighbours of high degree, which most triangles
+meet in, then lie close together, and whether w is among them is one bit each.
 
 T. Schank, D. Wagner: Finding, counting and listing all triangles in large graphs (WEA 2005).
 """
@@ -35,6 +35,8 @@ from weft.topology.topology import Topology
 
 Array = np.ndarray[Any, Any]
 
+
+LONG_ROW = 64  # oriented arcs from which on sorting all arcs anew pays on a GPU
 
 # The graphs that triangles were counted in, by the topology of those that were asked about.
 _known: weakref.WeakKeyDictionary[Topology, Graph] = weakref.WeakKeyDictionary()
@@ -92,8 +94,7 @@ def triangle_count(g: Graph, *, config: Config | None = None) -> int:
         state = g.state(triangles=scalar(0))
         g.run(close_upwards, state, config=config)
         return int(state.triangles)
-    # A GPU searches rows instead, and its memory is dearer.
-    arcs = ranked(g) if g.topology.device.on_host else oriented(g)
+    arcs = ranked(g)
     state = arcs.state(triangles=scalar(0))
     arcs.run(close, state, config=config)
     return int(state.triangles)
@@ -102,20 +103,29 @@ def triangle_count(g: Graph, *, config: Config | None = None) -> int:
 def ranked(g: Graph) -> Graph:
     """Return the oriented graph with its vertices numbered by falling degree.
 
-    It is kept for as long as the structure of g is.
+    In host memory it is kept for as long as the structure of g is. On a GPU, where memory is
+    dearer, it is made again, and graphs of short rows keep their numbers.
     """
+    if not g.topology.device.on_host:
+        arcs = oriented(g)
+        with g.topology.device.current():
+            longest = int(arcs.out_degree.max()) if g.num_vertices else 0
+            return renumbered(arcs, places(g)) if longest >= LONG_ROW else arcs
     with _lock:
         found = _known.get(g.topology)
         if found is None:
-            n, device = g.num_vertices, g.topology.device
-            number = n - 1 - places(g)
-            src, dst = oriented(g).topology.endpoints()
-            offsets, targets, _ = sort_arcs(number[src], number[dst], n)
-            topology = Topology.from_sorted(
-                Adjacency(offsets, targets), directed=True, keep="out", device=device
-            )
-            found = _known[g.topology] = Graph(topology)
+            found = _known[g.topology] = renumbered(oriented(g), places(g))
         return found
+
+
+def renumbered(arcs: Graph, place: Array) -> Graph:
+    """Return a directed graph with its vertices numbered by falling places."""
+    n, device = arcs.num_vertices, arcs.topology.device
+    number = n - 1 - place
+    src, dst = arcs.topology.endpoints()
+    offsets, targets, _ = sort_arcs(number[src], number[dst], n)
+    rows = Adjacency(offsets, targets)
+    return Graph(Topology.from_sorted(rows, directed=True, keep="out", device=device))
 
 
 def oriented(g: Graph, *columns: str) -> Graph:

@@ -51,6 +51,8 @@ class Device:
     kind : {"cpu", "cuda", "emulated", "reference", "blocks"}
     index : int
         The number of the GPU, from 0.
+    streams : bool
+        Whether arcs come to it block by block from elsewhere, and it holds the vertex state alone.
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class Device:
 
     kind: str
     index: int = 0
+    streams: bool = False
     on_host: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +75,11 @@ class Device:
     def in_tables(self) -> bool:
         """Whether it is a connection to a database, whose tables hold the arcs."""
         return self.kind == "relational"
+
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether it can hold the state of a graph whose arcs come to it block by block."""
+        return self.kind in ("cuda", "emulated")
 
     @property
     def xp(self) -> Any:

@@ -25,14 +25,18 @@ HOMES = {
 }
 
 
+def _home(device: Device) -> str:
+    return HOMES["blocks" if device.streams else device.kind]
+
+
 def backend_of(device: Device) -> Backend:
     """Return the backend of a device, imported when it is first needed."""
-    name = HOMES[device.kind]
+    name = _home(device)
     backend: Backend = (sys.modules.get(name) or import_module(name)).BACKEND
     return backend
 
 
 def loaded_backend_of(device: Device) -> Backend | None:
     """Return the backend of a device if anything has used it in this process, else None."""
-    module = sys.modules.get(HOMES[device.kind])
+    module = sys.modules.get(_home(device))
     return None if module is None else module.BACKEND

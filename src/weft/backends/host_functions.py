@@ -53,23 +53,30 @@ def function_text(
     from weft.backends.cpu.codegen.blocks import BlockRenderer, Scope, Scratch
     from weft.backends.cpu.codegen.text import Arguments, Emitter
 
-    with Builder(_NOTHING, name) as builder:
-        builder.effects = False
-        params = tuple(Value("param", (), i, dtype) for i, dtype in enumerate(types))
-        value = node(function(*(Expr(each) for each in params)))
-        value = builder.cast(value, result)
-        block = Block(params, builder.blocks[0].body, (value,))
+    block = function_block(name, function, types, result)
     out, args = Emitter(), Arguments()
     renderer = BlockRenderer(out, args, Scratch(args), Scope(_no_load))
-    names = [f"x{i}" for i in range(len(params))]
+    names = [f"x{i}" for i in range(len(types))]
     with out.block(f"@inlined\ndef {name}({', '.join(names)}):"):
-        for each, text in zip(params, names, strict=True):
+        for each, text in zip(block.params, names, strict=True):
             renderer.known[id(each)] = text
         (found,) = renderer.block(block)
         out.line(f"return {found}")
     if args.bindings:
         raise TraceError(f"{name} needs {sorted(args.bindings)}, which numbers do not have.")
     return out.text()
+
+
+def function_block(
+    name: str, function: Callable[..., Any], types: tuple[np.dtype[Any], ...], result: np.dtype[Any]
+) -> Block:
+    """Return a function of numbers, traced for types; its parameters are the block's."""
+    with Builder(_NOTHING, name) as builder:
+        builder.effects = False
+        params = tuple(Value("param", (), i, dtype) for i, dtype in enumerate(types))
+        value = node(function(*(Expr(each) for each in params)))
+        value = builder.cast(value, result)
+        return Block(params, builder.blocks[0].body, (value,))
 
 
 def _no_load(value: Value) -> Any:

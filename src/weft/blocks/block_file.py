@@ -25,10 +25,10 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,8 @@ VERSION: Final = 1
 PAGE: Final = 4096
 _PREAMBLE: Final = struct.Struct("<8sIIQQ")
 _PIECE: Final = 1 << 23  # bytes that one system call reads
+_GAP: Final = 1 << 17  # bytes that are read rather than skipped: a further call costs as much
+MOST_PARTIAL: Final = 0.6  # of a file, above which all of it is read
 
 
 @dataclass
@@ -62,7 +64,7 @@ class Block:
     offsets: Array
     targets: Array
     columns: Mapping[str, Array]
-    room: mmap.mmap | None = field(default=None, repr=False)  # the memory that it was read into
+    room: memoryview | None = field(default=None, repr=False)  # the memory that it was read into
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Block, (self.first, self.offsets, self.targets, dict(self.columns))
@@ -71,6 +73,37 @@ class Block:
     def num_rows(self) -> int:
         """The number of rows."""
         return int(self.offsets.size - 1)
+
+
+Known = tuple[int, dict[str, Any]]  # where the arrays of a file begin, and its head
+Range = tuple[int, int]
+
+
+class Rows(NamedTuple):
+    """Some rows of a block whose offsets are known.
+
+    Attributes
+    ----------
+    first
+        The vertex of the first row of the block.
+    members
+        The vertices whose rows are wanted, sorted.
+    offsets
+        The offsets of all rows; the first and the last one may be those of a neighbouring block.
+    """
+
+    first: int
+    members: Array
+    offsets: Array
+
+    def bounds(self, arcs: int) -> tuple[Array, Array]:
+        """Return where the rows that have arcs begin and end."""
+        rows = self.members - self.first
+        lows, highs = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
+        lows[rows == 0] = 0
+        highs[rows == self.offsets.size - 2] = arcs
+        kept = highs > lows
+        return lows[kept], highs[kept]
 
 
 def write_block(path: Path, block: Block) -> BlockEntry:
@@ -110,6 +143,11 @@ def write_block(path: Path, block: Block) -> BlockEntry:
     return BlockEntry(path.name, arcs, begin + at, crc)
 
 
+def anonymous(size: int) -> memoryview:
+    """Return memory of the process."""
+    return memoryview(mmap.mmap(-1, size))
+
+
 class BlockReader:
     """Reads the block files of a folder; each one's checksums are compared the first time.
 
@@ -118,17 +156,24 @@ class BlockReader:
     folder : Path
     direct : bool
         Whether to read past the page cache where the system allows that.
+    allocate : callable
+        Returns memory of a number of bytes that begins at a page.
     """
 
-    def __init__(self, folder: Path, direct: bool = True) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, direct: bool = True, allocate: Callable[[int], memoryview] = anonymous
+    ) -> None:
+        self.folder, self.allocate = folder, allocate
         self.direct = direct and hasattr(os, "O_DIRECT")
-        self._verified: set[str] = set()
+        self._heads: dict[str, Known] = {}  # of files found to be whole
         self.bytes_read = 0
-        self._rooms: list[mmap.mmap] = []  # of blocks that are done with: fresh pages are dear
+        self._rooms: list[memoryview] = []  # of blocks that are done with: fresh pages are dear
 
-    def read(self, entry: BlockEntry, first: int, rows: int) -> Block:
+    def read(self, entry: BlockEntry, first: int, rows: int, some: Rows | None = None) -> Block:
         """Return a block.
+
+        With `some` the arcs of other rows may be missing; this is for blocks whose checksums were
+        compared before.
 
         Raises
         ------
@@ -136,23 +181,36 @@ class BlockReader:
             If the file is missing, truncated or damaged; it names the file and what differs.
         """
         path = self.folder / entry.file
-        data, room = self._contents(path, entry)
-        begin, head = self._head(path, data, entry)
+        known = self._heads.get(entry.file)
+        if known is not None and some is not None:
+            ranges = _ranges_of(known, some.bounds(entry.arcs))
+            if sum(stop - start for start, stop in ranges) < MOST_PARTIAL * entry.bytes:
+                return self._read_some(path, entry, known, some, ranges)
+        data, room = self._contents(path, entry, [(0, entry.bytes)])
+        begin, head = known or self._head(path, data, entry)
         if (head["first"], head["rows"], head["arcs"]) != (first, rows, entry.arcs):
             raise _damaged(path, f"it holds {head['rows']} rows from vertex {head['first']} on, "
                            f"not {rows} from {first} on", PAGE)  # fmt: skip
         arrays = {}
         for part in head["arrays"]:
-            at = begin + part["at"]
-            dtype, shape = np.dtype(part["dtype"]), tuple(part["shape"])
-            count = int(np.prod(shape, dtype=np.int64))
-            raw = data[at : at + count * dtype.itemsize]
-            if entry.file not in self._verified and zlib.crc32(raw) != part["crc32"]:
+            raw, dtype = _part(data, begin, part)
+            if known is None and zlib.crc32(raw) != part["crc32"]:
+                at = begin + part["at"]
                 raise _damaged(path, f"the checksum of {part['name']!r} does not match", at)
-            arrays[part["name"]] = np.frombuffer(raw, dtype).reshape(shape)
-        self._verified.add(entry.file)
-        columns = {name[5:]: held for name, held in arrays.items() if name.startswith("edge/")}
-        return Block(first, arrays["offsets"], arrays["targets"], columns, room)
+            arrays[part["name"]] = np.frombuffer(raw, dtype).reshape(part["shape"])
+        self._heads[entry.file] = begin, head
+        return _block(first, arrays, room)
+
+    def _read_some(
+        self, path: Path, entry: BlockEntry, known: Known, some: Rows, ranges: list[Range]
+    ) -> Block:
+        data, room = self._contents(path, entry, ranges)
+        begin, head = known
+        arrays = {"offsets": some.offsets}
+        for part in head["arrays"][1:]:
+            raw, dtype = _part(data, begin, part)
+            arrays[part["name"]] = np.frombuffer(raw, dtype).reshape(part["shape"])
+        return _block(some.first, arrays, room)
 
     def recycle(self, block: Block) -> None:
         """Let a later block take the memory of one that is not looked at any more."""
@@ -160,45 +218,35 @@ class BlockReader:
             self._rooms.append(block.room)
             block.room = None
 
-    def _contents(self, path: Path, entry: BlockEntry) -> tuple[memoryview, mmap.mmap]:
-        """Return the bytes of a file, in memory that begins at a page."""
+    def _contents(
+        self, path: Path, entry: BlockEntry, ranges: list[Range]
+    ) -> tuple[memoryview, memoryview]:
+        """Return some bytes of a file at their places, in memory that begins at a page."""
         try:
             found = path.stat().st_size
             if found != entry.bytes:
                 raise _damaged(path, f"it has {found} bytes, not {entry.bytes}", 0)
-            read = self._read_whole(path, entry.bytes)
+            return self._read_into(path, entry.bytes, ranges)
         except FileNotFoundError:
             raise FileFormatError(
                 path, "the block is missing. Expected every block that the manifest lists; "
                 "partition the graph again, or restore the file."
             ) from None  # fmt: skip
-        self.bytes_read += entry.bytes
-        return read
 
-    def _read_whole(self, path: Path, size: int) -> tuple[memoryview, mmap.mmap]:
+    def _read_into(
+        self, path: Path, size: int, ranges: list[Range]
+    ) -> tuple[memoryview, memoryview]:
         room = self._rooms.pop() if self._rooms else None
         if room is None or len(room) < size:
-            room = mmap.mmap(-1, max(_paged(size), PAGE))
-        view = memoryview(room)
+            room = self.allocate(max(_paged(size), PAGE))
         if self.direct:
             try:
-                return self._fill(os.open(path, os.O_RDONLY | os.O_DIRECT), view, size), room
+                self.bytes_read += _read_ranges(path, os.O_RDONLY | os.O_DIRECT, room, ranges)
+                return room[:size], room
             except OSError:  # a file system in memory, for instance
                 self.direct = False
-        return self._fill(os.open(path, os.O_RDONLY), view, size), room
-
-    def _fill(self, handle: int, view: memoryview, size: int) -> memoryview:
-        try:
-            done = 0
-            while done < size:
-                end = min(done + _PIECE, len(view))
-                got = os.preadv(handle, [view[done:end]], done)
-                if got == 0:
-                    break
-                done += got
-        finally:
-            os.close(handle)
-        return view[:size]
+        self.bytes_read += _read_ranges(path, os.O_RDONLY, room, ranges)
+        return room[:size], room
 
     def _head(self, path: Path, data: memoryview, entry: BlockEntry) -> tuple[int, dict[str, Any]]:
         if len(data) < PAGE:
@@ -212,6 +260,56 @@ class BlockReader:
         if total != len(data) or zlib.crc32(text) != crc:
             raise _damaged(path, "its head does not match its checksum", PAGE)
         return _paged(PAGE + length), json.loads(text)
+
+
+def _read_ranges(path: Path, flags: int, view: memoryview, ranges: list[Range]) -> int:
+    """Read ranges of a file to the same places of a view; return how many bytes there were."""
+    handle, total = os.open(path, flags), 0
+    try:
+        for begin, end in ranges:
+            done, end = begin, min(_paged(end), len(view))
+            while done < end:
+                got = os.preadv(handle, [view[done : min(done + _PIECE, end)]], done)
+                if got == 0:
+                    break
+                done += got
+            total += done - begin
+    finally:
+        os.close(handle)
+    return total
+
+
+def _ranges_of(known: Known, bounds: tuple[Array, Array]) -> list[Range]:
+    """Return the pages that hold some stretches of arcs, in every array but the offsets."""
+    begin, head = known
+    lows, highs = bounds
+    ranges: list[Range] = []
+    if not lows.size:
+        return ranges
+    for part in head["arrays"][1:]:
+        each = _bytes_of(part) // head["arcs"]
+        at = begin + part["at"]
+        starts, ends = (at + lows * each) // PAGE * PAGE, -(-(at + highs * each) // PAGE) * PAGE
+        apart = np.flatnonzero(starts[1:] - ends[:-1] > _GAP)
+        begins = starts[np.concatenate(([0], apart + 1))]
+        stops = ends[np.concatenate((apart, [ends.size - 1]))]
+        ranges += zip(begins.tolist(), stops.tolist(), strict=True)
+    return ranges
+
+
+def _block(first: int, arrays: Mapping[str, Array], room: memoryview) -> Block:
+    columns = {name[5:]: held for name, held in arrays.items() if name.startswith("edge/")}
+    return Block(first, arrays["offsets"], arrays["targets"], columns, room)
+
+
+def _bytes_of(part: dict[str, Any]) -> int:
+    return int(np.prod(part["shape"], dtype=np.int64)) * np.dtype(part["dtype"]).itemsize
+
+
+def _part(data: memoryview, begin: int, part: dict[str, Any]) -> tuple[memoryview, Any]:
+    """Return the bytes of an array in a file, and its dtype."""
+    at = begin + part["at"]
+    return data[at : at + _bytes_of(part)], np.dtype(part["dtype"])
 
 
 def _damaged(path: Path, what: str, byte: int) -> FileFormatError:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from queue import Queue
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from weft.blocks.block_file import Block, BlockReader
+from weft.blocks.block_file import Block, BlockReader, Rows
 from weft.blocks.manifest import Manifest
 
 
 class Need(NamedTuple):
-    """A block to read: its number, and the directions that are wanted of it."""
+    """A block to read: its number, the directions that are wanted of it, and of each some rows."""
 
     number: int
     ways: tuple[str, ...]
+    some: Mapping[str, Rows] = MappingProxyType({})
 
 
 def blocks_ahead(
@@ -61,5 +63,6 @@ def blocks_ahead(
 def _read(reader: BlockReader, manifest: Manifest, need: Need) -> dict[str, Block]:
     first, end = manifest.cuts[need.number], manifest.cuts[need.number + 1]
     return {
-        way: reader.read(manifest.blocks[way][need.number], first, end - first) for way in need.ways
+        way: reader.read(manifest.blocks[way][need.number], first, end - first, need.some.get(way))
+        for way in need.ways
     }

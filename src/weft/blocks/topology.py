@@ -28,18 +28,26 @@ class PartitionedTopology(Topology):
         The degrees by direction; of an undirected graph those by "out" only.
     carrier
         What runs sweeps over the blocks.
+    device : Device, optional
+        Where the state of the vertices and the degrees are.
     """
 
-    def __init__(self, manifest: Manifest, degrees: dict[str, Array], carrier: Any) -> None:
-        dtype = np.dtype(manifest.index_dtype)
-        nothing = Adjacency(np.zeros(1, np.int64), np.zeros(0, dtype))
+    def __init__(
+        self,
+        manifest: Manifest,
+        degrees: dict[str, Array],
+        carrier: Any,
+        device: Device = BLOCKS,
+    ) -> None:
+        dtype, xp = np.dtype(manifest.index_dtype), device.xp
+        nothing = Adjacency(xp.zeros(1, np.int64), xp.zeros(0, dtype))
         keep: Keep = manifest.keep  # type: ignore[assignment]
         super().__init__(
             nothing,
             directed=manifest.directed,
             keep=keep,
             num_edges=manifest.num_edges,
-            device=BLOCKS,
+            device=device,
         )
         self.num_vertices, self.num_arcs = manifest.num_vertices, manifest.num_arcs
         self.manifest, self.carrier = manifest, carrier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from weft.arrays.device import (
     move,
     to_host,
 )
+from weft.arrays.distinct import distinct
 from weft.arrays.reduce import any_true
 from weft.engine.state import State, make_state
 from weft.errors import GraphError
@@ -207,25 +208,6 @@ class Pairs(Frontier):
         return f"Pairs({self.length})"
 
 
-class Trail(list[Array]):
-    """The frontiers of a run, first to last; remembers which arrays came from the run itself."""
-
-    _own: tuple[Array, ...] = ()  # keeps the arrays alive, so that no other reuses their ids
-    _identities: frozenset[int] = frozenset()
-
-    @classmethod
-    def of_run(cls, frontiers: Iterable[Array]) -> Trail:
-        """Return the frontiers of a finished run."""
-        trail = cls(frontiers)
-        trail._own = tuple(trail)
-        trail._identities = frozenset(map(id, trail))
-        return trail
-
-    def is_own(self, members: object) -> bool:
-        """Whether an array came from the run, and so needs no check."""
-        return id(members) in self._identities
-
-
 def make_frontier(
     members: Any, length: int, dtype: Any, *, arcs: bool, device: Device = CPU
 ) -> Frontier:
@@ -275,7 +257,7 @@ def _checked_items(array: Array, length: int, dtype: Any, what: str) -> Array:
     single = array.size == 1
     low, high = (int(array[0]),) * 2 if single else (int(array.min()), int(array.max()))
     _check_range(low, high, length, what)
-    return array.astype(dtype) if single else xp.unique(array).astype(dtype)
+    return array.astype(dtype) if single else distinct(array).astype(dtype, copy=False)
 
 
 def _check_range(low: int, high: int, length: int, what: str) -> None:

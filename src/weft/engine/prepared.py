@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.arrays.device import CPU, move, to_host
+from weft.arrays.trail import Trail
 from weft.backends import backend_of
 from weft.config import Config, each_choice
 from weft.engine import profile, watch
@@ -26,7 +27,8 @@ from weft.errors import FieldError, listed
 from weft.formats import DEFAULT_FORMAT
 from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program
-from weft.ir.request import Data, Outcome, Request, RunOptions, Start
+from weft.ir.request import Data, Deferred, Outcome, Request, RunOptions, Start
+from weft.plan.outputs import check_counter, counts_outputs
 from weft.plan.prepare import Form, kept_old
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
@@ -58,7 +60,7 @@ class Inputs(NamedTuple):
     edge_state: State | None
     frontier: Frontier
     max_iter: int | None = None
-    trail: list[Array] | None = None
+    trail: Trail | None = None
     window: float = 0.0
     emitted: tuple[Array, ...] = ()
 
@@ -78,12 +80,14 @@ class Prepared:
 
     def __init__(self, program: Program, topology: Topology, config: Config) -> None:
         check_goes_on(program)
+        check_counter(program, config)
         self.program, self.topology, self.config = program, topology, config
         self.backend = backend_of(topology.device)
         self.options = RunOptions(config, self.backend.check(config, topology))
         self._recorded = replace(self.options, recorded=True)
         self._old = old_names(program)
         self._sorts = self.backend.sorts_frontiers or config.deterministic
+        self._counted = counts_outputs(program, config) and program.mode == "iterate"
         self._forms: dict[Any, Form] = {}
 
     def request(self, columns: Columns, inputs: Inputs) -> Request:
@@ -123,7 +127,8 @@ class Prepared:
 
     def form(self, request: Request) -> Form:
         """Return the compiled form that a request tries first."""
-        key = (request.options.recorded, request.start.arcs, kept_old(request))
+        start = request.start
+        key = (request.options.recorded, start.arcs, start.frontier is None, kept_old(request))
         found = self._forms.get(key)
         if found is None:
             found = self._forms[key] = self.backend.compile(request)
@@ -151,7 +156,8 @@ class Prepared:
         untouched = state._untouched
         if topology.numbering is None:
             untouched.clear()  # the run is about to write to fields
-            return self.backend.run(request, self.form(request))
+            outcome = self.backend.run(request, self.form(request))
+            return self._all_if_any(outcome) if self._counted else outcome
         started = dict(untouched)
         untouched.clear()
         return self._over(*cross(request, self.backend, started))
@@ -162,7 +168,17 @@ class Prepared:
         outcome = self.backend.run(request, self.form(request))
         if not outcome.followed:
             crossing.copy_back()
-        return crossing.outcome(request, outcome)
+        outcome = crossing.outcome(request, outcome)
+        return self._all_if_any(outcome) if self._counted else outcome
+
+    def _all_if_any(self, outcome: Outcome) -> Outcome:
+        """Return an outcome whose last frontier was counted: all vertices, or none."""
+        topology, frontier = self.topology, outcome.frontier
+        members = frontier.get() if isinstance(frontier, Deferred) else frontier
+        if outcome.steps == 0 or members is None or members.size in (0, topology.num_vertices):
+            return outcome
+        everything = topology.xp.arange(topology.num_vertices, dtype=topology.index_dtype)
+        return replace(outcome, frontier=everything)
 
 
 class Columns:

@@ -32,6 +32,7 @@ RECORD = np.dtype(
         ("frontier", "i8"),
         ("edges", "i8"),
         ("ns", "i8"),
+        ("rebuilt", "i4"),
     ]
 )
 """Layout of one record as written by the backends: one per superstep and phase."""
@@ -76,11 +77,15 @@ class Record:
         vertices; at most 1. Exact if a vertex enters one frontier, as in a search by levels. NaN
         if the number of vertices is not known.
     filter : str
-        How duplicates were kept out of the next frontier.
+        How the next frontier was assembled: ``"online"``, ``"ballot"``, ``"batch"``, ``"atomic"``
+        (see `Config.compaction`; under ``"jit"`` the one that the superstep ended with), or
+        ``"bitmap"`` or ``"bytemap"`` where no queue was written.
     schedule : str
         How edges were assigned to threads.
     width : str
         What ran the phase: a number of threads, or on a GPU the choice of `Config.width`.
+    dedup : str
+        How duplicates were kept out of the next frontier.
     """
 
     run: str
@@ -97,6 +102,7 @@ class Record:
     filter: str = ""
     schedule: str = ""
     width: str = ""
+    dedup: str = ""
 
 
 class _Run(NamedTuple):
@@ -117,7 +123,7 @@ class Profile:
     --------
     >>> import numpy as np
     >>> p = Profile()
-    >>> p.add("bfs", {"direction": "auto"}, np.array([(0, 0, 0, 1, 4, 2_000_000)], RECORD))
+    >>> p.add("bfs", {"direction": "auto"}, np.array([(0, 0, 0, 1, 4, 2_000_000, 0)], RECORD))
     >>> p.records[0].direction, p.records[0].edges_per_second
     ('push', 2000.0)
     >>> p.total_ms
@@ -200,7 +206,7 @@ class Profile:
         for call, run in enumerate(self._runs):
             shares = _visited_shares(run).tolist()
             for row, share in zip(run.rows.tolist(), shares, strict=True):
-                step, phase, direction, frontier, edges, ns = row
+                step, phase, direction, frontier, edges, ns, rebuilt = row
                 yield Record(
                     run=run.name,
                     call=call,
@@ -214,7 +220,7 @@ class Profile:
                     ms=ns / 1e6,
                     config=run.config,
                     visited_share=share,
-                    **_execution(run, DIRECTIONS[direction]),
+                    **_execution(run, DIRECTIONS[direction], bool(rebuilt)),
                 )
 
     def table(self, max_rows: int | None = _PRINTED_ROWS) -> Table:
@@ -323,6 +329,7 @@ class Profile:
                     "filter": record.filter,
                     "schedule": record.schedule,
                     "width": record.width,
+                    "dedup": record.dedup,
                 }
             )
         text = json.dumps({"total_ms": self.total_ms, "runs": runs}, indent=2, default=_plain)
@@ -400,20 +407,25 @@ def _visited_shares(run: _Run) -> np.ndarray:
     return np.minimum(total / run.vertices, 1.0)
 
 
-def _execution(run: _Run, direction: str) -> dict[str, str]:
+def _execution(run: _Run, direction: str, rebuilt: bool) -> dict[str, str]:
     """Return by which filter, schedule and width a phase of a run was executed."""
     on_host = "threads" in run.facts
     chosen = run.config.get("schedule")
     if isinstance(chosen, Mapping):
         chosen = chosen.get(direction)
-    side = str(run.facts.get(direction, run.facts.get("gather", ""))).partition("/")[0]
+    told = str(run.facts.get(direction, run.facts.get("gather", "")))
+    side, left = told.partition("/")[0], told.rpartition("->")[2]
+    how = str(run.facts.get("compaction") or ("online" if on_host else ""))
+    if how == "jit":
+        how = "ballot" if rebuilt else "online"
     default = "vertex" if on_host else ""
     width = f"{run.facts['threads']} threads" if on_host else str(run.config.get("width", ""))
     dedup = run.facts.get("dedup") or run.config.get("dedup")
     return {
-        "filter": str(dedup or ("exact" if on_host else "")),
+        "filter": left if left in ("bitmap", "bytemap") else how,
         "schedule": side or str(chosen or default),
         "width": width,
+        "dedup": str(dedup or ("exact" if on_host else "")),
     }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.arrays.device import module_of, move
+from weft.arrays.trail import Trail
 from weft.ir.check.facts import program_facts
 from weft.ir.ops import Program, program_blocks
 from weft.ir.request import Deferred, Outcome, Request
@@ -58,7 +59,8 @@ class Crossing:
                 frontier = _taken(order, frontier)
                 if request.topology.device.on_host:  # GPU frontiers are sorted on demand
                     frontier = np.sort(frontier)
-        return replace(outcome, frontier=frontier, trail=[xp.sort(order[p]) for p in outcome.trail])
+        trail = Trail.of_parts(outcome.trail, order.size, xp)
+        return replace(outcome, frontier=frontier, trail=trail.with_members(lambda p: order[p]))
 
 
 def cross(
@@ -146,10 +148,11 @@ def _placed(request: Request, numbering: Numbering) -> Any:
     return _sorted(request, places[members])
 
 
-def _trail(request: Request, numbering: Numbering) -> list[Any]:
-    assert request.start.trail is not None
-    device = request.topology.device
-    return [_sorted(request, numbering.place[move(part, device)]) for part in request.start.trail]
+def _trail(request: Request, numbering: Numbering) -> Trail:
+    trail, device = request.start.trail, request.topology.device
+    assert trail is not None
+    held = Trail.of_parts(trail, numbering.place.size, request.topology.xp)
+    return held.with_members(lambda members: numbering.place[move(members, device)])
 
 
 def _taken(array: Any, places: Any) -> Any:

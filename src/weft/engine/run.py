@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Run:
     converged: bool
     frontier: Frontier
     scalars: dict[str, Any]
-    trail: list[Array]
+    trail: Sequence[Array]
 
     def _repr_html_(self) -> str:
         rows = [

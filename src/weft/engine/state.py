@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -283,6 +283,11 @@ class State:
             f"the state has no field {name!r}. {expected(known)}.{nearest(name, known)}"
         )
 
+    def _subscripted(self, name: object, value: object = None) -> NoReturn:
+        raise FieldError(f"a state has no [{name!r}]: fields are attributes, as in state.level.")
+
+    __getitem__ = __setitem__ = _subscripted
+
     def __setattr__(self, name: str, value: Any) -> None:
         if self._watch is not None:
             self._watch(f"state.{name} is assigned")
@@ -482,6 +487,8 @@ def _field(
         for item, own in what.places:
             result[item] = own
         return result
+    if isinstance(what, np.dtype | type):
+        raise FieldError(f"field {name!r} starts from a type. Give a value too: weft.full(0, ...).")
     if callable(what):
         return _computed(name, what, topology, columns, edges, None)
     array = as_array(what)

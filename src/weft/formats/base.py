@@ -219,6 +219,9 @@ class Format:
     order
         The order of the vertices that it is made for, see `weft.topology.orders`; runs over it use
         that order unless another one is asked for.
+    variant
+        Gives the format that values of the parameters stand for, where they decide about its kinds:
+        one of the same name, the same object for equal kinds.
     """
 
     name: str
@@ -236,6 +239,7 @@ class Format:
     header: str = ""
     schedule: str | BySide = ""
     order: str = ""
+    variant: Callable[[Mapping[str, int | str]], Format] | None = None
 
     @property
     def splits(self) -> bool:
@@ -351,11 +355,17 @@ def _chosen(found: Format, text: str) -> Chosen:
     """Return a format with the parameters of a text; runs ask for the same ones again and again."""
     name, opened, inside = text.partition("(")
     if not opened:
-        return Chosen(found, tuple((p.name, p.default) for p in found.parameters))
+        return _of_values(found, tuple((p.name, p.default) for p in found.parameters))
     if not inside.endswith(")"):
         raise ConfigError(f"format={text!r} has no closing parenthesis. Expected {name}(...).")
     given = _given(text, inside[:-1], {p.name: p for p in found.parameters})
-    return Chosen(found, tuple((p.name, given.get(p.name, p.default)) for p in found.parameters))
+    values = tuple((p.name, given.get(p.name, p.default)) for p in found.parameters)
+    return _of_values(found, values)
+
+
+def _of_values(found: Format, values: tuple[tuple[str, int | str], ...]) -> Chosen:
+    """Return a format with values, as the variant that they ask for."""
+    return Chosen(found if found.variant is None else found.variant(dict(values)), values)
 
 
 def _given(text: str, inside: str, known: Mapping[str, Parameter]) -> dict[str, int | str]:

@@ -10,22 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from weft.errors import ConfigError
-from weft.formats.base import Array, Format, Kind, Layout, Parameter, register
+from weft.formats.base import Format, Layout, Parameter, register
 from weft.formats.csr import owners_of
-from weft.formats.listed import LISTED, listed_arcs, listed_part
+from weft.formats.listed import LISTED, OWNED, add_owners, listed_arcs, listed_part
 from weft.topology.adjacency import count_keys
 
 CACHE_BYTES = 16 << 20  # of a tile's values, so that those of both its ends stay in a GPU's L2
 VALUE_BYTES = 8
 MOST_TILES = 4096
-
-OWNED = Kind(
-    "ListedOwners", (*LISTED.arrays, Array("owners")), LISTED.numbers, virtual=True,
-    expands=True, loops=LISTED.loops,
-)  # fmt: skip
 
 
 def bounds_of(degrees: Any, tiles: int, balance: str, xp: Any) -> Any:
@@ -58,12 +50,7 @@ def build(
     sections = starts if arcs else xp.zeros(1, xp.int64)
     part = listed_part(rows[order], targets[order], xp, sections=sections)
     if owned:
-        if part.rows > np.iinfo(targets.dtype).max:
-            raise ConfigError(
-                f"block_coo would have {part.rows} rows, more than {targets.dtype} counts. Build "
-                "the graph with index_dtype='int64', or choose fewer tiles."
-            )
-        part.arrays["owners"] = owners_of(part.arrays["offsets"], part.arrays["targets"], xp)
+        add_owners(part, xp, "block_coo", "choose fewer tiles")
     facts = {"tiles": int(sections.size), "virtual rows": part.rows}
     return Layout(BLOCK_COO if owned else BLOCK_CSR, [part], lambda: order, facts)
 

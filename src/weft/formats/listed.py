@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from weft.errors import ConfigError
 from weft.formats.base import Array, Kind, Part
+from weft.formats.csr import owners_of
 
 LISTED = Kind(
     "Listed",
@@ -19,6 +23,28 @@ LISTED = Kind(
         ("target", "{targets}[{s}]"),
     ),
 )
+
+OWNED = Kind(
+    "ListedOwners", (*LISTED.arrays, Array("owners")), LISTED.numbers, virtual=True,
+    expands=True, loops=LISTED.loops,
+)  # fmt: skip
+
+
+def add_owners(part: Part, xp: Any, name: str, remedy: str) -> None:
+    """Give a listed part the row of every slot, as coordinates have it.
+
+    Raises
+    ------
+    ConfigError
+        If there are more rows than the vertices' dtype can count; it names the format and a remedy.
+    """
+    dtype = part.arrays["targets"].dtype
+    if part.rows > np.iinfo(dtype).max:
+        raise ConfigError(
+            f"{name} would have {part.rows} rows, more than {dtype} counts. Build the graph with "
+            f"index_dtype='int64', or {remedy}."
+        )
+    part.arrays["owners"] = owners_of(part.arrays["offsets"], part.arrays["targets"], xp)
 
 
 def listed_part(

@@ -4,6 +4,9 @@ Every function takes `weights=`: None, `"int"` (1 to 64), `"float"` (at least 0,
 `(low, high)`. A weight is a hash of the seed and the two ends, so that it is the same both ways.
 """
 
+from typing import NoReturn
+
+from weft.errors import FieldError, nearest
 from weft.generators.classic import complete, cycle, path, star, tree
 from weft.generators.geometric import delaunay, geometric
 from weft.generators.kronecker import kron, rmat
@@ -27,3 +30,9 @@ __all__ = [
     "star",
     "tree",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise FieldError(f"weft.generators has no {name!r}.{nearest(name, __all__)}")

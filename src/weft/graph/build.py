@@ -51,14 +51,11 @@ def maker_of(given: Any) -> str:
     return _MAKERS.get(type(given).__module__.partition(".")[0], "")
 
 
-def no_topology(given: Any) -> GraphError:
-    """Return the error about a graph made of something else than a topology."""
-    maker = maker_of(given)
-    maker = maker or "Graph.from_edges(src, dst), or Graph.from_edges(pairs) of a list of pairs"
-    return GraphError(
-        f"Graph({shortened(given)}) is not possible: it takes a Topology. Build a graph with "
-        f"{maker}."
-    )
+def _listed(pairs: Any) -> list[Any]:
+    try:
+        return list(pairs)
+    except TypeError:
+        return [pairs]  # which is no pair
 
 
 def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
@@ -68,7 +65,7 @@ def ends_of_pairs(pairs: Any, weight: Any) -> tuple[Any, Any, Any]:
         raise GraphError(
             f"Graph.from_edges takes lists of edges, but got a {type(pairs).__name__}. Use {maker}."
         )
-    rows: Any = pairs if hasattr(pairs, "shape") else list(pairs)
+    rows: Any = pairs if hasattr(pairs, "shape") else _listed(pairs)
     widths = {rows.shape[1]} if getattr(rows, "ndim", 1) == 2 else set()
     if isinstance(rows, list):
         widths = {len(row) if isinstance(row, tuple | list) else 0 for row in rows}
@@ -107,6 +104,13 @@ class BuildRules:
         ):
             if (value := getattr(self, name)) not in known:
                 raise ConfigError(unknown(name, value, known))
+
+
+def check_directed(directed: object) -> bool:
+    """Return whether a graph is directed, or raise if it is not a truth value."""
+    if not isinstance(directed, bool | np.bool_):
+        raise GraphError(f"directed={shortened(directed)} is not possible. Expected a bool.")
+    return bool(directed)
 
 
 def checked_options(options: BuildOptions) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,16 +11,17 @@ import numpy as np
 
 from weft.arrays.checks import check_steps, check_tolerance
 from weft.arrays.device import device_of, is_device_array, lies_on
+from weft.arrays.trail import Trail
 from weft.backends import loaded_backend_of
 from weft.config import Config, check_config, each_choice
 from weft.engine.change_driven import hidden_state, take_results
-from weft.engine.frontier import Frontier, Pairs, Trail, make_frontier
+from weft.engine.frontier import Frontier, Pairs, make_frontier
 from weft.engine.prepared import Inputs, Prepared
 from weft.engine.reorder import sees_positions
 from weft.engine.run import Run, kinds_of, signature_of
 from weft.engine.state import Full, State, make_state
 from weft.engine.tuned import changes, reject, remembered
-from weft.errors import ConfigError, FieldError, GraphError
+from weft.errors import ConfigError, FieldError, GraphError, shortened
 from weft.formats import format as format_named
 from weft.graph.labels import vertex_numbers
 from weft.graph.pairs import for_pairs
@@ -59,8 +60,10 @@ ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 # -- states and frontiers
 
 
-def vertex_state(g: Graph, fields: dict[str, Any]) -> State:
+def vertex_state(g: Graph, fields: dict[str, Any], *unnamed: object) -> State:
     """Return a new state of the vertices of a graph."""
+    if unnamed:
+        raise FieldError(f"g.state({shortened(unnamed[0])}) names no field. Write g.state(x=...).")
     labels = g._labels
     if labels is None:
         return make_state(g._topology, fields, g._prepared.columns.vertex, g._history.version)
@@ -238,7 +241,7 @@ def replay(
     g: Graph,
     functions: Any,
     state: State,
-    trail: list[Array],
+    trail: Sequence[Array],
     edges: State | None,
     config: Config | None,
     direction: Any,
@@ -247,11 +250,10 @@ def replay(
     if getattr(state, "_watch", None) is not None:
         state.settle()
     program = kept_trace(functions, signature_for(g, state, edges), "replay")
-    is_own = trail.is_own if isinstance(trail, Trail) else lambda part: False
-    checked = [
-        part if is_device_array(part) and is_own(part) else _replayed(g, part) for part in trail
-    ]
-    inputs = Inputs(state, edges, vertex_frontier(g, None), trail=checked)
+    if not (isinstance(trail, Trail) and trail.length == g.num_vertices):
+        checked = [_replayed(g, part) for part in trail]
+        trail = Trail.of_parts(checked, g.num_vertices, g._topology.xp)
+    inputs = Inputs(state, edges, vertex_frontier(g, None), trail=trail)
     run_program(g, program, config, inputs, direction)
 
 
@@ -275,7 +277,7 @@ def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: An
         last.window = priority, outcome.window
     if outcome.steps == 0 and isinstance(frontier, Frontier):
         last = frontier  # which may hold arcs
-    trail = Trail.of_run(outcome.trail) if outcome.trail else Trail()
+    trail = Trail.of_parts(outcome.trail, g.num_vertices, g._topology.xp)
     return Run(outcome.steps, outcome.converged, last, scalars, trail)
 
 

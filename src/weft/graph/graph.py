@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,13 +17,14 @@ from weft.graph.build import (
     BuildOptions,
     Duplicates,
     SelfLoops,
+    check_directed,
     checked_options,
     ends_of_pairs,
-    no_topology,
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
 from weft.graph.execution import PLAIN, Loop
+from weft.graph.guesses import no_attribute, no_item, only_of_topology
 from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
 from weft.graph.interop.igraph import igraph_parts
@@ -105,6 +106,7 @@ class Graph:
     array([2, 1, 1], dtype=int32)
     """
 
+    @only_of_topology
     def __init__(
         self,
         topology: Topology,
@@ -114,8 +116,6 @@ class Graph:
         labels: Labels | ArrayLike | None = None,
         order: Array | None = None,
     ) -> None:
-        if not isinstance(topology, Topology):
-            raise no_topology(topology)
         self._topology = topology
         self._labels = None if labels is None else labels_of(labels, topology.num_vertices)
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
@@ -220,7 +220,7 @@ class Graph:
             numbered,
             {} if weight is None else {"weight": weight},
             device=device_of(src, dst, weight) if device is None else device,
-            directed=bool(directed),
+            directed=check_directed(directed),
             duplicates=duplicates,
             self_loops=self_loops,
             keep=keep,
@@ -755,7 +755,7 @@ class Graph:
 
     # -- programs ---------------------------------------------------------------------------------
 
-    def state(self, **fields: Any) -> State:
+    def state(self, *unnamed: object, **fields: Any) -> State:
         """Create the state that programs work on: one array per field, aligned with the vertices.
 
         Parameters
@@ -773,7 +773,7 @@ class Graph:
         >>> g.state(rank=weft.full(0.25), degree=lambda v: v.out_degree, error=weft.scalar(0.0))
         State(rank: float64, degree: int32, error=0.0)
         """
-        return execution.vertex_state(self, fields)
+        return execution.vertex_state(self, fields, *unnamed)
 
     def edge_state(self, **fields: Any) -> State:
         """Create edge state: one value per arc, which edge functions may assign (``e.msg = ...``).
@@ -1103,13 +1103,16 @@ class Graph:
         self,
         functions: Any,
         state: State,
-        trail: list[Array],
+        trail: Sequence[Array],
         *,
         edge_state: State | None = None,
         direction: Any = None,
         config: Config | None = None,
     ) -> None:
-        """Run functions over the frontiers of a trail, last to first."""
+        """Run functions over the frontiers of a trail, last to first.
+
+        With ``trail[::-1]``, they run first to last.
+        """
         execution.replay(self, functions, state, trail, edge_state, config, direction)
 
     # -- changes ----------------------------------------------------------------------------------
@@ -1122,7 +1125,7 @@ class Graph:
     def add_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         columns: Mapping[str, ArrayLike] | None = None,
@@ -1137,7 +1140,8 @@ class Graph:
         ----------
         src, dst : array_like
             The ends of the new edges, by number, or by label if the graph has labels. An unknown
-            label creates a new vertex after the existing ones.
+            label creates a new vertex after the existing ones. Instead of the two, one list of
+            pairs (source, destination) or triples with a weight.
         weight : array_like, optional
             The weights of the new edges, or one for all: required if the graph has weights.
         columns : mapping of str to array_like, optional
@@ -1180,7 +1184,7 @@ class Graph:
     def remove_edges(
         self,
         src: ArrayLike,
-        dst: ArrayLike,
+        dst: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         *,
         missing: Missing = "raise",
@@ -1194,6 +1198,7 @@ class Graph:
         src, dst : array_like
             The ends of the edges, by number, or by label if the graph has labels. All parallel
             edges of a pair are removed; in an undirected graph, (a, b) and (b, a) are the same.
+            Instead of the two, one list of pairs (source, destination).
         weight : array_like, optional
             Remove only edges of this weight: one number per pair, or one for all.
         missing : {"raise", "ignore"}
@@ -1330,11 +1335,13 @@ class Graph:
 
         Parameters
         ----------
-        order : {"community", "degree", "hub", "random", "rcm"} or array_like
+        order : {"community", "degree", "gorder", "hub", "llp", "random", "rcm"} or array_like
             "community" places vertices of a community together (by modularity, at every scale),
-            "degree" sorts by decreasing degree, "hub" puts vertices above the mean degree first,
-            "random" shuffles, and "rcm" (reverse Cuthill-McKee) places neighbours close together.
-            Or a permutation of the vertex numbers. On a GPU, "rcm" is computed on the host.
+            "llp" does so by layered label propagation, "gorder" places vertices with common
+            neighbours together, "degree" sorts by decreasing degree, "hub" puts vertices above the
+            mean degree first, "random" shuffles, and "rcm" (reverse Cuthill-McKee) places
+            neighbours close together. Or a permutation of the vertex numbers. On a GPU, "gorder",
+            "llp" and "rcm" are computed on the host.
 
         Returns
         -------
@@ -1745,6 +1752,8 @@ class Graph:
 
     def __len__(self) -> int:
         return self.num_vertices
+
+    __getattr__, __getitem__ = no_attribute, no_item
 
     def __bool__(self) -> bool:
         return True  # also without vertices, so that ``if g`` tells a graph from None

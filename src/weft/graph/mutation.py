@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from weft.arrays.device import move
 from weft.errors import ConfigError, listed, unknown
+from weft.graph.build import ends_of_pairs
 from weft.graph.edge_batch import add_to, remove_from
 from weft.graph.parts import parts_of
 from weft.topology.adjacency import Array
@@ -35,14 +36,22 @@ def edited(
         none = before.xp.empty(0, before.index_dtype)
         removed = added = none, none
         if remove is not None:
-            removed = remove_from(parts, **remove, missing=missing)
+            removed = remove_from(parts, **_ends_apart(remove), missing=missing)
         if add is not None:
-            added = add_to(parts, **add)
+            added = add_to(parts, **_ends_apart(add))
         topology = parts.topology
         history = g._history.changed(
             topology.num_vertices, added, int(removed[0].size), topology.num_edges
         )
         return type(g)._of(parts, history), EdgeChange(added, removed)
+
+
+def _ends_apart(change: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments with the two ends apart, where they were given as pairs."""
+    if change.get("dst") is not None:
+        return change
+    src, dst, weight = ends_of_pairs(change["src"], change.get("weight"))
+    return {**change, "src": src, "dst": dst, "weight": weight}
 
 
 def update(g: Graph, add: Batch | None, remove: Batch | None, missing: str) -> None:

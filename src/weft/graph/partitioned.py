@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.arrays.device import Device, move
+from weft.arrays.device import BLOCKS, CPU, Device, move
 from weft.backends.blocks.streamed import StreamedCarrier
+from weft.blocks.exchange import Exchange
 from weft.blocks.manifest import Column, Manifest, read_manifest
 from weft.blocks.topology import PartitionedTopology
-from weft.errors import FileFormatError, GraphError
+from weft.errors import ConfigError, FileFormatError, GraphError
 from weft.graph.columns import EdgeColumns
 from weft.graph.graph import Graph
 from weft.graph.labels import Labels
@@ -100,12 +102,33 @@ def partitioned_graph(
     return g
 
 
-def streamed_graph(folder: Path, memory: int) -> Graph:
-    """Return the graph in a folder of blocks, swept on this machine."""
+def streamed_graph(
+    folder: Path, memory: int, device: Device = CPU, exchange: Exchange | None = None
+) -> Graph:
+    """Return the graph in a folder of blocks, swept on a device of this machine.
+
+    With an exchange other processes sweep some of the blocks.
+    """
     manifest = read_manifest(folder)
-    degrees = _degrees(folder, manifest)
-    carrier = StreamedCarrier(folder, manifest, degrees, memory)
-    return partitioned_graph(PartitionedTopology(manifest, degrees, carrier))
+    degrees, onto = _degrees(folder, manifest), BLOCKS
+    with device.current():
+        if device == CPU:
+            carrier: Any = StreamedCarrier(folder, manifest, degrees, memory)
+        elif device.takes_blocks:
+            from weft.backends.blocks.device_streamed import DeviceCarrier
+
+            carrier = DeviceCarrier(folder, manifest, degrees, memory, device)
+            degrees, onto = carrier.space.degrees, replace(device, streams=True)
+        else:
+            raise ConfigError(
+                f"device={str(device)!r} cannot sweep blocks. Expected 'cpu' or 'cuda'; "
+                f"weft.open(...).to({str(device)!r}) brings all arcs there."
+            )
+        if exchange is not None:
+            from weft.backends.blocks.ranked import RankedCarrier
+
+            carrier = RankedCarrier(carrier, exchange)
+        return partitioned_graph(PartitionedTopology(manifest, degrees, carrier, onto))
 
 
 def _degrees(folder: Path, manifest: Manifest) -> dict[str, Array]:

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.threads import num_threads
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.settings import config
 from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
 
-# So few products are made in NumPy without a look at kernels.
-FEW = 256
+# So few products are made in NumPy without a look at kernels: of matrices, and along columns.
+FEW, VERY_FEW = 256, 32
 
 
 def compiles(matrix: Any) -> bool:
     """Return whether products with a matrix are worth a compiled kernel."""
-    kernel = current["kernel"]
-    if kernel != "auto":
-        return bool(kernel == "compiled")
+    if current["kernel"] != "auto":
+        return is_compiled()
     return matrix.nvals > config["small"] and max(matrix.nrows, matrix.ncols) < 1 << 31
 
 
@@ -32,8 +32,18 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     if matrix.nvals == 0 or vector.nvals == 0:
         return empty_vector(matrix.nrows, op.return_type.np_type)
     compiled = compiles(matrix)
+    if compiled and current["device"] != "cpu":
+        found = _multiply_on_device(matrix, vector, op, flip, mask)
+        if found is not None:
+            return found
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
+        if mask is None and vector.is_full and _adds_floats(op):
+            from weft.graphblas.compiled import rows
+
+            module = rows.kernels(op, matrix.rows.values, vector.dense, flip, matrix.nvals)
+            if module is not None:
+                return rows.pull(module, matrix.rows, vector, op)
         from weft.graphblas.compiled.multiply import attempt, matrix_vector
 
         found = attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
@@ -42,6 +52,26 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
     if plan.pushes:
         return push(matrix.columns, vector, op, flip, mask)
     return multiply.pulled(matrix.rows, vector, op, flip, plan.rows)
+
+
+def _multiply_on_device(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
+    """Return matrix times vector from a GPU; None where it has no kernel."""
+    from weft.graphblas.compiled import device
+    from weft.graphblas.compiled.multiply import attempt, matrix_vector
+
+    if choose(matrix, vector, None, compiles=True).pushes:
+        return attempt(device.push, matrix.columns, vector, op, flip, mask)
+    return attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
+
+
+def _adds_floats(op: Any) -> bool:
+    """Return whether sums of a row wait for each other unless several are made at once."""
+    return (
+        op.monoid.parent.name in {"plus", "times"}
+        and op.monoid.type.np_type.kind == "f"
+        and current["schedule"] == "auto"
+        and num_threads() == 1
+    )
 
 
 def multiply_vector_into(
@@ -55,6 +85,8 @@ def multiply_vector_into(
     assignment, post = write
     if matrix.nvals == 0 or vector.nvals == 0 or not compiles(matrix):
         return None
+    if current["device"] != "cpu":
+        return None
     view = assignment.view()
     plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
     if plan.pushes or plan.rows is not None:
@@ -67,16 +99,9 @@ def multiply_vector_into(
 
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
-    if current["device"] != "cpu" and compiles(columns):
-        from weft.graphblas.compiled import device
-        from weft.graphblas.compiled.multiply import attempt
-
-        found = attempt(device.push, columns, vector, op, flip, mask)
-        if found is not None:
-            return found
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
         products = int(columns.row_bounds(vector.indices)[1].sum())
-        if products >= FEW or current["kernel"] == "compiled":
+        if products >= VERY_FEW or is_compiled():
             from weft.graphblas.compiled import rows
 
             module = rows.kernels(op, columns.values, vector.values, flip, products)
@@ -94,11 +119,10 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
         if found is not None:
             return found
     if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
-        if current["device"] != "cpu" and compiles(left) and _fits(left, right):
-            from weft.graphblas.compiled import device
+        if current["device"] != "cpu" and compiles(left) and max(right.shape) < MOST_DENSE:
             from weft.graphblas.compiled.multiply import attempt
 
-            found = attempt(device.product, left, right, op)
+            found = attempt(_on_device, left, right, op, mask)
             if found is not None:
                 return found
         found = _by_rows(left, right, op, mask)
@@ -107,9 +131,13 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
     return multiply.matrix_matrix(left, right, op, mask)
 
 
-def _fits(left: Any, right: Any) -> bool:
-    """Return whether the rows and columns of two factors can be numbered with 32 bits."""
-    return bool(left.nrows + right.nrows + right.ncols < MOST_DENSE)
+def _on_device(left: Any, right: Any, op: Any, mask: Any) -> Any:
+    """Return matrix times matrix from kernels of a GPU."""
+    from weft.graphblas.gpu import dense, sparse
+
+    if right.nvals == right.nrows * right.ncols:
+        return dense.product_with_full(left, right, op, mask)
+    return sparse.product(left, right, op, mask)
 
 
 def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
@@ -117,7 +145,7 @@ def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
     if right.ncols >= MOST_DENSE:
         return None
     products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
-    if products < FEW and current["kernel"] != "compiled":
+    if products < FEW and not is_compiled():
         return None
     from weft.graphblas.compiled import rows
 

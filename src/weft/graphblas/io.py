@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import is_device_array
+from weft.arrays.reduce import count_true
 from weft.graphblas.building import dense_values
 from weft.graphblas.dtypes import lookup_dtype
 from weft.graphblas.exceptions import DimensionMismatch, NotImplementedException
+from weft.graphblas.gpu.entries import DeviceMatrix
 from weft.graphblas.matrix import Matrix
 from weft.graphblas.matrix_forms import from_places
 from weft.graphblas.storage.matrix import MatrixStore
+
+PARALLEL = "The graph has parallel edges; a matrix has one entry at each place."
 
 
 def from_networkx(
@@ -171,7 +176,7 @@ __all__ = [
 
 
 def from_graph(graph: Any, weight: str | None = "weight", *, name: Any = None) -> Matrix:
-    """Return the adjacency matrix of a `weft.Graph`, sharing its arrays.
+    """Return the adjacency matrix of a `weft.Graph`, sharing its arrays, also those on a GPU.
 
     Parameters
     ----------
@@ -194,22 +199,43 @@ def from_graph(graph: Any, weight: str | None = "weight", *, name: Any = None) -
     topology = graph.topology
     size = graph.num_vertices
     weighted = weight is not None and weight in graph.edge
-    if topology.numbering is not None or hasattr(topology.out.offsets, "get"):
+    if topology.numbering is not None:
         raise NotImplementedException(
-            "Reordered graphs and graphs on a GPU cannot become matrices; build the matrix from "
-            "graph.to_edges(), or move the graph with graph.to('cpu')."
+            "Reordered graphs cannot become matrices; build the matrix from graph.to_edges()."
         )
     rows = topology.out
+    if is_device_array(rows.offsets):
+        return _of_device(graph, weight if weighted else None, name)
     store = MatrixStore((size, size), rows.targets, rows.targets, indptr=rows.offsets)
     same = (rows.targets[1:] == rows.targets[:-1]) & (store.rows[1:] == store.rows[:-1])
     if bool(same.any()):
-        raise ValueError("The graph has parallel edges; a matrix has one entry at each place.")
+        raise ValueError(PARALLEL)
     if weighted:
         values = topology.slot_values(graph.edge[weight], "out")
     else:
         values = np.broadcast_to(np.ones(1, np.int64), rows.targets.shape)
     made = MatrixStore((size, size), rows.targets, values, indptr=rows.offsets)
+    if not graph.directed:
+        made._twin = made
     return Matrix._from_store(made, lookup_dtype(values.dtype), name)
+
+
+def _of_device(graph: Any, weight: str | None, name: Any) -> Matrix:
+    """Return the matrix of a graph on a GPU; its entries stay there."""
+    topology, rows, size = graph.topology, graph.topology.out, graph.num_vertices
+    xp = topology.xp
+    if weight is None:
+        values = xp.ones(rows.targets.size, np.int64)
+    else:
+        values = topology.slot_values(graph.edge[weight], "out")
+    made = DeviceMatrix(xp, (size, size), values, rows.offsets, rows.targets)
+    same = (rows.targets[1:] == rows.targets[:-1]) & (made.rows[1:] == made.rows[:-1])
+    if count_true(same):
+        raise ValueError(PARALLEL)
+    store = MatrixStore.on_device(graph.device, made)
+    if not graph.directed:
+        store._twin = store
+    return Matrix._from_store(store, lookup_dtype(np.dtype(values.dtype)), name)
 
 
 def to_graph(A: Any, *, keep: Any = "both") -> Any:

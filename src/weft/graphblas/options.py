@@ -14,7 +14,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "schedule": ("auto",),
     "combine": ("auto", "atomic", "radix"),
     "store": ("both", "csr", "csc"),
-    "kernel": ("auto", "numpy", "compiled"),
+    "kernel": ("auto", "numpy", "compiled", "row", "merge"),
     "device": ("cpu", "cuda", "emulated"),
 }
 DEFAULTS: dict[str, Any] = {"switch": "auto", **{name: known[0] for name, known in CHOICES.items()}}
@@ -77,9 +77,12 @@ def options(**choices: Any) -> Iterator[None]:
     store : {"both", "csr", "csc"}
         Whether matrices keep rows and columns, or products with vectors use one of them alone:
         rows only pull in ``A @ v`` and push in ``v @ A``, columns the other way round.
-    kernel : {"auto", "numpy", "compiled"}
+    kernel : {"auto", "numpy", "compiled", "row", "merge"}
         Whether operations run in NumPy or in kernels that weft compiles. By default operands of
         more than ``gb.config["small"]`` values use compiled kernels where the operators allow.
+        "row" and "merge" are compiled, too: on a GPU a product with a dense matrix takes a warp for
+        each row, or shares all entries out evenly. By default short rows are merged; see
+        ``merge_below`` of `gb.config`.
     device : {"cpu", "cuda", "emulated"}
         Where compiled kernels run. Operands are moved there and results back.
 
@@ -110,6 +113,11 @@ def applied(choices: dict[str, Any]) -> Iterator[None]:
         yield
     finally:
         current.update(old)
+
+
+def is_compiled() -> bool:
+    """Return whether the choices ask for compiled kernels."""
+    return current["kernel"] not in {"auto", "numpy"}
 
 
 def captured() -> dict[str, Any] | None:

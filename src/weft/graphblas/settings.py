@@ -15,7 +15,8 @@ class Config:
 
     ``autocompute`` computes expressions where a value is needed; ``mapnumpy`` lets operators of
     the ``numpy`` namespaces stand for the equal built-in ones; ``small`` is the number of entries
-    below which operations run on the host without compiled kernels.
+    below which operations run on the host without compiled kernels; ``merge_below`` the mean number
+    of entries in a row below which products with dense matrices on a GPU share entries out evenly.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class _Restore:
         self._values.update(self._old)
 
 
-config = Config(autocompute=True, mapnumpy=True, small=20_000)
+config = Config(autocompute=True, mapnumpy=True, small=20_000, merge_below=9.35)
 
 
 class _Mode:

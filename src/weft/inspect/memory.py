@@ -327,11 +327,22 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
     return [
         ("second buffers", needs.fields.gpu_buffers(i, wide) * n),
         ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
-        ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
+        ("labels of neighbours", _entry_bytes(topology, i) if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
         ("last frontier", (1 + 8 + 2 * i) * n),
         ("rows sorted by schedules", _schedule_bytes(topology, needs.ordered)),
     ]
+
+
+def _entry_bytes(topology: Topology, i: int) -> int:
+    """Return the bytes of gathers by key: tables for the longest rows, results, lists of rows.
+
+    Tables have an entry for each arc in all, or one of them is as large as the longest row needs.
+    """
+    n, arcs = topology.num_vertices, topology.num_arcs
+    sides = (topology.out_degree, topology.in_degree) if topology.directed else ()
+    longest = sum(int(side.max()) for side in sides or (topology.out_degree,)) if arcs else 0
+    return (i + 8) * (max(arcs, 8 * longest // 3) + 512) + (2 * i + 2 * 8) * n
 
 
 def _schedule_bytes(topology: Topology, ordered: bool) -> int:

@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from weft.errors import ConfigError, GraphError, WeftError, nearest, unknown
+from weft.errors import ConfigError, GraphError, WeftError, nearest, shortened, unknown
 from weft.graph import Graph
 from weft.graph.build import MOST_VERTICES, BuildRules, Duplicates, SelfLoops, assemble, check_count
 from weft.io.compression import COMPRESSIONS, Source, replacing
@@ -283,6 +283,8 @@ def write(g: Graph, path: str | os.PathLike[str], *, format: str | None = None) 
 
 def find_format(path: str | os.PathLike[str], asked: str | None = None) -> tuple[Source, Format]:
     """Return the file and the format that is asked for, by its name if by nothing else."""
+    if not isinstance(path, str | os.PathLike):
+        raise GraphError(f"{shortened(path)} is not the path of a file. Expected a str or a Path.")
     file = Path(path)
     suffixes = [suffix.lower() for suffix in file.suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""

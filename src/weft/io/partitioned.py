@@ -6,7 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.arrays.device import Device, open_device
 from weft.blocks.build import BuildPlan, build
+from weft.blocks.exchange import Exchange
 from weft.blocks.sizes import bytes_of
 from weft.errors import ConfigError, GraphError, unknown
 from weft.graph import Graph
@@ -108,7 +110,13 @@ def partition(
     build(Path(folder), lambda rows: files.chunks(rows, plan.directed), plan)
 
 
-def open(path: str | os.PathLike[str], *, memory: int | str = DEFAULT_MEMORY) -> Graph:
+def open(
+    path: str | os.PathLike[str],
+    *,
+    memory: int | str = DEFAULT_MEMORY,
+    device: str | Device = "cpu",
+    exchange: Exchange | None = None,
+) -> Graph:
     """Open a graph: a folder that `weft.partition` wrote, or a file that `weft.read` knows.
 
     The arcs of a partitioned graph stay on disk. Programs and algorithms run on it as on any graph:
@@ -121,6 +129,12 @@ def open(path: str | os.PathLike[str], *, memory: int | str = DEFAULT_MEMORY) ->
     memory : int or str
         How much memory the blocks may take at a time, such as "2GB", beside the fields of the
         vertices. Blocks that fit are kept for the next superstep.
+    device : str
+        Where sweeps run: "cpu", or "cuda" for a GPU, whose memory then holds the fields of the
+        vertices and twice the largest block; the other blocks stay on disk and in `memory`.
+    exchange : HostExchange or NcclExchange, optional
+        Of several processes that open the same graph and run the same program: each then sweeps a
+        part of the blocks, on its own device.
 
     Returns
     -------
@@ -144,7 +158,12 @@ def open(path: str | os.PathLike[str], *, memory: int | str = DEFAULT_MEMORY) ->
     """
     size = bytes_of("memory", memory)
     if Path(path).is_dir():
-        return streamed_graph(Path(path), size)
+        return streamed_graph(Path(path), size, open_device(device), exchange)
+    if exchange is not None:
+        raise ConfigError(
+            f"exchange= shares the blocks of a partitioned graph, but {path} is a file. Expected "
+            "a folder; write it with weft.partition."
+        )
     from weft.io.base import read
 
-    return read(path)
+    return read(path).to(device)

@@ -57,7 +57,7 @@ class Start:
 
     frontier: Array | None = None  # sorted vertices or arcs; None stands for all
     arcs: bool = False  # the frontier holds canonical arcs
-    trail: list[Array] | None = None  # the frontiers to replay, first to last
+    trail: Sequence[Array] | None = None  # the frontiers to replay, first to last
     window: float = 0.0  # of priorities that the run before had come to; 0: not known
     pairs: tuple[Array, Array] | None = None  # u and v of what runs in place of arcs, by number
 
@@ -98,6 +98,6 @@ class Outcome:
     steps: int
     converged: bool
     frontier: Array | Deferred | None
-    trail: list[Array] = field(default_factory=list)
+    trail: Sequence[Array] = ()
     followed: bool = False
     window: float = 0.0  # of priorities, that an ordered run had come to

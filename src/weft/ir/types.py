@@ -38,7 +38,8 @@ def check_dtype(dtype: Any, what: str) -> np.dtype[Any]:
         result = np.dtype(object)
     if result not in _SUPPORTED:
         names = ", ".join(d.name for d in SUPPORTED)
-        raise TraceError(f"{what} has dtype {dtype!r}. Expected one of {names}.")
+        held = "Python objects" if dtype == np.dtype(object) else f"dtype {dtype!r}"
+        raise TraceError(f"{what} has {held}. Expected one of {names}.")
     return result
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from weft.algorithms.betweenness import reach
+from weft.algorithms.betweenness import count_paths, search
 from weft.algorithms.support.simple import simple
 from weft.arrays.device import to_host
 from weft.engine.state import full
@@ -42,7 +42,7 @@ class Sweeps:
     """The two sweeps over a simple graph, source by source."""
 
     def __init__(self, G: Network) -> None:
-        self.graph = simple(G.graph(), directed=True)
+        self.graph = simple(G.graph(), directed=True, both=True)
         zeros = full(0.0)
         with self.graph.topology.device.current():
             self.state = self.graph.state(
@@ -52,10 +52,11 @@ class Sweeps:
     def run(self, source: int, mark: Array) -> Any:
         """Sweep from a source to marked vertices and back; return the state."""
         state = self.state
-        state.level, state.paths = full(-1).but(source, 0), full(0.0).but(source, 1.0)
         state.mark, state.owed = mark, full(0.0)
-        run = self.graph.iterate(reach, state, [source], trail=True)
-        self.graph.replay(owe_marked, state, run.trail)
+        trail = search(self.graph, state, source)
+        if not count_paths(self.graph, state, source, trail):
+            raise NotImplementedError("more shortest paths than float64 can count")
+        self.graph.replay(owe_marked, state, trail)
         return state
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
+from weft.arrays.distinct import distinct
 from weft.networkx import kernels, weighted_paths
 from weft.networkx.arguments import row_of
 from weft.networkx.network import Network
@@ -39,7 +40,7 @@ def weighted_rows(G: Network, weight: Any) -> Rows:
     offsets, targets = structure.neighbors
     sources = np.repeat(np.arange(G.size, dtype=np.int32), np.diff(offsets))
     ahead = structure.sources.astype(np.int64) * G.size + structure.targets
-    key = np.unique(ahead)
+    key = distinct(ahead)
     least = np.full(key.size, np.inf)
     np.minimum.at(least, np.searchsorted(key, ahead), values)
     at = np.searchsorted(key, sources.astype(np.int64) * G.size + targets)

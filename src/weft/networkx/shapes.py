@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from weft.arrays.distinct import distinct
 from weft.networkx import kernels, matrices
 from weft.networkx.arguments import bunch, refuse, rows_at
 from weft.networkx.clusters import triangle_counts
@@ -28,7 +29,7 @@ def is_tournament(G: Network) -> bool:
         return False
     low = np.minimum(structure.sources, structure.targets).astype(np.int64)
     high = np.maximum(structure.sources, structure.targets)
-    return np.unique(low * size + high).size == structure.num_edges
+    return distinct(low * size + high).size == structure.num_edges
 
 
 def score_sequence(G: Network) -> list[int]:

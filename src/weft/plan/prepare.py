@@ -16,11 +16,13 @@ import numpy as np
 from weft.arrays.device import to_host
 from weft.config import of_side
 from weft.errors import ConfigError
+from weft.ir.check.facts import program_facts
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
 from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
 from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
+from weft.plan.outputs import check_told, counting_sides
 from weft.plan.queries import MOST_ADDED
 from weft.plan.sweeps import Sweep, claim_field
 from weft.storage.memory import Cache
@@ -92,6 +94,7 @@ class Preparation:
             if compiled is None:
                 compiled = self.make(lifted_copy(self.request.program, self.lift), self.off)
                 self.cache[full] = compiled
+        check_told(compiled.sweeps, self.request.program, self.request.options.config)
         return compiled
 
     def without(self, rewrite: str) -> Any:
@@ -131,6 +134,21 @@ def may_start_anywhere(request: Request, compiled: Proofs) -> bool:
     if not compiled.checks_frontier:
         return True
     return len(request.program.steps) == 1 and not request.start.arcs and not request.program.refill
+
+
+def wants_row_bits(request: Request) -> bool:
+    """Whether common neighbours are found by the bits of dense rows.
+
+    They are made for runs at all vertices; a run at some of them uses those that are there.
+    """
+    topology, config = request.topology, request.options.config
+    if not any("common" in facts.ops for facts in program_facts(request.program)):
+        return False
+    if "row_bits" in config.passes_off or topology.keep == "in" or topology.carrier is not None:
+        return False
+    if topology.has_row_bits:
+        return True
+    return request.start.frontier is None and topology.row_bits() is not None
 
 
 def kept_old(request: Request) -> frozenset[str]:
@@ -269,7 +287,10 @@ def has_converged(request: Request, steps: int, *, empty: bool, held: bool) -> b
 def wants_state(request: Request, default: bool) -> bool:
     """Whether pulls are to test the state in place of the frontier, where it tells the same."""
     kind = of_side(request.options.config.frontier_in, "pull")
-    return not request.start.arcs and (kind == "state" or (kind is None and default))
+    config = request.options.config
+    counted = bool({"pull", "gather"} & set(counting_sides(config)))  # only the state has members
+    told = kind == "state" or (kind is None and (default or counted))
+    return not request.start.arcs and told
 
 
 def _state_tells(request: Request, compiled: Proofs, constants: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from weft.ir.ops import Program, Reduction, Step, Value
 from weft.plan.sweeps import Sweep
 from weft.topology.topology import Direction
 
+LEAST_ROW, END_ROW = "least_row__", "end_row__"  # scalars: the rows that a pull over a block walks
 MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
 

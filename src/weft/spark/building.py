@@ -193,7 +193,8 @@ def _built(
         tasks.arcs_of_edges(ends, names, cuts, ways, directed, held), arcs_schema
     )
     build = tasks.build_blocks(tuple(cuts.tolist()), dtype.name, names, ways)
-    blocks = arcs.groupBy("number").applyInArrow(build, "number int, blocks binary").persist()
+    blocks = arcs.groupBy("number").applyInArrow(build, "number int, blocks binary")
+    blocks = blocks.coalesce(len(cuts) - 1).persist()  # a task without a block is not free
     present = {row["number"] for row in blocks.select("number").collect()}
     manifest = Manifest(
         num_vertices=n,

@@ -46,6 +46,8 @@ class SparkCarrier:
         Where the state of runs is kept.
     """
 
+    shares_state = False
+
     def __init__(
         self, blocks: Any, manifest: Manifest, degrees: dict[str, Array], checkpoints: Checkpoints
     ) -> None:
@@ -74,6 +76,9 @@ class SparkCarrier:
     def superstep(self, number: int, work: Work, frontier: Array | None) -> None:
         """Keep the state now and then."""
         self.checkpoints.superstep(number, work, frontier)
+
+    def settle(self, work: Work) -> None:
+        """Do nothing: there is one state."""
 
     def end(self, work: Work, resumed: Resumed) -> None:
         """Keep the state that a run ended with."""
@@ -122,7 +127,8 @@ class SparkCarrier:
                 totals[name] = combined(reductions[name], totals[name], value)
         for name, total in totals.items():
             work.data.scalars[name][0] = total
-        return Swept(union([one.output for one in found], self.space.dtype), direct)
+        parts = [one.output for one in found]
+        return Swept(union(parts, self.space.dtype, self.manifest.num_vertices), direct)
 
     def _is_direct(self, part: ArcPart, work: Work, frontier: Array | None) -> bool:
         """Whether the proof holds that messages close the vertices they reach for good."""

@@ -6,6 +6,7 @@ batches.
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -129,6 +130,8 @@ def sweep_blocks(
     """Return what sweeps blocks; `degrees` and `shipped` are broadcast variables."""
 
     def work(batches: Batches) -> Batches:
+        if not _spaces:
+            _settle()
         if identity not in _spaces:
             _spaces.clear()
             _spaces[identity] = BlockSpace(manifest, degrees.value)
@@ -143,6 +146,15 @@ def sweep_blocks(
                 )
 
     return work
+
+
+def _settle() -> None:
+    """Leave what is loaded out of garbage collections: Spark's workers run one after every task.
+
+    With the compiler in memory it takes longer than a sweep.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass

@@ -39,8 +39,13 @@ def sort_arcs(
         if payload is None:
             keys.sort()
             return _row_starts(keys, num_vertices), _low(keys, num_vertices, column.dtype), None
+        # Sorted keys tell rows and columns: counting the rows takes as long as the sort where most
+        # arcs leave a few vertices, since their counters are then updated one after another.
         order = xp.argsort(keys, kind="stable")
-        del keys
+        keys = keys[order]
+        carried = payload[order]
+        del order
+        return _row_starts(keys, num_vertices), _low(keys, num_vertices, column.dtype), carried
     carried = None if payload is None else payload[order]
     return offsets_of(count_keys(row, num_vertices)), column[order], carried
 

@@ -42,6 +42,7 @@ from weft.topology.adjacency import (
 )
 from weft.topology.merge import grown, insert_arcs, remove_arcs
 from weft.topology.renumbering import Numbering
+from weft.topology.row_bits import RowBits, row_bits
 
 Direction: TypeAlias = Literal["out", "in"]
 Keep: TypeAlias = Literal["both", "out", "in"]
@@ -119,6 +120,7 @@ class Topology:
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
         self._paths: dict[str, Array] = {}
+        self._row_bits: tuple[RowBits | None] | None = None  # once they are known
         self._lock = threading.RLock()
         # Copies on other devices, for as long as they are in use.
         self._copies: weakref.WeakValueDictionary[Device, Topology] = weakref.WeakValueDictionary()
@@ -387,6 +389,21 @@ class Topology:
             self._paths[direction] = sums[rows.offsets[1:]] - sums[rows.offsets[:-1]]
         return self._paths[direction]
 
+    def row_bits(self) -> RowBits | None:
+        """Return the dense beginnings of out-rows as bits; None where they would not pay.
+
+        They are found on the first call.
+        """
+        with self._lock, self.device.current():
+            if self._row_bits is None:
+                self._row_bits = (row_bits(self.out),)
+            return self._row_bits[0]
+
+    @property
+    def has_row_bits(self) -> bool:
+        """Whether `row_bits` has been found to pay."""
+        return self._row_bits is not None and self._row_bits[0] is not None
+
     def reverse_arcs(self) -> Array:
         """Return the opposite arc of each canonical arc.
 
@@ -528,7 +545,7 @@ class Topology:
     def memory_bytes(self) -> int:
         """Bytes of all arrays currently held."""
         held: list[Any] = [self._unread, self._secondary, self._secondary_arcs]
-        held += [self._edges, self._secondary_edges, self.numbering]
+        held += [self._edges, self._secondary_edges, self.numbering, *(self._row_bits or ())]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
         held.extend([*self._degrees.values(), *self._owners.values(), *self._paths.values()])

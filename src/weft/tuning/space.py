@@ -48,8 +48,17 @@ ON_A_CPU = {
 }  # fmt: skip
 DELTAS = (0.25, 1.0, 4.0, 16.0, 64.0)  # times the average weight
 DEFAULT_FORMAT = "csr"
+# What GRAssembler chooses from (PACT 2022), by our names, and how many combinations it reports.
+GRASSEMBLER = {
+    "schedule": ("vertex", "edge", "warp", "block", "twc", "twce", "strict"),
+    "format": ("coo", "csr", "ell", "dia", "gshard", "block_coo"),
+    "direction": ("push", "pull", "auto"),
+    "frontier_in": ("queue", "reverse_queue", "bitmap", "bytemap"),
+    "frontier_out": ("queue", "bitmap", "bytemap", "counter"),
+}
+GRASSEMBLER_SIZE = 4480
 # Orders that take long to make for more arcs than that: a search would wait for nothing else.
-SLOW_ORDERS = {"community": 1 << 25, "rcm": 1 << 25}
+SLOW_ORDERS = {"community": 1 << 25, "gorder": 1 << 22, "llp": 1 << 23, "rcm": 1 << 25}
 SLOW_ON_A_GPU = {**SLOW_ORDERS, "community": 1 << 27}
 
 
@@ -195,6 +204,8 @@ class Traits:
         Whether the graph has an order of its own, which formats are built in.
     unsuited
         Formats that refuse the graph as it lies, by side and name, with the reason.
+    read
+        Who reads the members of a frontier that a side writes, where a count is not enough.
     """
 
     device: str
@@ -208,6 +219,7 @@ class Traits:
     arranged: bool = False
     vertices: int = 0
     unsuited: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    read: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def backend(self) -> Backend:
@@ -258,6 +270,18 @@ class Space:
         plain = [axis for axis in self.axes if not isinstance(axis, ParameterAxis)]
         return math.prod(self._ways(axis) for axis in plain)
 
+    @property
+    def published(self) -> int:
+        """How many of the combinations are made of the choices of GRAssembler alone.
+
+        A format counts once whatever its parameters, and narrow frontiers have no schedule apart.
+        """
+        return math.prod(
+            len(set(GRASSEMBLER[axis.field]) & set(axis.values))
+            for axis in self.axes
+            if axis.field in GRASSEMBLER and axis.side != NARROW
+        )
+
     def _ways(self, axis: Axis) -> int:
         if axis.field != "format":
             return len(axis.values)
@@ -305,6 +329,11 @@ class Space:
         width = max((len(name) for name, _, _ in self.rows()), default=0)
         lines = [f"{name:<{width}} {count:>3}  {values}" for name, count, values in self.rows()]
         lines.append(f"{self.size:,} combinations")
+        if self.of_field("format"):  # there are none on a CPU
+            share = f"{self.published:,} of them" if self.published < self.size else "all"
+            lines.append(
+                f"{share} from the choices of GRAssembler, which reports {GRASSEMBLER_SIZE:,}"
+            )
         if self.invalid:
             lines.append("not possible:")
             for excluded, reason in self.invalid:
@@ -464,6 +493,8 @@ def _invalid(traits: Traits) -> list[tuple[dict[str, Any], str]]:
             if format_.order in slow and not traits.arranged:
                 why = f"it is made for the {format_.order} order, which takes long to make here"
                 found.append(({f"format.{side}": name}, f"{why}; tune g.reorder(...) instead"))
+    for side, reason in traits.read.items():
+        found.append(({f"frontier_out.{side}": "counter"}, f"it has no members, but {reason}"))
     for (side, name), reason in traits.unsuited.items():
         for order in (None,) if traits.arranged else (None, "none"):  # in another one it may do
             found.append(({f"format.{side}": name, "reorder": order}, reason))

@@ -17,7 +17,7 @@ from weft.algorithms import algorithm_names
 from weft.arrays.threads import num_threads
 from weft.backends import backend_of
 from weft.backends.layouts import ordered
-from weft.config import Config
+from weft.config import SIDES, Config
 from weft.engine.fingerprint import Fingerprint, fingerprint_of
 from weft.engine.state import full
 from weft.engine.tuned import forget_remembered, version
@@ -26,6 +26,7 @@ from weft.formats import choose, formats
 from weft.graph import Graph
 from weft.graph.execution import arrangement
 from weft.ir.request import Request
+from weft.plan.outputs import why_not
 from weft.plan.prepare import directions_of
 from weft.plan.queries import side_of
 from weft.storage.cache_dir import tunings_path
@@ -300,7 +301,10 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
     sides: set[str] = set()
     refused: dict[str, str] = {}
     ordered = features = False
+    read: dict[str, str] = {}
     for request in requests:
+        whys = ((side, why_not(request.program, side)) for side in SIDES)
+        read |= {side: why for side, why in whys if why}
         features |= any(array.ndim > 1 for array in request.data.fields.values())
         for sweep in compiled(request, Config()).sweeps:
             if sweep.kind == "edge":
@@ -331,6 +335,7 @@ def traits_of(g: Graph, requests: Iterable[Request]) -> Traits:
         g.order is not None,
         g.num_vertices,
         {} if threaded else unsuited_formats(g, found),
+        {side: why for side, why in read.items() if side in found},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,15 @@ import numpy as np
 from weft.algorithms.support.weights import check_weights
 from weft.arrays.device import as_array, module_of, move
 from weft.arrays.reduce import count_true
+from weft.config import Config
+from weft.engine.state import full
 from weft.errors import GraphError
 from weft.graph import Graph
-from weft.topology.adjacency_gpu import sums_of_keys
+from weft.ir.ops import FLOAT64
+from weft.ir.trace import functions as fn
+from weft.ir.trace import monoids
+from weft.program import vertex
+from weft.topology.adjacency_gpu import greatest_of_keys, sums_of_keys
 
 Array = np.ndarray[Any, Any]
 
@@ -34,20 +41,40 @@ def joined(g: Graph, src: Array, dst: Array, weight: Array, count: int) -> Graph
     )  # fmt: skip
 
 
-def contracted(g: Graph, label: Array, count: int) -> Graph:
+def contracted(g: Graph, weighted: bool, label: Array, count: int) -> Graph:
     """Return the graph of the communities 0 to count - 1; edges inside become self-loops."""
     src, dst = g.topology.edge_endpoints()
-    return joined(g, label[src], label[dst], g.edge.storage("weight"), count)
+    if weighted:
+        weight = g.edge.storage("weight").astype(np.float64, copy=False)
+    else:
+        weight = g.topology.xp.ones(src.size)
+    return joined(g, label[src], label[dst], weight, count)
 
 
-def strengths(g: Graph) -> Array:
-    """Return the total weight at every vertex; that of a self-loop counts twice."""
-    src, dst = g.topology.edge_endpoints()
-    weight = g.edge.storage("weight")
-    if not src.size:
-        return g.topology.xp.zeros(g.num_vertices)
-    both = sums_of_keys(src, weight, g.num_vertices)
-    return both + sums_of_keys(dst, weight, g.num_vertices)
+def weight_of(e: Any, weighted: bool) -> Any:
+    """Return the weight of an edge in a traced function: 1 where they do not count."""
+    return fn.cast(e.weight, FLOAT64) if weighted else 1.0
+
+
+@functools.cache
+def _add_up(weighted: bool) -> Any:
+    @vertex
+    def add_up(v: Any) -> None:
+        v.strength = v.gather(
+            lambda u, e: weight_of(e, weighted) * fn.where(u.id == v.id, 2.0, 1.0), monoids.sum
+        )
+
+    return add_up
+
+
+def strengths(g: Graph, weighted: bool, config: Config | None = None) -> Array:
+    """Return the total weight at every vertex of an undirected graph.
+
+    That of a self-loop counts twice.
+    """
+    state = g.state(strength=full(0.0))
+    g.run(_add_up(weighted), state, config=config)
+    return state.strength
 
 
 def sums_of(number: Array, values: Array, count: int) -> Array:
@@ -62,6 +89,17 @@ def numbered(label: Array) -> tuple[Array, int]:
     used[label] = True
     number = xp.cumsum(used, dtype=label.dtype) - 1
     return number[label], count_true(used)
+
+
+def first_members(number: Array, count: int) -> Array:
+    """Return the smallest vertex of each of the groups 0 to count - 1, none of which is empty."""
+    xp = module_of(number)
+    if xp is np:
+        first = np.empty(count, number.dtype)
+        first[number[::-1]] = np.arange(number.size, dtype=number.dtype)[::-1]  # the last one stays
+        return first
+    behind = xp.arange(number.size, 0, -1, dtype=np.uint64)
+    return (number.size - greatest_of_keys(number, behind, count)).astype(number.dtype)
 
 
 def check_labels(g: Graph, labels: Any) -> tuple[Array, int]:

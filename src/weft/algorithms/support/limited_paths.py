@@ -42,7 +42,7 @@ def check_limits(g: Graph, target: Any, cutoff: Any) -> Limits | None:
         raise ConfigError(
             f"cutoff={shortened(cutoff)} is not a distance. Expected a number from 0 on."
         )
-    return Limits(None if target is None else check_source(g, target), most)
+    return Limits(None if target is None else check_source(g, target, "target"), most)
 
 
 def refuse_negative(low: float, target: Any, cutoff: Any) -> None:

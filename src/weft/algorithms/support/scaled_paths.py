@@ -1,8 +1,8 @@
 """Dependencies of sources on vertices where path counts exceed the range of float64.
 
-Method: Brandes' two sweeps (see `betweenness`) with every path count held as a fraction and an
-exponent, σ(v) = f(v) · 2^p(v) with 1 <= f(v) < 2. Forward, a level first takes the largest exponent
-among the predecessors, then sums the counts relative to it:
+Method: Brandes' sweeps over the levels of a search (see `betweenness`) with every path count held
+as a fraction and an exponent, σ(v) = f(v) · 2^p(v) with 1 <= f(v) < 2. Forward, a vertex takes the
+largest exponent among its predecessors, then sums the counts relative to it:
 
     q(v) = max p(u),    s = Σ f(u) · 2^(p(u) - q(v)),    σ(v) = s · 2^q(v)   over u -> v.
 
@@ -16,6 +16,7 @@ Powers of two are built from bits, so that scaling is exact on every device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
-from weft.program import edge, vertex
+from weft.program import vertex
 
 Array = np.ndarray[Any, Any]
 
@@ -35,36 +36,28 @@ BIAS = 1023
 SMALLEST = -1100  # 2 to the power of this is 0 in float64
 
 
-@edge(into=("level", "power"), reduce=(monoids.max, monoids.max), accept=lambda v: v.level < 0)
-def reach(u: Any, v: Any, e: Any) -> Any:
-    """Put v on the next level, and find the largest exponent among its predecessors."""
-    return u.level + 1, u.power
-
-
-@vertex(wake="changed")
+@vertex(order_free=True)
 def count(v: Any) -> None:
-    """Add up the shortest paths that lead to v."""
+    """Add up the shortest paths to the level before, which nobody writes now."""
+    power = v.gather(lambda u, e: send(u.power, when=u.level == v.level - 1), monoids.max)
     paths = v.gather(
-        lambda u, e: send(
-            u.fraction * power_of_two(u.power - v.power), when=u.level == v.level - 1
-        ),
+        lambda u, e: send(u.fraction * power_of_two(u.power - power), when=u.level == v.level - 1),
         monoids.sum,
     )
     exponent = (fn.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
-    v.fraction = paths * power_of_two(-exponent)
-    v.power = v.power + exponent
-    v.changed = True
+    v.fraction.at(v.id).set(paths * power_of_two(-exponent))
+    v.power.at(v.id).set(power + exponent)
 
 
-@vertex
+@vertex(order_free=True)
 def owe(v: Any) -> None:
-    """Gather the shares of the next level."""
+    """Gather the shares of the next level, which nobody writes now."""
     beyond = v.gather(
         lambda u, e: send(u.share * power_of_two(v.power - u.power), when=u.level == v.level + 1),
         monoids.sum,
         direction="out",
     )
-    v.share = 1 / v.fraction + beyond
+    v.share.at(v.id).set(1 / v.fraction + beyond)
     v.total = v.total + fn.where(v.level > 0, v.fraction * beyond, 0)
 
 
@@ -79,15 +72,20 @@ def _normal_power(exponent: Any) -> Any:
     return fn.bitcast((exponent + BIAS) << FRACTION_BITS, np.float64)
 
 
-def scaled_dependencies(g: Graph, sources: Array, config: Config | None) -> Array:
-    """Return the sums over the sources on a simple graph with both directions at hand."""
-    zeros, powers = full(0.0), full(0, np.int64)
-    state = g.state(
-        level=full(-1, np.int32), fraction=zeros, power=powers, share=zeros, total=zeros
-    )
-    for source in sources.tolist():
-        state.level, state.power = full(-1).but(source, 0), powers
+class ScaledSweeps:
+    """The sweeps over a simple graph with both directions at hand."""
+
+    def __init__(self, g: Graph, config: Config | None) -> None:
+        zeros = full(0.0)
+        self.g, self.config = g, config
+        self.state = g.state(
+            level=full(-1, np.int32), power=full(0), fraction=zeros, share=zeros, total=zeros
+        )
+
+    def add_owed(self, source: int, level: Array, trail: Sequence[Array]) -> None:
+        """Add what vertices owe to the paths beyond them, given the levels around a source."""
+        g, state = self.g, self.state
+        state.level, state.power = level, full(0)
         state.fraction = full(0.0).but(source, 1.0)
-        run = g.iterate([reach, count], state, [source], trail=True, config=config)
-        g.replay(owe, state, run.trail, config=config)
-    return state.total
+        g.replay(count, state, trail[:0:-1], config=self.config)
+        g.replay(owe, state, trail, config=self.config)

@@ -15,18 +15,18 @@ from weft.graph import Graph
 Array = np.ndarray[Any, Any]
 
 
-def check_source(g: Graph, source: Any) -> int:
-    """Return a source, given by its label or number, as an int, or say that it does not exist."""
+def check_source(g: Graph, source: Any, what: str = "source") -> int:
+    """Return a vertex, given by its label or number, as an int, or say that it does not exist."""
     if is_device_array(source) and source.ndim == 0:
         source = to_host(source)[()]
     if g.labels is not None:
-        return _labelled(g, source)
+        return _labelled(g, source, what)
     if isinstance(source, bool | np.bool_) or not isinstance(source, int | np.integer):
         raise GraphError(
-            f"source={shortened(source)} is not a vertex. Expected an integer, since the graph has "
+            f"{what}={shortened(source)} is not a vertex. Expected an integer, since the graph has "
             "no labels."
         )
-    _check_number(int(source), g.num_vertices)
+    _check_number(int(source), g.num_vertices, what)
     return int(source)
 
 
@@ -102,16 +102,16 @@ def values_at(g: Graph, values: Mapping[Any, Any], what: str) -> Array:
     return array
 
 
-def _check_number(source: int, n: int) -> None:
+def _check_number(source: int, n: int, what: str = "source") -> None:
     if not 0 <= source < n:
         expected = f"Expected 0 to {n - 1}." if n else "The graph has no vertices."
         raise GraphError(
-            f"source={shortened(source)} does not exist in a graph of {n} vertices. {expected}"
+            f"{what}={shortened(source)} does not exist in a graph of {n} vertices. {expected}"
         )
 
 
-def _labelled(g: Graph, source: Any) -> int:
+def _labelled(g: Graph, source: Any, what: str) -> int:
     vertex = g.vertex_of(source)
     if not isinstance(vertex, int):
-        raise GraphError(f"source={source!r} is a list. Expected one label.")
+        raise GraphError(f"{what}={source!r} is a list. Expected one label.")
     return vertex

@@ -47,9 +47,11 @@ class BlocksBackend(Unscheduled):
 
     def compile(self, request: Request) -> Form:
         """Return a program as stages; raise ConfigError if it cannot run over blocks."""
-        found: Staged | None = request.program.findings.get("stages")
+        shared = request.topology.carrier.shares_state
+        found: Staged | None = request.program.findings.get(("stages", shared))
         if found is None:
-            found = request.program.findings["stages"] = split(request.program)
+            found = split(request.program, shared)
+            request.program.findings["stages", shared] = found
         if request.start.arcs or request.start.pairs is not None:
             raise refuse(
                 request.program.steps[0], "the first frontier holds arcs, which lie in many blocks",

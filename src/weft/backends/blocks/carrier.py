@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from weft.backends.blocks.stages import ArcPart
 from weft.config import Config
 from weft.ir.ops import Program
 from weft.ir.request import Data, RunOptions
+from weft.plan.prepare import Form
 from weft.topology.topology import Adjacency, Direction, Topology
 
 Array = np.ndarray[Any, Any]
@@ -26,16 +28,39 @@ class Work:
         All fields, hidden ones included; a sweep changes hidden fields and scalars only, unless it
         is direct.
     options
-        The checked configuration.
+        The checked configuration; its direction is "push".
+    wanted
+        The direction that was asked for: "push", "pull" or "auto".
+    shares
+        Of 1024 arcs of those that accept, how many the last pull of a part looked at.
+    pulling
+        The parts that pulled last.
+    accepting
+        Who accepted a message of a lasting part when it was pulled last, and has arcs.
+    lasting
+        Whether a proof that messages close vertices for good holds in all supersteps.
+    forms
+        The compiled forms of direct sweeps that were proven so, by part and direction.
     """
 
     data: Data
     options: RunOptions
+    wanted: str = "push"
+    shares: dict[ArcPart, int] = field(default_factory=dict)
+    pulling: set[ArcPart] = field(default_factory=set)
+    accepting: dict[ArcPart, Any] = field(default_factory=dict)
+    lasting: bool = False
+    forms: dict[tuple[ArcPart, Any], Form] = field(default_factory=dict)
 
     @property
     def config(self) -> Config:
         """The configuration."""
         return self.options.config
+
+    @functools.cached_property
+    def pull_options(self) -> RunOptions:
+        """The configuration of sweeps that pull."""
+        return replace(self.options, config=replace(self.config, direction="pull"))
 
 
 class Swept(NamedTuple):
@@ -43,6 +68,7 @@ class Swept(NamedTuple):
 
     output: Array
     direct: bool = False
+    pulled: bool = False
 
 
 class Resumed(NamedTuple):
@@ -55,6 +81,10 @@ class Resumed(NamedTuple):
 
 class Carrier(Protocol):
     """Runs sweeps over the blocks of one graph, wherever these are."""
+
+    @property
+    def shares_state(self) -> bool:
+        """Whether all blocks are swept on one memory, so that each sees what others update."""
 
     @property
     def vertices(self) -> Topology:
@@ -72,6 +102,9 @@ class Carrier(Protocol):
 
     def begin(self, program: Program, work: Work) -> Resumed | None:
         """Return where an earlier run of a program was left, with its state put back; or None."""
+
+    def settle(self, work: Work) -> None:
+        """Note that a vertex function has run: where there are several states, make them agree."""
 
     def end(self, work: Work, resumed: Resumed) -> None:
         """Note how a run ended."""

@@ -9,25 +9,34 @@ from typing import Any
 import numpy as np
 
 from weft.backends.blocks.carrier import Carrier, Resumed, Swept, Work
-from weft.backends.blocks.stages import END_ROW, LEAST_ROW, SUPERSTEP, Stage, Staged
+from weft.backends.blocks.kernels import at_vertices
+from weft.backends.blocks.stages import SUPERSTEP, Stage, Staged
 from weft.backends.blocks.streamed import union
-from weft.backends.cpu.host import run as cpu
 from weft.ir.ops import Program
 from weft.ir.reference.evaluate import holds_outside
-from weft.ir.request import Outcome, Request, RunOptions, Start
+from weft.ir.request import Outcome, Request, RunOptions
+from weft.plan.directions import wanted_direction
 from weft.plan.prepare import has_converged
+from weft.plan.queries import END_ROW, LEAST_ROW
 
 Array = np.ndarray[Any, Any]
 Members = Array | None  # sorted vertices; None for all
 
+_options: dict[RunOptions, RunOptions] = {}
+
 
 def plain_options(request: Request) -> RunOptions:
-    """Return options without what has no meaning over blocks: sweeps push or gather."""
+    """Return options without what has no meaning over blocks."""
+    asked, schedule = request.options.config, request.options.schedule
+    off = asked.passes_off
+    if request.topology.device.streams:  # degrees are those of the whole graph, rows are not there
+        off, schedule = frozenset(off) | {"degree_classes"}, None
     config = replace(
-        request.options.config, direction="push", format=None, reorder=None,
-        ordering=False, change_driven=False, frontier_in=None, frontier_out=None,
+        asked, direction="push", format=None, reorder=None, schedule=schedule, ordering=False,
+        change_driven=False, frontier_in=None, frontier_out=None, passes_off=off,
     )  # fmt: skip
-    return RunOptions(config, request.options.schedule)
+    options = RunOptions(config, schedule)
+    return _options.setdefault(options, options)  # a GPU's plans are found by its identity
 
 
 class Loop:
@@ -40,11 +49,17 @@ class Loop:
         scalars = dict(request.data.scalars)
         for name in (SUPERSTEP, LEAST_ROW, END_ROW):
             scalars[name] = np.zeros(1, np.int64)
+        self.xp = request.topology.xp
         hidden = self._hidden(staged)
         data = replace(request.data, fields={**request.data.fields, **hidden}, scalars=scalars)
-        self.work = Work(data, plain_options(request))
+        wanted = wanted_direction(request.options.config)
+        # A write-once step on its own writes the next frontier alone, which accepts nothing then.
+        alone = len(self.program.steps) == 1 and not self.program.refill
+        lasting = alone and self.program.mode == "iterate"
+        self.work = Work(data, plain_options(request), wanted, lasting=lasting)
         self.trail: list[Array] = []
-        self.records: list[tuple[int, int, int]] = []
+        self.records: list[tuple[int, int, int, bool]] = []
+        self._pulled = False  # whether a sweep of the present superstep pulled
 
     def _hidden(self, staged: Staged) -> dict[str, Array]:
         """Return the hidden fields of all stages, with their neutral values."""
@@ -55,8 +70,14 @@ class Loop:
                 sources = stage.arcs.sources if stage.arcs is not None else {}
                 parts |= {name: (kind, 0) for name, kind in sources.items()}
                 for name, ((dtype, shape), start) in parts.items():
-                    fields[name] = _filled((self.n, *shape), dtype, start, fields.get(name))
+                    fields[name] = self._filled((self.n, *shape), dtype, start, fields.get(name))
         return fields
+
+    def _filled(self, shape: Any, dtype: Any, start: Any, held: Array | None) -> Array:
+        if held is not None and held.dtype == dtype and held.shape == shape:
+            return held
+        filled: Array = self.xp.full(shape, start, dtype)
+        return filled
 
     @property
     def taken(self) -> int:
@@ -72,9 +93,9 @@ class Loop:
 
     def replay(self) -> Outcome:
         """Run one superstep for each frontier of a trail, last to first."""
-        output: Members = np.zeros(0, self.request.topology.index_dtype)
+        output: Members = self.xp.zeros(0, self.request.topology.index_dtype)
         for members in reversed(self.request.start.trail or []):
-            output = self._superstep(np.asarray(members))
+            output = self._superstep(self.xp.asarray(members))
         return self._outcome(output, True)
 
     def iterate(self) -> Outcome:
@@ -113,7 +134,7 @@ class Loop:
     def _outcome(self, frontier: Members, converged: bool) -> Outcome:
         self._report()
         if frontier is None and self.program.mode != "iterate":
-            frontier = np.arange(self.n, dtype=self.request.topology.index_dtype)
+            frontier = self.xp.arange(self.n, dtype=self.request.topology.index_dtype)
         return Outcome(self.taken, converged, frontier, self.trail)
 
     def _report(self) -> None:
@@ -122,19 +143,20 @@ class Loop:
             return
         count = len(self.records)
         columns = {
-            "step": list(range(count)), "phase": [0] * count, "direction": [0] * count,
-            "frontier": [size for size, _, _ in self.records],
-            "edges": [arcs for _, arcs, _ in self.records],
-            "ns": [ns for _, _, ns in self.records],
+            "step": list(range(count)), "phase": [0] * count,
+            "direction": [int(pulled) for *_, pulled in self.records],
+            "frontier": [size for size, *_ in self.records],
+            "edges": [arcs for _, arcs, *_ in self.records],
+            "ns": [ns for _, _, ns, _ in self.records],
         }  # fmt: skip
         self.request.report(columns, {"device": "blocks", **self.carrier.counters}, 0)
 
     # -- supersteps
 
     def _superstep(self, frontier: Members) -> Members:
-        began = time.perf_counter_ns()
+        began, self._pulled = time.perf_counter_ns(), False
         if self.program.trail:
-            chosen = np.arange(self.n) if frontier is None else frontier
+            chosen = self.xp.arange(self.n) if frontier is None else frontier
             self.trail.append(chosen.astype(self.request.topology.index_dtype))
         size = self.n if frontier is None else len(frontier)
         arcs = (
@@ -146,7 +168,7 @@ class Loop:
         if self.program.mode == "iterate" and not self._empty(output):
             output = self._wake(output)
         self.work.data.scalars[SUPERSTEP][0] += 1
-        self.records.append((size, arcs, time.perf_counter_ns() - began))
+        self.records.append((size, arcs, time.perf_counter_ns() - began, self._pulled))
         self.carrier.superstep(self.taken, self.work, output)
         return output
 
@@ -157,7 +179,7 @@ class Loop:
         if how == "changed":
             return output
         parts = [self.carrier.sweep(part, self.work, output)[0] for part in self.staged.wakes]
-        return union(parts, self.request.topology.index_dtype)
+        return union(parts, self.request.topology.index_dtype, self.n)
 
     def _run(self, role: str, frontier: Members) -> Members:
         for stage in self.staged.stages[role]:
@@ -171,13 +193,14 @@ class Loop:
         if stage.arcs is None:
             return self._at_vertices(stage.after, frontier)
         if self._empty(frontier):
-            swept = Swept(np.zeros(0, self.request.topology.index_dtype))
+            swept = Swept(self.xp.zeros(0, self.request.topology.index_dtype))
         else:
             swept = self.carrier.sweep(stage.arcs, self.work, frontier)
-        if stage.step.kind == "vertex":
-            return self._at_vertices(stage.after, frontier)
+            self._pulled |= swept.pulled
         if stage.after is None or swept.direct:
             return swept.output
+        if stage.step.kind == "vertex":
+            return self._at_vertices(stage.after, frontier)
         output = self._at_vertices(stage.after, swept.output)
         for name, (_, start) in stage.arcs.hidden.items():
             self.work.data.fields[name][swept.output] = start
@@ -186,16 +209,6 @@ class Loop:
     def _at_vertices(self, program: Program | None, frontier: Members) -> Members:
         """Run a program without arcs on all of the state."""
         assert program is not None
-        start = Start(frontier=frontier)
-        request = Request(
-            program, self.carrier.vertices, self.work.options, self.work.data, start, 1
-        )
-        outcome = cpu.run_request(request, cpu.compile_program(request))
-        assert outcome.frontier is None or isinstance(outcome.frontier, np.ndarray)
-        return outcome.frontier
-
-
-def _filled(shape: tuple[int, ...], dtype: Any, start: Any, held: Array | None) -> Array:
-    if held is not None and held.dtype == dtype and held.shape == shape:
-        return held
-    return np.full(shape, start, dtype)
+        output: Members = at_vertices(program, self.carrier.vertices, self.work, frontier)
+        self.carrier.settle(self.work)
+        return output

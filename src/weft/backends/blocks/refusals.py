@@ -26,8 +26,37 @@ def refuse(step: Step, reason: str, remedy: str) -> ConfigError:
     )
 
 
-def check_program(program: Program) -> None:
-    """Raise ConfigError unless all steps of a program can run over blocks."""
+def updates_in_place(step: Step) -> bool:
+    """Whether a step does nothing but update fields by .at(i), in any order, and reads them so.
+
+    Where all blocks share the memory of the state, such steps are swept block after block as they
+    are. A vertex function may look at the neighbours of v itself.
+    """
+    body = block_facts(step.body)
+    if not step.order_free or step.active is not None or not body.live_written:
+        return False
+    if step.kind == "vertex":
+        looks = [value for value in step.body.walk() if value.op == "neighbor"]
+        if not looks or body.written or body.gathers or not all(_own(v.args[0]) for v in looks):
+            return False
+    elif step.into:
+        return False
+    at_once = not body.live_written & ((body.far | body.near) - body.live)
+    return at_once and not body.live_written & block_facts(step.accept).near
+
+
+def _own(value: Value) -> bool:
+    """Whether a value is the id of v."""
+    while value.op == "cast":
+        value = value.args[0]
+    return value.op == "load" and value.attr == ("id", "v")
+
+
+def check_program(program: Program, shared: bool) -> None:
+    """Raise ConfigError unless all steps of a program can run over blocks.
+
+    `shared` says that all blocks share the memory of the state.
+    """
     if program.wide or program.renew:
         raise refuse(
             program.steps[0], "change-driven runs keep a sum for every vertex up to date by arcs",
@@ -42,7 +71,7 @@ def check_program(program: Program) -> None:
         )  # fmt: skip
     for steps in (program.steps, program.refill):
         for number, step in enumerate(steps):
-            _check_step(step)
+            _check_step(step, shared)
             if step.folded:
                 _check_fold(steps[number - 1], step)
 
@@ -51,10 +80,10 @@ def _reads(block: Block, kind: str) -> bool:
     return any(value.op == "load" and value.attr[0] == kind for value in block.walk())
 
 
-def _check_step(step: Step) -> None:
-    facts = facts_of(step)
+def _check_step(step: Step, shared: bool) -> None:
+    facts, in_place = facts_of(step), shared and updates_in_place(step)
     for op, name in _LOOKUPS.items():
-        if op in facts.ops:
+        if op in facts.ops and not (in_place and op == "neighbor"):
             raise refuse(step, f"{name} looks at the rows of other vertices", _GATHER)
     if facts.edge_read or facts.edge_written:
         raise refuse(
@@ -67,16 +96,17 @@ def _check_step(step: Step) -> None:
                 step, f"{name} numbers the arcs of the whole graph", "Use an edge column instead."
             )
     if step.kind == "edge":
-        _check_edge(step, facts)
+        _check_edge(step, facts, in_place)
     else:
         _check_vertex(step)
 
 
-def _check_edge(step: Step, facts: Facts) -> None:
-    if facts.live_written & block_facts(step.body).live_written:
+def _check_edge(step: Step, facts: Facts, in_place: bool) -> None:
+    if not in_place and facts.live_written & block_facts(step.body).live_written:
         raise refuse(
             step, "it updates fields by .at(i) while arcs are swept, across blocks",
-            "Send to v by into= and reduce=, and update by .at(i) in a vertex function after it.",
+            "Send to v by into= and reduce=, and update by .at(i) in a vertex function after it; "
+            "on disk a function marked order_free=True may also do nothing but such updates.",
         )  # fmt: skip
     if any(reduction.name == "mode" for reduction in step.reductions):
         raise refuse(step, "weft.mode collects all messages of a row", "Gather them.")

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.blocks.refusals import check_program
+from weft.backends.blocks.refusals import check_program, updates_in_place
 from weft.backends.blocks.stages import (
-    END_ROW,
-    LEAST_ROW,
     ArcPart,
     Group,
     Kind,
@@ -35,23 +33,28 @@ from weft.ir.ops import (
     total_dtype,
 )
 from weft.ir.passes import drop_dead, fold_gathers, hoist_sources, merge_equal
-from weft.plan.queries import groups_of, scalar_reductions
+from weft.plan.queries import END_ROW, LEAST_ROW, groups_of, scalar_reductions
 from weft.plan.sweeps import write_once_proof
 
 _GATHERS = ("gather", "gather_by")
 
 
-def split(program: Program) -> Staged:
+def split(program: Program, shared: bool = False) -> Staged:
     """Return a program as stages.
+
+    `shared` says that all blocks share the memory of the state, so that updates by .at(i) that may
+    come in any order are seen by all.
 
     Raises
     ------
     ConfigError
         If a step cannot run over blocks, with its name, its line and what to do instead.
     """
-    check_program(program)
+    check_program(program, shared)
     own = copy.deepcopy(program)
-    stages = {role: _stages(getattr(own, role), own, role[0]) for role in ("steps", "refill")}
+    stages = {
+        role: _stages(getattr(own, role), own, role[0], shared) for role in ("steps", "refill")
+    }
     last = own.steps[-1]
     woken = _woken_ways(last) if last.wake == "neighbors" else ()
     wakes = [_wake_part(own, way) for way in woken]
@@ -71,11 +74,13 @@ def _line(stage: Stage) -> str:
     return f"# {stage.step.name}: {', then '.join(parts) or 'nothing'}"
 
 
-def _stages(steps: tuple[Step, ...], program: Program, role: str) -> list[Stage]:
+def _stages(steps: tuple[Step, ...], program: Program, role: str, shared: bool) -> list[Stage]:
     stages: list[Stage] = []
     for number, step in enumerate(steps):
         tag = f"{role}{number}"  # hidden fields of two stages differ in what they hold
-        if step.kind == "edge":
+        if shared and updates_in_place(step):
+            stages.append(_live_stage(step, program))
+        elif step.kind == "edge":
             stages.append(_edge_stage(step, program, tag))
         elif step.folded and stages[-1].step.kind == "vertex":  # without gathers: one program
             held = stages[-1]
@@ -125,6 +130,8 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
         reads=frozenset(reads),
         scalars=tuple(scalar_reductions([step])),
         pairs=pairs,
+        pulled=not pairs,
+        accepts=_accepts(step, program, shapes),
     )
     if write_once_proof(step):
         direct = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
@@ -133,6 +140,19 @@ def _edge_stage(step: Step, program: Program, tag: str) -> Stage:
     if step.into or step.active is not None:
         after = _program(program, _commit_step(step, groups, hidden, kinds), shapes)
     return Stage(step, None, part, after)
+
+
+def _live_stage(step: Step, program: Program) -> Stage:
+    """Return a step that is swept as it is: its updates are seen at once."""
+    own = replace(copy.deepcopy(step), everywhere=False, folded=False, priority=None)
+    facts = facts_of(step)
+    part = ArcPart(
+        program=_program(program, own, {}),
+        ways=(step.along if step.kind == "edge" else "out",),
+        reads=frozenset(facts.far | facts.near | facts.live | {f"old.{n}" for n in facts.old}),
+        scalars=tuple(scalar_reductions([step])),
+    )
+    return Stage(step, None, part, None)
 
 
 def _neutral(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
@@ -165,6 +185,16 @@ def _inbox_step(step: Step, named: list[str], hidden: dict[str, tuple[Kind, Any]
 def _always() -> Block:
     true = Value("const", (), True, BOOL)
     return Block((), [true], (true,))
+
+
+def _accepts(step: Step, program: Program, hidden: dict[str, Kind]) -> Program | None:
+    """Return the program whose output is who accepts a message."""
+    if step.accept is None:
+        return None
+    block = copy.deepcopy(step.accept)
+    (test,), block.results = block.results, ()
+    block.body.append(Value("set_changed", (test,)))
+    return _program(program, Step("vertex", step.name, block, place=step.place), hidden)
 
 
 def _look_at_some(step: Step) -> None:

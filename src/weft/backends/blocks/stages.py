@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from weft.ir.ops import INT64, Program, Reduction, Shape, Signature, Step
+from weft.plan.queries import END_ROW, LEAST_ROW
 
 Kind = tuple[np.dtype[Any], Shape]
 SUPERSTEP = "superstep__"  # a scalar that holds the number of the superstep
-LEAST_ROW, END_ROW = "least_row__", "end_row__"  # scalars: which targets a sweep looks at
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,10 @@ class ArcPart:
         Whether it looks at common neighbours, and so needs two blocks of rows at a time.
     direct
         A form of the program that writes to the fields themselves, where the step is write-once.
+    accepts
+        A vertex program whose output are the vertices that accept a message; None for all.
+    pulled
+        Whether the program may also pull: along the rows of those that accept.
     """
 
     program: Program
@@ -71,6 +75,13 @@ class ArcPart:
     scalars: tuple[tuple[str, Reduction, Any], ...] = ()
     pairs: bool = False
     direct: Program | None = None
+    accepts: Program | None = None
+    pulled: bool = False
+
+    @property
+    def pull_way(self) -> str:
+        """The direction whose blocks a pull needs."""
+        return "out" if self.step.along == "in" else "in"
 
     @property
     def step(self) -> Step:

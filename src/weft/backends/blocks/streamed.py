@@ -8,27 +8,30 @@ swept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import bytes_text
+from weft.arrays.device import bytes_text, module_of
 from weft.backends.blocks.carrier import Resumed, Swept, Work
 from weft.backends.blocks.combine import combined, start_of_scalar
 from weft.backends.blocks.kernels import BlockRun, BlockSpace
-from weft.backends.blocks.stages import END_ROW, LEAST_ROW, ArcPart
+from weft.backends.blocks.pulls import PullPlan, plan_pull, run_of
+from weft.backends.blocks.stages import ArcPart
 from weft.blocks.block_file import Block, BlockReader
 from weft.blocks.manifest import Manifest
 from weft.blocks.read_ahead import Need, blocks_ahead
 from weft.errors import ConfigError
 from weft.ir.ops import Program
-from weft.ir.request import Request, Start
+from weft.plan.queries import END_ROW, LEAST_ROW
 from weft.topology.topology import Adjacency, Direction, Topology
 
 Array = np.ndarray[Any, Any]
 
+DENSE = 64  # a set of more than one vertex in so many is marked in an array, not sorted
+ARCS_OF_A_READ = 1 << 12  # arcs that could be read in the time that a read of a few takes
 AHEAD = 1  # blocks that are read before they are needed
 
 
@@ -47,12 +50,16 @@ class StreamedCarrier:
         Bytes that blocks may take in memory at a time.
     """
 
+    shares_state = True
+    pulls = True  # whether sweeps may pull
+
     def __init__(
         self, folder: Path, manifest: Manifest, degrees: dict[str, Array], memory: int
     ) -> None:
         self.folder, self.manifest, self.memory = folder, manifest, memory
-        self.space = BlockSpace(manifest, degrees)
-        self.reader = BlockReader(folder)
+        self.own = range(manifest.num_blocks)  # the blocks that it sweeps
+        self.space: Any = self._space(degrees)
+        self.reader = self._reader()
         self._held: dict[tuple[str, int], Block] = {}
         self._room = memory - self._in_flight()
         self._swept = self._skipped = 0
@@ -63,13 +70,22 @@ class StreamedCarrier:
                 "smaller blocks (weft partition --blocks)."
             )
 
+    def _space(self, degrees: dict[str, Array]) -> Any:
+        return BlockSpace(self.manifest, degrees)
+
+    def _blocks_in_flight(self) -> int:
+        return AHEAD + 2
+
+    def _reader(self) -> BlockReader:
+        return BlockReader(self.folder)
+
     def _in_flight(self) -> int:
         """Return the bytes of the blocks that are swept or read at a time."""
         largest = sum(
             max((entry.bytes for entry in entries), default=0)
             for entries in self.manifest.blocks.values()
         )
-        return (AHEAD + 2) * largest
+        return self._blocks_in_flight() * largest
 
     @property
     def vertices(self) -> Topology:
@@ -97,59 +113,136 @@ class StreamedCarrier:
     def end(self, work: Work, resumed: Resumed) -> None:
         """Keep nothing."""
 
+    def settle(self, work: Work) -> None:
+        """Do nothing: there is one state."""
+
     # -- sweeps
 
     def sweep(self, part: ArcPart, work: Work, frontier: Array | None) -> Swept:
         """Sweep the rows of a frontier; see `Carrier.sweep`."""
+        plan = plan_pull(self, part, work, frontier)
+        if plan is not None:
+            return self._pull(part, work, plan)
+        work.pulling.discard(part)
+        if frontier is not None and part.step.kind == "edge":  # rows without arcs send nothing
+            degree = self.space.degrees[self.space.stored_way(part.ways[0])]
+            frontier = frontier[degree[frontier] > 0]
         members = self._members(frontier)
-        numbers = [number for number, rows in enumerate(members) if rows.size]
-        self._swept += len(numbers)
-        self._skipped += len(members) - len(numbers)
-        run = self._run(part, work, frontier)
+        numbers = [number for number in self.own if members[number].size]
+        self._count(len(numbers))
+        run = run_of(self.space, part, work, work.options, frontier)
         totals = _Totals(part, work.data.scalars)
         found: list[Array] = []
         if part.pairs:
-            for number in numbers:
-                found += self._pairs(run, part, work, totals, number, members[number])
+            for group in self._groups(numbers, part.ways[0]):
+                found += self._pairs(run, part, work, totals, group, members)
         else:
-            for number, blocks in self._blocks(numbers, part.ways):
+            some = dict(enumerate(members)) if frontier is not None else {}
+            for number, blocks in self._blocks(numbers, part.ways, some):
                 held = {way: [block] for way, block in blocks.items()}
                 totals.begin()
                 found.append(run.block(members[number], held))
                 totals.end()
-                for way, block in blocks.items():
-                    if (way, number) not in self._held:
-                        self.reader.recycle(block)
+                self._recycle(number, blocks)
         run.end()
         totals.publish()
         direct = run.request.program is part.direct
-        return Swept(union(found, self.space.dtype), direct)
+        return Swept(union(found, self.space.dtype, self.manifest.num_vertices), direct)
+
+    def _pull(self, part: ArcPart, work: Work, plan: PullPlan) -> Swept:
+        """Pull along the rows of blocks that hold somebody who accepts."""
+        self._count(len(plan.rows))
+        run, cuts = plan.run, self.manifest.cuts
+        totals = _Totals(part, work.data.scalars)
+        found: list[Array] = []
+        for number, blocks in self._blocks(list(plan.rows), (part.pull_way,), plan.rows):
+            held = {way: [block] for way, block in blocks.items()}
+            totals.begin()
+            found.append(run.pull(cuts[number], cuts[number + 1], held))
+            totals.end()
+            self._recycle(number, blocks)
+        run.end()
+        totals.publish()
+        plan.learn(part, work)
+        direct = run.request.program is part.direct
+        return Swept(
+            union(found, self.space.dtype, self.manifest.num_vertices), direct, pulled=True
+        )
+
+    def unread(self, way: str, rows: Mapping[int, Array | None]) -> int:
+        """Return how many arcs would have to be read for some rows of blocks, None for all."""
+        stored = self.space.stored_way(way)
+        entries, degree = self.manifest.blocks[stored], self.space.degrees[stored]
+        total = 0
+        for number, members in rows.items():
+            if (stored, number) in self._held:
+                continue
+            arcs = entries[number].arcs
+            if members is not None and members.size * ARCS_OF_A_READ < arcs:
+                some = int(degree[members].sum(dtype=np.int64)) + members.size * ARCS_OF_A_READ
+                arcs = min(arcs, some)
+            total += arcs
+        return total
+
+    def _count(self, swept: int) -> None:
+        self._swept += swept
+        self._skipped += len(self.own) - swept
+
+    def _recycle(self, number: int, blocks: dict[str, Block]) -> None:
+        for way, block in blocks.items():
+            if (way, number) not in self._held:
+                self.reader.recycle(block)
+
+    def _fits(self, way: str) -> bool:
+        """Whether all blocks of a direction may stay in memory."""
+        entries = self.manifest.blocks[self.space.stored_way(way)]
+        return sum(entry.bytes for entry in entries) <= self.memory - self._in_flight()
+
+    def _groups(self, numbers: Sequence[int], way: str) -> list[list[int]]:
+        """Return blocks in groups of as many as there is room for at a time.
+
+        Every group is met with all blocks, so that many are better than a few that stay for good.
+        """
+        entries = self.manifest.blocks[self.space.stored_way(way)]
+        if not self._fits(way):
+            self._held.clear()
+            self._room = self.memory - self._in_flight()
+        groups: list[list[int]] = []
+        room = 0
+        for number in numbers:
+            room -= entries[number].bytes
+            if not groups or room < 0:
+                groups.append([])
+                room = self._room
+            groups[-1].append(number)
+        return groups
 
     def _pairs(
-        self, run: BlockRun, part: ArcPart, work: Work, totals: _Totals, row: int, members: Array
+        self,
+        run: BlockRun,
+        part: ArcPart,
+        work: Work,
+        totals: _Totals,
+        group: list[int],
+        members: list[Array],
     ) -> Iterator[Array]:
-        """Sweep the rows of a block, with those of every block that targets may lie in."""
+        """Sweep the rows of some blocks, with those of every block that targets may lie in."""
         (way,) = part.ways
         cuts, scalars = self.manifest.cuts, work.data.scalars
-        ((_, own),) = self._blocks([row], (way,))
-        for column, blocks in self._blocks(range(self.manifest.num_blocks), (way,)):
+        keep, every = self._fits(way), range(self.manifest.num_blocks)
+        own = dict(self._blocks(group, (way,), keep=keep))
+        for column, blocks in self._blocks(every, (way,), keep=keep):
             scalars[LEAST_ROW][0], scalars[END_ROW][0] = cuts[column], cuts[column + 1]
-            (stored,) = own
-            both = [own[stored]] if column == row else [own[stored], blocks[stored]]
-            totals.begin()
-            yield run.block(members, {stored: sorted(both, key=lambda block: block.first)})
-            totals.end()
-
-    def _run(self, part: ArcPart, work: Work, frontier: Array | None) -> BlockRun:
-        """Return the sweep of the direct form where its proof holds, else of the other one."""
-        start = Start(frontier=frontier)
-        for program in (part.direct, part.program):
-            if program is not None:
-                request = Request(program, self.space.topology, work.options, work.data, start, 1)
-                run = BlockRun(self.space, request)
-                if program is part.program or run.writes_once:
-                    return run
-        raise AssertionError("a part always has a program")
+            for row, held in own.items():
+                ((stored, first),) = held.items()
+                both = [first] if column == row else [first, blocks[stored]]
+                totals.begin()
+                ordered = sorted(both, key=lambda block: block.first)
+                yield run.block(members[row], {stored: ordered})
+                totals.end()
+            self._recycle(column, blocks)
+        for row, held in own.items():
+            self._recycle(row, held)
 
     def _members(self, frontier: Array | None) -> list[Array]:
         """Return the members of a frontier by block."""
@@ -162,26 +255,53 @@ class StreamedCarrier:
     # -- blocks
 
     def _blocks(
-        self, numbers: Sequence[int], ways: tuple[str, ...]
+        self,
+        numbers: Sequence[int],
+        ways: tuple[str, ...],
+        rows: Mapping[int, Array | None] | None = None,
+        keep: bool = True,
     ) -> Iterator[tuple[int, dict[str, Block]]]:
-        """Yield blocks, those in memory first, by the directions in which they are stored."""
+        """Yield blocks, those in memory first, by the directions in which they are stored.
+
+        With `rows` only these may have their arcs; blocks that are to stay in memory are whole.
+        `keep` says whether they stay there if there is room.
+        """
         stored = tuple(dict.fromkeys(self.space.stored_way(way) for way in ways))
         there = [n for n in numbers if all((way, n) in self._held for way in stored)]
         for number in there:
             yield number, {way: self._held[way, number] for way in stored}
-        known = set(there)
-        needs = [Need(number, stored) for number in numbers if number not in known]
+        known, room, needs, kept = set(there), self._room if keep else -1, [], set()
+        for number in numbers:
+            if number in known:
+                continue
+            size = sum(
+                self.manifest.blocks[way][number].bytes
+                for way in stored
+                if (way, number) not in self._held
+            )
+            if size <= room:
+                room -= size
+                kept.add(number)
+            chosen = None if number in kept or rows is None else rows.get(number)
+            some = (
+                {}
+                if chosen is None
+                else {way: self.space.some_rows(way, number, chosen) for way in stored}
+            )
+            needs.append(Need(number, stored, {w: r for w, r in some.items() if r is not None}))
         for number, blocks in blocks_ahead(self.reader, self.manifest, needs, AHEAD):
-            for way, block in blocks.items():
-                self._keep(way, number, block)
+            for block in blocks.values():
+                block.offsets[0], block.offsets[-1] = 0, block.targets.size
+            if number in kept:
+                self._keep(number, blocks)
             yield number, blocks
 
-    def _keep(self, way: str, number: int, block: Block) -> None:
-        """Keep a block in memory if there is room: a scan that comes round finds the first ones."""
-        size = self.manifest.blocks[way][number].bytes
-        if (way, number) not in self._held and size <= self._room:
-            self._held[way, number] = block
-            self._room -= size
+    def _keep(self, number: int, blocks: dict[str, Block]) -> None:
+        """Keep a block in memory: a scan that comes round finds the first ones."""
+        for way, block in blocks.items():
+            if (way, number) not in self._held:
+                self._held[way, number] = block
+                self._room -= self.manifest.blocks[way][number].bytes
 
     # -- the whole graph
 
@@ -243,11 +363,17 @@ class _Totals:
             self.scalars[name][0] = total
 
 
-def union(parts: list[Array], dtype: Any) -> Array:
-    """Return the distinct members of sorted arrays, sorted."""
+def union(parts: list[Array], dtype: Any, n: int) -> Array:
+    """Return the distinct members, sorted, of sorted arrays of numbers below n."""
     filled = [part for part in parts if part.size]
-    if not filled:
-        return np.zeros(0, dtype)
-    if len(filled) == 1:
-        return filled[0]
-    return np.unique(np.concatenate(filled)).astype(dtype, copy=False)
+    xp = module_of(parts[0]) if parts else np
+    if len(filled) < 2:
+        return filled[0] if filled else xp.zeros(0, dtype)
+    if all(int(a[-1]) < int(b[0]) for a, b in itertools.pairwise(filled)):
+        return xp.concatenate(filled).astype(dtype, copy=False)
+    if sum(part.size for part in filled) * DENSE < n:
+        return xp.unique(xp.concatenate(filled)).astype(dtype, copy=False)
+    present = xp.zeros(n, bool)
+    for part in filled:
+        present[part] = True
+    return xp.flatnonzero(present).astype(dtype)

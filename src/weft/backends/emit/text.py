@@ -49,6 +49,7 @@ class Arguments:
 
     prefix = ""  # what stands before a name where it is used
     renumbered = False  # vertices lie in another order than the user's: ids are looked up
+    row_bits = False  # the dense beginnings of rows are at hand as bits
 
     def __init__(self) -> None:
         self.bindings: dict[str, tuple[Any, ...]] = {}

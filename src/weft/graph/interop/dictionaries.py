@@ -1,4 +1,4 @@
-"""Compiled: rows and values out of the dictionaries of a NetworkX graph.
+"""Compiled: rows and values out of the dictionaries of a NetworkX graph, and rows into them.
 
 The kernels call CPython's C API by name on the addresses of live dictionaries. They hold the GIL,
 run no Python code, and give up (with a code, never with an exception) on anything but plain
@@ -36,6 +36,7 @@ def _c(name: str, result: Any, *arguments: Any) -> Any:
 _address = types.intp
 next_item = _c("PyDict_Next", types.intc, _address, _address, _address, _address)
 item = _c("PyDict_GetItemWithError", _address, _address, _address)
+put_item = _c("PyDict_SetItem", types.intc, _address, _address, _address)
 size_of = _c("PyDict_Size", _address, _address)
 type_of = _c("PyObject_Type", _address, _address)
 release = _c("Py_DecRef", types.void, _address)
@@ -230,3 +231,25 @@ def attribute_names(dictionaries: Any, names: Any) -> int:
                 names[count] = items[1]
                 count += 1
     return count
+
+
+@njit(cache=True)
+def fill_rows(rows: Any, nodes: Any, data: Any, offsets: Any, targets: Any, edges: Any) -> bool:
+    """Put the entries of all rows into their dictionaries; False if memory ran out.
+
+    Parameters
+    ----------
+    rows, nodes, data
+        Addresses: of the dictionary of each row, of its label (an int or a str, so that hashing
+        runs no Python code), of the attributes of each edge.
+    offsets, targets, edges
+        Where each row begins, and the row of the far end and the edge of each entry; without
+        `edges` entries are in the order of the edges.
+    """
+    for row in range(rows.size):
+        for entry in range(offsets[row], offsets[row + 1]):
+            edge = edges[entry] if edges.size else entry
+            if put_item(rows[row], nodes[targets[entry]], data[edge]) != 0:
+                forget_error()
+                return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ from weft.topology.topology import Direction
 
 if TYPE_CHECKING:
     from weft.graph.interop.rows import Values
+
+
+_NONE = np.zeros(0, np.int64)
 
 
 def network_parts(
@@ -82,12 +85,13 @@ def write_network(g: Any, multigraph: bool | None) -> Any:
     name = f"{'Multi' if multigraph else ''}{'Di' if g.directed else ''}Graph"
     network = getattr(networkx, name)()
     nodes = list(range(g.num_vertices)) if g.labels is None else g.labels.tolist()
-    network.add_nodes_from(zip(nodes, _attributes(g.vertex, g.num_vertices), strict=True))
-    attributes = _attributes(g.edge, g.num_edges)
     with collector_paused():
+        attributes = _attributes(g.edge, g.num_edges)
         if not multigraph and g.topology.keep == "both":
-            _fill_from(network, g, nodes, list(attributes))
+            network._node.update(zip(nodes, _attributes(g.vertex, len(nodes)), strict=True))
+            _fill_from(network, g, nodes, attributes)
             return network
+        network.add_nodes_from(zip(nodes, _attributes(g.vertex, g.num_vertices), strict=True))
         src, dst, _ = g.to_edges(labels=True)
         network.add_edges_from(
             zip(to_host(src).tolist(), to_host(dst).tolist(), attributes, strict=True)
@@ -115,6 +119,7 @@ def _fill_from(network: Any, g: Any, nodes: list[Any], data: list[dict[str, Any]
     for direction in directions:
         adjacency = topology.out if direction == "out" else topology.in_
         rows = network._adj if direction == "out" else network._pred
+        rows.update((node, {}) for node in nodes)
         edges = topology.edges(direction)
         sides.append((rows, adjacency.offsets, adjacency.targets, edges))
     fill_rows(nodes, data, sides)
@@ -126,14 +131,28 @@ def fill_rows(
     """Fill the dictionaries of a simple graph, row by row; parallel edges leave the last one.
 
     That is what `add_edges_from` does, in a tenth of the time. Each side has the dictionaries of
-    the rows, their offsets, their targets and the edge of each entry (None if they are in order).
+    the rows in the order of the nodes, their offsets, their targets and the edge of each entry
+    (None if they are in order).
     """
+    from weft.graph.interop import dictionaries as kernels  # imports Numba
+
+    if kernels.can_read() and all(type(node) is int or type(node) is str for node in nodes):
+        labels, items = _addresses(nodes), _addresses(data)
+        for rows, offsets, targets, edges in sides:
+            own, order = _addresses(rows.values()), _NONE if edges is None else edges
+            if not kernels.fill_rows(own, labels, items, offsets, targets, order):
+                raise MemoryError
+        return
     for rows, offsets, targets, edges in sides:
         ends = map(nodes.__getitem__, targets.tolist())
-        items = iter(data) if edges is None else map(data.__getitem__, edges.tolist())
-        entries = zip(ends, items, strict=True)
+        in_turn = iter(data) if edges is None else map(data.__getitem__, edges.tolist())
+        entries = zip(ends, in_turn, strict=True)
         for node, length in zip(nodes, np.diff(offsets).tolist(), strict=True):
             rows[node].update(islice(entries, length))
+
+
+def _addresses(objects: Collection[Any]) -> Array:
+    return np.fromiter(map(id, objects), np.intp, len(objects))
 
 
 def _columns(
@@ -207,13 +226,16 @@ def numbers_of(values: list[Any]) -> Array | None:
         return None
 
 
-def _attributes(columns: Columns, count: int) -> Iterable[dict[str, Any]]:
+def _attributes(columns: Columns, count: int) -> list[dict[str, Any]]:
     """Return one dictionary of attributes per item."""
     names = list(columns)
     if not names:
-        return ({} for _ in repeat(None, count))
+        return [{} for _ in repeat(None, count)]
     lists = [to_host(columns[name]).tolist() for name in names]
-    return (dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True))
+    if len(names) == 1:
+        (name,), (values,) = names, lists
+        return [{name: value} for value in values]
+    return [dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True)]
 
 
 def _has_parallel(src: Array, dst: Array, num_vertices: int) -> bool:

@@ -135,7 +135,7 @@ def combination(op: Any) -> Traced | None:
 UNARY: dict[str, Callable[[Any], Any]] = {
     "identity": lambda x: x,
     "ainv": lambda x: -x,
-    "abs": lambda x: fn.abs(x),
+    "abs": abs,
     "lnot": lambda x: x == 0,
 }
 UNARY_OF_FLOATS = (

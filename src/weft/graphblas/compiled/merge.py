@@ -32,8 +32,13 @@ def merged(left: Any, right: Any, op: Any, *, union: bool) -> Any:
     cols = np.empty(most, np.uint32 if narrow else np.uint64)
     values = np.empty(most, op.return_type.np_type)
     indptr = np.zeros(rows, np.int64)
-    run = module.unite if union else module.intersect
-    used = run(*mine, *theirs, indptr, cols, values)
+    if union:
+        used = module.unite(*mine, *theirs, indptr, cols, values)
+    elif is_vector or left.ncols > right.nvals:
+        used = module.intersect(*mine, *theirs, indptr, cols, values)
+    else:
+        marks = np.full(left.ncols, -1, np.int64)
+        used = module.intersect_marked(*mine, *theirs, indptr, cols, values, marks)
     cols, values = cols[:used], values[:used]
     if used * 2 < most:
         cols, values = cols.copy(), values.copy()

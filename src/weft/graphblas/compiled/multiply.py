@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import open_device
+from weft.arrays.reduce import count_true
 from weft.config import Config
 from weft.engine.state import scalar
 from weft.errors import WeftError
 from weft.graph.graph import Graph
 from weft.graphblas.compiled.functions import addition, multiplication
+from weft.graphblas.gpu.entries import compacted, resident
+from weft.graphblas.gpu.places import DeviceVector, mask_map, vector_of
+from weft.graphblas.gpu.places import padded as padded_there
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import VectorStore
@@ -38,15 +43,18 @@ def graph_of(store: MatrixStore, device: str) -> Any:
     if kept is None:
         kept = store._graph = {}
     if device not in kept:
+        place = open_device(device)
+        entries = resident(store, device)
+        offsets, xp = entries.offsets, place.xp
         size = max(store.nrows, store.ncols)
-        offsets = np.asarray(store.indptr).astype(np.int64, copy=False)
         if size > store.nrows:
-            offsets = np.concatenate([offsets, np.full(size - store.nrows, offsets[-1])])
-        targets = np.asarray(store.cols).astype(np.int32, copy=False)
-        topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep="out")
-        graph = Graph(topology)
-        graph.edge["value"] = np.ascontiguousarray(store.values)
-        kept[device] = graph if device == "cpu" else graph.to(device)
+            rest = xp.full(size - store.nrows, store.nvals, np.int64)
+            offsets = xp.concatenate([offsets, rest])
+        topology = Topology.from_sorted(
+            Adjacency(offsets, entries.cols), directed=True, keep="out", device=place
+        )
+        graph = kept[device] = Graph(topology)
+        graph.edge["value"] = entries.values
     return kept[device]
 
 
@@ -71,9 +79,10 @@ def matrix_vector(
     """Return the product, summed up along rows; None where it cannot be compiled."""
     full = vector.is_full
     size = max(matrix.nrows, matrix.ncols)
+    on_device = current["device"] != "cpu"
     # A mask that admits most rows is left to the write.
-    admitted = None if mask is None else mask.map()
-    masked = admitted is not None and np.count_nonzero(admitted) * 2 < size
+    admitted = None if mask is None else mask_map(mask, size) if on_device else mask.map()
+    masked = admitted is not None and int(count_true(admitted)) * 2 < size
 
     def make(product: Any, add: Any) -> Any:
         def multiply(v: Any) -> None:
@@ -92,25 +101,50 @@ def matrix_vector(
     if step is None:
         return None
     graph = graph_of(matrix, current["device"])
-    fields = {
-        "x": padded(vector.dense, size),
-        "t": np.zeros(size, op.monoid.type.np_type),
-    }
+    xp = graph.topology.xp
+    fields = factor_fields(vector, size)
+    fields["t"] = xp.zeros(size, op.monoid.type.np_type)
     if not full:
-        fields["x_there"] = padded(vector.there(), size)
-        fields["t_there"] = np.zeros(size, np.bool_)
+        fields["t_there"] = xp.zeros(size, np.bool_)
     state = graph.state(**fields)
     chosen = current["schedule"]
     config = None if chosen == "auto" else Config(schedule=chosen)
-    if admitted is not None and masked:
-        graph.run(step, state, graph.frontier(np.flatnonzero(admitted)), config=config)
+    if masked:
+        graph.run(step, state, graph.frontier(xp.flatnonzero(admitted)), config=config)
     else:
         graph.run(step, state, config=config)
+    if on_device:
+        entries = resident(matrix, current["device"])
+        there = entries.filled() if full else state.t_there[: matrix.nrows]
+        if full and masked and admitted is not None:
+            inside = admitted[: matrix.nrows]
+            there = inside if there is None else there & inside
+        return away(state.t[: matrix.nrows], there)
     # With a full vector every row that has a value gets one.
-    there = matrix.filled() if full else host(state.t_there)[: matrix.nrows]
+    there = matrix.filled() if full else state.t_there[: matrix.nrows]
     if full and masked:
         there = admitted if there is None else there & admitted
-    return VectorStore.from_map(host(state.t)[: matrix.nrows], there).settled()
+    return VectorStore.from_map(state.t[: matrix.nrows], there).settled()
+
+
+def factor_fields(vector: VectorStore, size: int) -> dict[str, Any]:
+    """Return the fields of a vector that is multiplied, where the graph is."""
+    if current["device"] == "cpu":
+        fields = {"x": padded(vector.dense, size)}
+        if not vector.is_full:
+            fields["x_there"] = padded(vector.there(), size)
+        return fields
+    entries = vector_of(vector)
+    fields = {"x": padded_there(entries.xp, entries.dense, size)}
+    if not vector.is_full:
+        fields["x_there"] = padded_there(entries.xp, entries.there, size)
+    return fields
+
+
+def away(values: Array, there: Array) -> VectorStore:
+    """Return a vector that stays on the current device."""
+    count = int(values.size) if there is None else int(count_true(there))
+    return VectorStore.on_device(DeviceVector(current["device"], values, there, count))
 
 
 def padded(array: Array, size: int) -> Array:
@@ -151,11 +185,17 @@ def masked_by_itself(
     step = program(op, ("matrix",), make)
     if step is None:
         return None
-    graph = graph_of(left, current["device"])
+    device = current["device"]
+    graph = graph_of(left, device)
+    xp = graph.topology.xp
     found = graph.edge_state(
-        t=np.zeros(left.nvals, op.monoid.type.np_type), t_there=np.zeros(left.nvals, np.bool_)
+        t=xp.zeros(left.nvals, op.monoid.type.np_type), t_there=xp.zeros(left.nvals, np.bool_)
     )
     graph.run(step, graph.state(), edge_state=found)
+    if device != "cpu":
+        sums = cast(found.t, op.return_type.np_type)
+        made = compacted(resident(left, device), sums, found.t_there)
+        return MatrixStore.on_device(device, made, mask)
     there, values = host(found.t_there), host(found.t)
     entries = left.with_values(cast(values, op.return_type.np_type))
     return entries if there.all() else entries.picked(there)
@@ -199,6 +239,6 @@ def attempt(compute: Any, *args: Any) -> Any:
     try:
         return compute(*args)
     except WeftError:
-        if current["kernel"] == "compiled":
+        if is_compiled():
             raise
         return None

@@ -12,10 +12,10 @@ from weft.errors import WeftError
 from weft.graphblas.compiled import arena
 from weft.graphblas.compiled.source import module_source
 from weft.graphblas.kernels.masks import MaskView
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast, is_iso
 from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
-from weft.graphblas.storage.vector import VectorStore, empty_vector
+from weft.graphblas.storage.vector import VectorStore
 
 Array = Any
 
@@ -55,14 +55,14 @@ def module_of(source: Any, key: tuple[Any, ...], work: int) -> ModuleType | None
         return module
     if current["kernel"] == "numpy" or current["device"] != "cpu":
         return None
-    if current["kernel"] != "compiled":
+    if not is_compiled():
         spent = _spent[key] = _spent.get(key, 0) + work
         if spent < WORTH_LOADING:
             return None
     text = _text(source, key)
     if text is None:
         return None
-    if current["kernel"] != "compiled" and spent < WORTH_COMPILING:
+    if not is_compiled() and spent < WORTH_COMPILING:
         if key not in _on_disk:
             _on_disk[key] = is_loaded(text, LABEL)
         if not _on_disk[key]:
@@ -119,37 +119,33 @@ def push(
     `twin` is the transposed matrix, `products` how many products there are at most.
     """
     size, np_type = twin.ncols, op.monoid.type.np_type
+    most = min(size, products)
     found = arena.borrow("found", size, np_type)
     there = arena.borrow("there", size, np.bool_)
-    touched = arena.borrow("touched", min(size, products), np.int64)
     how, admitted = 0, there
     if mask is not None:
         how, admitted = (2 if mask.complement else 1), mask.named()
-    given, given_step = value_array(vector)
+    places, values = np.empty(most, np.int64), np.empty(most, np_type)
     try:
         count = module.push(
-            *matrix_arrays(twin),
-            vector.indices,
-            given,
-            given_step,
-            found,
-            there,
-            touched,
-            admitted,
-            how,
-        )
-        if count == 0:
-            return empty_vector(size, op.return_type.np_type)
-        if count * DENSE > size:
-            places = np.flatnonzero(there[:size])
-        else:
-            places = np.sort(touched[:count])
-        values = np.empty(count, np_type)
-        module.collect(found, there, places.view(np.uint64), count, values)
+            *matrix_arrays(twin), vector.indices, *value_array(vector), found, there[:size],
+            admitted, how, DENSE, places, values,
+        )  # fmt: skip
     except BaseException:
         arena.drop()
         raise
+    places, values = places[:count], values[:count]
+    if 4 * count < most:
+        places, values = places.copy(), values.copy()
     return VectorStore(size, places, cast(values, op.return_type.np_type))
+
+
+def pull(module: ModuleType, matrix: MatrixStore, vector: VectorStore, op: Any) -> VectorStore:
+    """Return the product with a vector that has all values, summed up along rows."""
+    found = np.empty(matrix.nrows, op.monoid.type.np_type)
+    given = np.ascontiguousarray(vector.dense)
+    module.pull(*matrix_arrays(matrix), given, found)
+    return VectorStore.from_map(cast(found, op.return_type.np_type), matrix.filled()).settled()
 
 
 def product(
@@ -191,7 +187,9 @@ def product(
         stamp += 2 * (end - begin)
         parts.append((out_cols[:used], out_values[:used]))
         begin = end
-    return _joined(shape, parts, counts, op.return_type.np_type)
+    made = _joined(shape, parts, counts, op.return_type.np_type)
+    made.masked_by = mask
+    return made
 
 
 def product_with_full(

@@ -65,3 +65,16 @@ def module_source(op: Any, left: np.dtype, right: np.dtype, flip: bool) -> str:
         templates("templates"),
     )
     return "\n".join(parts)
+
+
+def reduce_source(op: Any) -> str:
+    """Return the text of the kernels that reduce values over a typed monoid."""
+    add, np_type = combination(op), op.type.np_type
+    if add is None:
+        raise TraceError(f"{op!r} cannot be traced.")
+    parts = (
+        head(),
+        function_text("add", add, (np_type, np_type), np_type),
+        templates("templates_reduce"),
+    )
+    return "\n".join(parts)

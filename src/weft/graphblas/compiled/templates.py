@@ -16,11 +16,14 @@ from weft.graphblas.compiled.placeholders import add, compiled, multiply
 
 @compiled
 def push(
-    indptr, cols, values, step, where, given, given_step, found, there, touched, admitted, how
-):
-    """Spread values along rows into `found`; return how many places were touched.
+    indptr, cols, values, step, where, given, given_step, found, there, admitted, how, dense,
+    places, out,
+):  # fmt: skip
+    """Spread values along rows; return how many places they reach, which come sorted.
 
-    `how` says which columns count: 0 all, 1 those with `admitted`, 2 those without.
+    `how` says which columns count: 0 all, 1 those with `admitted`, 2 those without. `found` and
+    `there` are as long as a row; `there` is false everywhere, and is again at the end. All of it is
+    looked through where more than one in `dense` places was reached.
     """
     count = 0
     for k in range(len(where)):
@@ -36,18 +39,52 @@ def push(
             else:
                 there[j] = True
                 found[j] = made
-                touched[count] = j
+                places[count] = j
                 count += 1
+    if count * dense > len(there):
+        count = 0
+        for j in range(len(there)):
+            if there[j]:
+                there[j] = False
+                places[count] = j
+                out[count] = found[j]
+                count += 1
+        return count
+    places[:count].sort()
+    for k in range(count):
+        j = np.uint64(places[k])
+        out[k] = found[j]
+        there[j] = False
     return count
 
 
 @compiled
-def collect(found, there, touched, count, values):
-    """Move what was found at sorted places out, and clear the marks."""
-    for k in range(count):
-        j = touched[k]
-        values[k] = found[j]
-        there[j] = False
+def pull(indptr, cols, values, step, given, out):
+    """Sum up rows with a value for every column, several sums at once: see `templates_reduce`."""
+    by = np.uint64(step)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    for i in range(len(indptr) - 1):
+        at, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if at == end:
+            continue
+        a = multiply(values[at * by], given[cols[at]])
+        at += one
+        if at + four <= end:
+            b = multiply(values[at * by], given[cols[at]])
+            c = multiply(values[(at + one) * by], given[cols[at + one]])
+            d = multiply(values[(at + two) * by], given[cols[at + two]])
+            at += three
+            while at + four <= end:
+                a = add(a, multiply(values[at * by], given[cols[at]]))
+                b = add(b, multiply(values[(at + one) * by], given[cols[at + one]]))
+                c = add(c, multiply(values[(at + two) * by], given[cols[at + two]]))
+                d = add(d, multiply(values[(at + three) * by], given[cols[at + three]]))
+                at += four
+            a = add(add(a, b), add(c, d))
+        while at < end:
+            a = add(a, multiply(values[at * by], given[cols[at]]))
+            at += one
+        out[i] = a
 
 
 @compiled

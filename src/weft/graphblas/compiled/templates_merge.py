@@ -70,3 +70,33 @@ def intersect(
             b += m <= k
         out_indptr[i + 1] = used
     return used
+
+
+@compiled
+def intersect_marked(
+    indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
+    out_indptr, out_cols, out_values, marks,
+):  # fmt: skip
+    """Write the intersection of two matrices; return how many values it has.
+
+    `marks` holds for each column where the right matrix had it last, or -1: lookups do not wait for
+    each other as the steps of a merge do.
+    """
+    used = 0
+    for i in range(len(indptr) - 1):
+        begin, end = indptr[i], indptr[i + 1]
+        b, b_end = right_indptr[i], right_indptr[i + 1]
+        if begin < end and b < b_end:
+            for slot in range(b, b_end):
+                marks[right_cols[slot]] = slot
+            for slot in range(begin, end):
+                j = cols[slot]
+                other = marks[j]
+                if other >= b:
+                    out_cols[used] = j
+                    out_values[used] = multiply(
+                        values[slot * step], right_values[other * right_step]
+                    )
+                    used += 1
+        out_indptr[i + 1] = used
+    return used

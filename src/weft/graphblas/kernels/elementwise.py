@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.graphblas.gpu.entries import row_counts, selected
 from weft.graphblas.kernels import positions as places
 from weft.graphblas.kernels.merge import comparable, intersect, rebuilt, same_keys, unite
-from weft.graphblas.options import current
+from weft.graphblas.options import current, is_compiled
 from weft.graphblas.storage.cast import cast, iso, take
 from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
@@ -16,6 +17,22 @@ from weft.graphblas.storage.vector import MOST_DENSE, VectorStore
 Array = Any
 # Values of both operands from which a merge is compiled.
 WORTH_MERGING = 4096
+
+
+def gpu() -> Any:
+    """Return the operations on vectors that a device has."""
+    from weft.graphblas.gpu import places as found
+
+    return found
+
+
+def _is_away(*stores: Any) -> bool:
+    """Return whether vectors are combined on a device."""
+    return (
+        current["device"] != "cpu"
+        and isinstance(stores[0], VectorStore)
+        and bool(gpu().is_away(*stores))
+    )
 
 
 def with_values(store: Any, values: Array) -> Any:
@@ -31,6 +48,10 @@ def apply_unary(store: Any, op: Any) -> Any:
     """Apply a unary operator to every value."""
     if op.parent.position is not None:
         return places.positions(store, op)
+    if _is_away(store):
+        found = gpu().attempt(gpu().apply, store, op)
+        if found is not None:
+            return found
     return with_values(store, op.evaluate(cast(store.values, op.type.np_type)))
 
 
@@ -39,6 +60,11 @@ def apply_bound(store: Any, op: Any, scalar: Any, scalar_is_left: bool) -> Any:
     if op.parent.position is not None:
         return places.positions(store, op)
     left, right = op.type.np_type, op.type2.np_type
+    if _is_away(store):
+        one = cast(np.asarray(scalar).reshape(1), left if scalar_is_left else right)
+        found = gpu().attempt(gpu().apply_bound, store, op, one, scalar_is_left)
+        if found is not None:
+            return found
     if scalar_is_left:
         x, y = iso(scalar, store.nvals, left), cast(store.values, right)
     else:
@@ -85,6 +111,10 @@ def chosen(store: Any, where: Array) -> Any:
 
 def select_index(store: Any, op: Any, thunk: Any) -> Any:
     """Keep the entries for which an operator returns true."""
+    if isinstance(store, MatrixStore) and store.is_away and op.parent.orig_func is None:
+        found = selected(store, op.parent.name, thunk)
+        if found is not None:
+            return found
     return chosen(store, index_values(store, op, thunk))
 
 
@@ -92,6 +122,10 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have."""
     if op.parent.position is not None:
         return places.combine(ewise_mult, left, right, op)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, False)
+        if found is not None:
+            return found
     x_type, y_type = op.type.np_type, op.type2.np_type
     if isinstance(left, VectorStore) and left.is_full and right.is_full:
         values = op.evaluate(cast(left.dense, x_type), cast(right.dense, y_type))
@@ -117,7 +151,7 @@ def ewise_mult(left: Any, right: Any, op: Any) -> Any:
 
 def _many(left: Any, right: Any) -> bool:
     """Return whether two stores with different places are worth a compiled kernel."""
-    if current["kernel"] == "compiled":
+    if is_compiled():
         return True
     if left.nvals + right.nvals < WORTH_MERGING or left is right:
         return False
@@ -140,6 +174,10 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
     """Combine the values that both have; a lone value passes unchanged."""
     if op.parent.position is not None:
         return places.combine(ewise_add, left, right, op)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, True)
+        if found is not None:
+            return found
     x_type, y_type, np_type = op.type.np_type, op.type2.np_type, op.return_type.np_type
 
     def combine(x: Array, y: Array) -> Array:
@@ -169,6 +207,10 @@ def ewise_union(left: Any, right: Any, op: Any, defaults: tuple[Any, Any]) -> An
     """Combine the values of either; a default stands for the one that is missing."""
     if op.parent.position is not None:
         return places.combine(ewise_union, left, right, op, defaults)
+    if _is_away(left, right):
+        found = gpu().attempt(gpu().combine, left, right, op, True, defaults)
+        if found is not None:
+            return found
     stores = [left, right]
     keys = comparable(stores)
     positions1, positions2 = np.arange(len(keys[0])), np.arange(len(keys[1]))
@@ -196,8 +238,23 @@ def reduce_all(store: Any, op: Any) -> Any:
     """Reduce all values to one; None where there is none."""
     if store.nvals == 0:
         return None
+    if _is_away(store) and store.np_type == op.type.np_type:
+        values = gpu().attempt(gpu().reduce, store, op)
+        if values is not None:
+            return op.segments(values, np.zeros(1, np.int64))[0]
+    if _reduces(store, op):
+        from weft.graphblas.compiled.reduce import total
+
+        found = total(store, op)
+        if found is not None:
+            return found
     values = cast(store.values, op.type.np_type)
     return op.segments(values, np.zeros(1, np.int64))[0]
+
+
+def _reduces(store: Any, op: Any) -> bool:
+    """Return whether a reduction is worth a compiled kernel."""
+    return store.nvals >= WORTH_MERGING and op.parent.name in {"plus", "times"}
 
 
 def row_starts(store: MatrixStore) -> tuple[Array, Array]:
@@ -215,6 +272,12 @@ def row_starts(store: MatrixStore) -> tuple[Array, Array]:
 
 def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
     """Reduce every row to one value."""
+    if _reduces(store, op):
+        from weft.graphblas.compiled import reduce
+
+        found = reduce.rows(store, op)
+        if found is not None:
+            return found
     rows, starts = row_starts(store)
     if len(starts) == 0:
         return VectorStore(store.nrows, rows, np.empty(0, op.return_type.np_type))
@@ -223,6 +286,8 @@ def reduce_rows(store: MatrixStore, op: Any) -> VectorStore:
 
 def aggregate_rows(store: MatrixStore, aggregator: Any) -> VectorStore:
     """Aggregate every row to one value."""
+    if aggregator.name == "count" and store.is_away:
+        return row_counts(store)
     rows, starts = row_starts(store)
     found = aggregator.segments(store.values, starts, np.asarray(store.cols))
     return VectorStore(store.nrows, rows, found)

@@ -41,8 +41,10 @@ def plain(np_type: np.dtype) -> WritePlan:
 
 def write(old: Any, result: Any, plan: WritePlan) -> Any:
     """Return the entries of a target after a result was written into it."""
-    if plan.mask is None and plan.accum is None:
+    if plan.accum is None and (plan.mask is None or _is_all(old, result, plan)):
         made = result.cast(plan.np_type)
+    elif (found := _write_away(old, result, plan)) is not None:
+        made = found
     elif isinstance(old, VectorStore) and wants_map(old, result, plan):
         made = write_map(old, result, plan)
     else:
@@ -51,6 +53,22 @@ def write(old: Any, result: Any, plan: WritePlan) -> Any:
     if switch != "auto" and isinstance(old, VectorStore):
         return made.followed(old, switch)
     return made
+
+
+def _write_away(old: Any, result: Any, plan: WritePlan) -> Any:
+    """Return a vector that is written on a device; None for all others."""
+    if not isinstance(old, VectorStore) or not (old.is_away or result.is_away):
+        return None
+    from weft.graphblas.gpu import places
+
+    return places.attempt(places.write, old, result, plan) if places.is_away(old, result) else None
+
+
+def _is_all(old: Any, result: Any, plan: WritePlan) -> bool:
+    """Return whether a result that its mask has been applied to is all that the target gets."""
+    if not isinstance(result, MatrixStore) or result.masked_by is not plan.mask:
+        return False
+    return plan.replace or old.nvals == 0
 
 
 def accumulate(plan: WritePlan) -> Any:

@@ -83,12 +83,12 @@ def _check_keywords(op: Any, kwargs: dict[str, Any]) -> None:
 
 def call_semiring(op: Any, expr: Any, *extra: Any) -> Any:
     """Multiply the operands of ``@``."""
-    shown = _show(op.parent if isinstance(op, TypedOp) else op)
-    if extra:
-        raise TypeError(
-            f"Bad types when calling {shown}. Expected one infix expression: {shown}(A @ B)."
-        )
-    if not isinstance(expr, InfixExpression):
+    if extra or not isinstance(expr, InfixExpression):
+        shown = _show(op.parent if isinstance(op, TypedOp) else op)
+        if extra:
+            raise TypeError(
+                f"Bad types when calling {shown}. Expected one infix expression: {shown}(A @ B)."
+            )
         raise TypeError(
             f"Bad type when calling {shown}. Got type: {type(expr).__name__}. Expected an infix "
             f"expression: {shown}(A @ B)."

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import to_host
 from weft.graphblas.storage.cast import cast, take
 from weft.graphblas.storage.vector import stored_bytes
 
@@ -20,27 +21,33 @@ class MatrixStore:
 
     Row numbers, the row pointer, keys and the transpose are made when they are first asked for
     and kept. Matrices with far more rows than values (hypersparse ones) never get a row pointer.
+    Entries that a device has computed stay there until the host asks for them.
 
     Attributes
     ----------
-    nrows, ncols : int
-        The shape.
-    cols, values : numpy.ndarray
-        Columns and values, in row-major order.
+    nrows, ncols, nvals : int
+        The shape, and the number of values.
+    resident : dict
+        The entries in the memory of devices, by their names.
+    masked_by : MaskView or None
+        The mask that admits all of them, if the kernel that computed them has applied one.
     """
 
     __slots__ = (
         "_arrays",
+        "_cols",
         "_filled",
         "_graph",
         "_indptr",
         "_keys",
         "_rows",
         "_twin",
-        "cols",
+        "_values",
+        "masked_by",
         "ncols",
         "nrows",
-        "values",
+        "nvals",
+        "resident",
     )
 
     def __init__(
@@ -55,7 +62,10 @@ class MatrixStore:
     ) -> None:
         self.nrows, self.ncols = shape
         self._rows, self._indptr, self._keys = rows, indptr, keys
-        self.cols, self.values = cols, values
+        self._cols, self._values = cols, values
+        self.nvals = 0 if values is None else len(values)
+        self.resident: dict[str, Any] = {}
+        self.masked_by: Any = None
         self._twin: MatrixStore | None = None
         self._graph: Any = None
         self._filled: Any = False
@@ -68,32 +78,62 @@ class MatrixStore:
         rows, cols = np.divmod(keys, max(shape[1], 1))
         return cls(shape, cols, values, rows=rows, keys=keys)
 
+    @classmethod
+    def on_device(cls, device: str, entries: Any, mask: Any = None) -> MatrixStore:
+        """Return a matrix whose entries are in the memory of a device, and which a mask admits."""
+        made = cls(entries.shape, None, None)
+        made.nvals = entries.nvals
+        made.resident[device], made.masked_by = entries, mask
+        return made
+
+    def _fetch(self) -> None:
+        """Copy the entries from the device that has them."""
+        entries = next(iter(self.resident.values()))
+        self._indptr = to_host(entries.offsets)
+        self._cols, self._values = to_host(entries.cols), to_host(entries.values)
+
+    @property
+    def cols(self) -> Array:
+        """The column of every value, in row-major order."""
+        if self._cols is None:
+            self._fetch()
+        return self._cols
+
+    @property
+    def values(self) -> Array:
+        """The values, in row-major order."""
+        if self._values is None:
+            self._fetch()
+        return self._values
+
+    @property
+    def is_away(self) -> bool:
+        """Whether a device alone has the entries."""
+        return self._cols is None
+
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
         return self.nrows, self.ncols
 
     @property
-    def nvals(self) -> int:
-        """The number of values."""
-        return len(self.values)
-
-    @property
     def is_hyper(self) -> bool:
         """Whether there are far more rows than values."""
-        return self.nrows > FREE_ROWS + 4 * len(self.values)
+        return self.nrows > FREE_ROWS + 4 * self.nvals
 
     @property
     def rows(self) -> Array:
         """The row of every value."""
         if self._rows is None:
-            counts = np.diff(self._indptr)
+            counts = np.diff(self.indptr)
             self._rows = np.repeat(np.arange(self.nrows, dtype=np.int64), counts)
         return self._rows
 
     @property
     def indptr(self) -> Array:
         """Where each row begins, and the end."""
+        if self._cols is None:
+            self._fetch()
         if self._indptr is None:
             counts = np.bincount(self._rows, minlength=self.nrows)
             self._indptr = np.concatenate(([0], np.cumsum(counts)))
@@ -114,6 +154,10 @@ class MatrixStore:
     @property
     def twin(self) -> MatrixStore:
         """The transpose, in row-major order of its own."""
+        if self._twin is None and self._cols is None:
+            device, entries = next(iter(self.resident.items()))
+            self._twin = MatrixStore.on_device(device, entries.transposed())
+            self._twin._twin = self
         if self._twin is None:
             order = np.argsort(self.cols, kind="stable")
             rows = np.asarray(self.cols)[order].astype(np.int64, copy=False)
@@ -153,9 +197,16 @@ class MatrixStore:
 
     def cast(self, np_type: np.dtype) -> MatrixStore:
         """Return the same matrix with values of another type."""
-        if self.values.dtype == np_type:
+        if self.np_type == np_type:
             return self
         return self.with_values(cast(self.values, np_type))
+
+    @property
+    def np_type(self) -> np.dtype:
+        """The type of the values."""
+        if self._values is None:
+            return np.dtype(next(iter(self.resident.values())).values.dtype)
+        return self._values.dtype
 
     def picked(self, where: Array) -> MatrixStore:
         """Return the entries where a mask over the values holds, or at ascending positions."""
@@ -165,11 +216,11 @@ class MatrixStore:
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take, derived forms included."""
-        own = (self._rows, self._indptr, self._keys, self.cols, self.values)
+        own = (self._rows, self._indptr, self._keys, self._cols, self._values)
         total = sum(stored_bytes(each) for each in own if each is not None)
-        if self._twin is not None:
-            twin = self._twin
-            theirs = (twin._rows, twin._indptr, twin._keys, twin.cols, twin.values)
+        twin = self._twin
+        if twin is not None and twin is not self:
+            theirs = (twin._rows, twin._indptr, twin._keys, twin._cols, twin._values)
             total += sum(stored_bytes(each) for each in theirs if each is not None)
         return total
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import to_host
 from weft.graphblas.storage.cast import cast, is_iso, take
 
 Array = Any
@@ -31,16 +32,19 @@ class VectorStore:
         Whether it was built as an array with a map.
     converted : int
         The number of values at the last change of form that `followed` made.
+    resident : DeviceVector or None
+        The entries in the memory of a device.
     """
 
     __slots__ = (
         "_dense",
         "_indices",
+        "_nvals",
         "_present",
         "_values",
         "converted",
         "is_dense",
-        "nvals",
+        "resident",
         "size",
     )
 
@@ -50,7 +54,8 @@ class VectorStore:
         self._values = values
         self._dense: Array = None
         self._present: Array = None
-        self.nvals = len(indices)
+        self.resident: Any = None
+        self._nvals: int | None = len(indices)
         self.is_dense = False
         self.converted = 0
 
@@ -61,12 +66,49 @@ class VectorStore:
         self.size = len(dense)
         self._indices = self._values = None
         self._dense, self._present = dense, present
-        self.nvals = self.size if present is None else int(np.count_nonzero(present))
-        if self.nvals == self.size:
+        self.resident = None
+        self._nvals = self.size if present is None else int(np.count_nonzero(present))
+        if self._nvals == self.size:
             self._present = None
         self.is_dense = True
         self.converted = 0
         return self
+
+    @classmethod
+    def on_device(cls, entries: Any) -> VectorStore:
+        """Return a vector whose entries are in the memory of a device."""
+        self = cls.__new__(cls)
+        self.size, self.resident = entries.size, entries
+        self._indices = self._values = self._dense = self._present = self._nvals = None
+        self.is_dense, self.converted = True, 0
+        return self
+
+    @property
+    def is_away(self) -> bool:
+        """Whether a device alone has the entries."""
+        return self._dense is None and self._indices is None
+
+    @property
+    def nvals(self) -> int:
+        """The number of values that are present."""
+        count = self._nvals
+        if count is None:
+            count = self._nvals = int(self.resident.known_count())
+        return count
+
+    def _fetch(self) -> None:
+        """Copy the entries from the device that has them."""
+        dense = to_host(self.resident.dense)
+        if self.nvals != self.size:
+            self._present = to_host(self.resident.there)
+        self._dense = dense
+
+    @property
+    def np_type(self) -> np.dtype:
+        """The type of the values."""
+        if self.is_away:
+            return np.dtype(self.resident.dense.dtype)
+        return (self._dense if self._dense is not None else self._values).dtype
 
     @property
     def is_full(self) -> bool:
@@ -77,6 +119,8 @@ class VectorStore:
     def indices(self) -> Array:
         """The places that have a value, ascending, as int64."""
         if self._indices is None:
+            if self._dense is None:
+                self._fetch()
             if self._present is None:
                 self._indices = np.arange(self.size, dtype=np.int64)
             else:
@@ -87,6 +131,8 @@ class VectorStore:
     def values(self) -> Array:
         """The values, in the order of `indices`."""
         if self._values is None:
+            if self._dense is None:
+                self._fetch()
             if self._present is None:
                 self._values = self._dense
             else:
@@ -99,7 +145,9 @@ class VectorStore:
     def dense(self) -> Array:
         """The values by place; what stands where none is present has no meaning."""
         if self._dense is None:
-            if is_iso(self._values) and self.nvals:
+            if self._indices is None:
+                self._fetch()
+            elif is_iso(self._values) and self.nvals:
                 self._dense = np.broadcast_to(self._values[:1], (self.size,))
             elif self.nvals == self.size:
                 self._dense = self._values
@@ -112,6 +160,9 @@ class VectorStore:
     def present(self) -> Array | None:
         """A mask of the places that have a value, or None where all have one."""
         if self._present is None and self.nvals != self.size:
+            if self.is_away:
+                self._fetch()
+                return self._present
             self._present = np.zeros(self.size, np.bool_)
             self._present[self._indices] = True
         return self._present
@@ -123,12 +174,16 @@ class VectorStore:
 
     def cast(self, np_type: np.dtype) -> VectorStore:
         """Return the same vector with values of another type."""
+        if self.is_away:
+            if self.np_type == np_type:
+                return self
+            self._fetch()
         if self.is_dense:
             if self._dense.dtype == np_type:
                 return self
             other = VectorStore.__new__(VectorStore)
-            other.size, other.nvals, other.is_dense = self.size, self.nvals, True
-            other.converted = self.converted
+            other.size, other._nvals, other.is_dense = self.size, self.nvals, True
+            other.converted, other.resident = self.converted, None
             other._indices, other._present = self._indices, self._present
             other._values, other._dense = None, cast(self._dense, np_type)
             return other
@@ -138,6 +193,8 @@ class VectorStore:
 
     def settled(self) -> VectorStore:
         """Return the same vector in the form that its number of values suggests."""
+        if self.is_away:
+            return self
         if self.is_dense:
             if self.nvals * SHRINK < self.size:
                 return VectorStore(self.size, self.indices, self.values)

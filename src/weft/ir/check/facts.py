@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import EFFECT, LIVE_READ, LIVE_WRITE, Block, Program, Step, Value
 
 
@@ -130,6 +131,17 @@ def arcs_of_common(value: Value) -> set[str]:
     """Return which arcs to a common neighbour a reduction looks at: ea, eb."""
     loads = (inner.attr for block in value.blocks for inner in block.walk() if inner.op == "load")
     return {attr[1] for attr in loads if len(attr) > 1 and attr[1] in ("ea", "eb")}
+
+
+def sends_alike(value: Value) -> bool:
+    """Whether every common neighbour of a reduction sends the same integer to a sum."""
+    (block,) = value.blocks
+    groups = [(reduction.name, count, when) for reduction, count, when in value.attr]
+    return (
+        groups == [("sum", 1, False)]
+        and block.results[0].dtype.kind in "iu"
+        and all(inner.op == "const" or inner.op in ELEMENTWISE for inner in block.walk())
+    )
 
 
 def key_is_vertex(value: Value) -> bool:

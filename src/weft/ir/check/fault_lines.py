@@ -1,28 +1,43 @@
-"""The user's lines at which a function may fault, for the error."""
+"""The error of a function that faulted, with the user's lines where it may have."""
 
 from __future__ import annotations
 
-from weft.ir.ops import INDEXING, MATRIX_FAULTS, Program, step_blocks
+from collections.abc import Iterable, Set
+
+from weft.errors import FaultError
+from weft.ir.ops import INDEXING, MATRIX_FAULTS, Block, Program, step_blocks
 
 CAUSES = {
-    "index": INDEXING,
-    "bound": frozenset({"while"}),
-    "matrix": MATRIX_FAULTS,
+    "index": ("an index was out of range", INDEXING),
+    "bound": ("a weft.while_loop ran into its bound", frozenset({"while"})),
+    "singular": ("a matrix was singular", MATRIX_FAULTS),
+    "indefinite": ("a matrix was not positive definite", MATRIX_FAULTS),
 }
 
 
-def fault_place(program: Program, function: int, cause: str) -> str:
-    """Return " at file:line: text" of the operations of a function that may fault for a cause.
+def _lines(blocks: Iterable[Block], operations: Set[str]) -> list[str]:
+    found = (value for block in blocks for value in block.walk() if value.op in operations)
+    return list(dict.fromkeys(value.line for value in found if value.line))
 
-    Where several lines may, all are listed; nothing where none is known.
+
+def fault_error(
+    program: Program, function: int, cause: str, vertex: int, index: int, count: int
+) -> FaultError:
+    """Return the error of a function that stopped for a cause at a vertex of the user.
+
+    An index out of range is named, and how many there are.
     """
+    what, operations = CAUSES[cause]
+    # Programs of one form share a kernel, whatever their functions are called.
     step = program.all_steps()[function]
-    lines = dict.fromkeys(
-        value.line
-        for block in step_blocks(step)
-        for value in block.walk()
-        if value.op in CAUSES[cause] and value.line
+    told = f": {index}, of {count}" if cause == "index" else ""
+    where, lines = f"{step.name!r} at vertex {vertex}", _lines(step_blocks(step), operations)
+    if not lines and program.until is not None:  # which no vertex evaluates
+        lines = _lines([program.until], operations)
+        where = "`until`" if lines else where
+    place = ", at " + ", or at ".join(lines) if lines else ""
+    return FaultError(
+        f"{what} in {where}{told}{place}. Expected every index, loop "
+        "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
+        "state's contents are unspecified."
     )
-    if not lines:
-        return ""
-    return ", at " + ", or at ".join(lines)

@@ -221,16 +221,26 @@ def hoist_sources(program: Program) -> bool:
     """Compute an expression of u alone once per vertex instead of once per edge.
 
     Done for vertex steps that gather over all vertices: the expression becomes a hidden field,
-    filled in a sweep of its own before the step.
+    filled in a sweep of its own before the step. A frontier of some vertices is not worth that.
     """
     fired = False
     for number, step in enumerate(program.steps + program.wide):
-        if step.kind == "vertex" and (step.everywhere or step.wake == "all"):
+        if step.kind == "vertex" and (step.everywhere or _wakes_all(program, step)):
             live = facts_of(step).live
             for value in step.body.body:
                 if value.op == "gather" and not live:
                     fired |= _hoist(step, value, number)
     return fired
+
+
+def _wakes_all(program: Program, step: Step) -> bool:
+    """Whether supersteps that a gathering step belongs to begin with all vertices.
+
+    In a loop the last step decides that, whatever the others would wake.
+    """
+    looped = program.mode == "iterate" and not any(step is w for w in program.wide)
+    last = program.steps[-1] if looped else step
+    return last.kind == "vertex" and last.wake == "all" and program.mode != "replay"
 
 
 def _hoist(step: Step, gather: Value, number: int) -> bool:

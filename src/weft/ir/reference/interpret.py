@@ -117,11 +117,10 @@ class _Run:
 
     def replay(self) -> Outcome:
         """Run one superstep for each frontier of a trail, last to first."""
-        output = Members(())
         trail = self.request.start.trail or []
         for frontier in reversed(trail):
-            output = self._superstep(self._members(frontier))
-        return Outcome(len(trail), True, self._array(output))
+            self._superstep(self._members(frontier))
+        return Outcome(len(trail), True, self._array(Members(())))
 
     def iterate(self) -> Outcome:
         """Run supersteps until the frontier is empty, `until` holds or `max_iter` is reached.

@@ -180,6 +180,8 @@ class Builder:
             parts = [self.const(part) for part in value]
             return self.stack(parts)
         proxy = " Use one of its fields, or its id." if hasattr(value, "_refuse") else ""
+        if isinstance(value, type | np.dtype):
+            proxy = " A dtype comes second: weft.cast(x, weft.float64)."
         raise fail(
             f"a value of type {type(value).__name__} cannot be used in a traced function. "
             f"Expected a number, a small array of numbers, or an expression of u, v and e.{proxy}"

@@ -203,6 +203,11 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
     if not tracing.is_active():
         return plain_for(start, stop, body, init)
     builder = tracing.current()
+    if callable(stop) and not isinstance(stop, Expr):
+        raise fail(
+            "weft.for_range takes both bounds before the body: "
+            "weft.for_range(0, 5, lambda i, x: ..., x)."
+        )
     bounds = (builder.index(node(start)), builder.index(node(stop)))
     state, ids = _state(init, builder)
     names = ["i", *(f"state {k}" for k in range(len(state)))]

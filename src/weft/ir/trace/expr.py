@@ -6,10 +6,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from weft.errors import FieldError
 from weft.ir.elementwise import OPS, ufuncs
 from weft.ir.ops import Value
 from weft.ir.trace import builder as tracing
-from weft.ir.trace.builder import fail, no_number
+from weft.ir.trace.builder import fail, no_number, user_line
 
 
 def node(x: Any) -> Value:
@@ -105,7 +106,15 @@ class Expr:
     def __rmod__(self, other: Any) -> Expr:
         return binary("mod", other, self)
 
-    def __pow__(self, other: Any) -> Expr:
+    def __divmod__(self, other: Any) -> tuple[Expr, Expr]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Expr, Expr]:
+        return other // self, other % self
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Expr:
+        if modulus is not None:
+            raise fail("pow(x, y, z) has no traced form. Write x ** y % z.")
         return binary("pow", self, other)
 
     def __rpow__(self, other: Any) -> Expr:
@@ -223,7 +232,19 @@ class Expr:
             return binary(op, *inputs)
         return unary(op, *inputs)
 
-    # Where Python would silently do something else, say so.
+    # Where Python would silently do something else, or name weft's own classes, say so.
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or hasattr(type(self), name):
+            raise AttributeError(name)
+        raise FieldError(
+            f"a traced value has no attribute {name!r}. Use weft's functions, such as "
+            f"weft.minimum(x, y), or v.field.at(i) for the field of a computed vertex."
+            f"\n  at {user_line()}"
+        )
+
+    def __call__(self, *args: object, **options: object) -> NoReturn:
+        raise fail("a traced value is not a function. Fields are read without brackets: v.level.")
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise fail(

@@ -244,8 +244,10 @@ def eye(k: int, dtype: Any = FLOAT64) -> Expr:
 
 
 @on_numbers
-def stack(parts: Any) -> Expr:
-    """Return a vector of scalars, or a matrix of vectors."""
+def stack(parts: Any, *more: Any) -> Expr:
+    """Return a vector of a list of scalars, or a matrix of a list of vectors."""
+    if more:
+        raise fail("weft.stack takes one list: weft.stack([a, b]).")
     return Expr(tracing.current().stack([node(part) for part in parts]))
 
 
@@ -460,6 +462,10 @@ def reduce(name: str, value: Any, monoid: Monoid) -> None:
     if not tracing.is_active():
         return
     builder = tracing.current()
+    if not isinstance(name, str):
+        raise fail(
+            'weft.reduce takes the name of a scalar first: weft.reduce("error", value, weft.sum).'
+        )
     dtype = builder.scalars.get(name)
     if dtype is None:
         name = str(name)

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.errors import TraceError
+from weft.errors import TraceError, shortened
 from weft.ir.ops import INT64, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
@@ -29,6 +29,19 @@ class FieldView:
         self._field = field
 
     def __getitem__(self, i: Any) -> Expr:
+        if isinstance(i, str | bytes | tuple):
+            raise fail(
+                f"{self._field}[{i!r}] names a vertex by its label. Look the vertex up before: "
+                f"target = g.vertex_of({i!r}), then {self._field}[target]."
+            )
+        single = isinstance(i, Expr | int | np.integer) and not isinstance(i, bool)
+        if not single or (not isinstance(i, Expr) and i < 0):
+            raise fail(
+                f"{self._field}[{shortened(i)}] is not the value at one vertex. Expected the "
+                f"number of a vertex, from 0 on. For several, combine the tests: "
+                f"({self._field}[a] < 9) & ({self._field}[b] < 9). For all vertices together, "
+                f"reduce a scalar by weft.reduce."
+            )
         return _read(self._field, node(i))
 
     def _refuse(self, *_: object) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from weft.errors import FieldError, listed, nearest
+from weft.errors import FieldError, listed, nearest, shortened
 from weft.ir.ops import FLOAT64, INT64, Block, Reduction, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import Builder, fail, user_line
@@ -282,6 +282,9 @@ class Vertex(_Proxy):
             return Expr(builder.emit("load", (), (_LOADS[name], self._who), INT64, (), weak=True))
         raise no_field(builder, "the state", name, [*builder.fields, *_LOADS])
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise fail(f"v.{name} cannot be deleted: all vertices have the same fields. Assign it.")
+
     def __setattr__(self, name: str, value: Any) -> None:
         builder = tracing.current()
         if not self._own:
@@ -312,7 +315,7 @@ class Vertex(_Proxy):
     def gather(
         self,
         function: Callable[[Any, Any], Any],
-        monoid: Monoid | tuple[Monoid, ...],
+        monoid: Monoid | tuple[Monoid, ...] | None = None,
         *,
         direction: str = "in",
         dtype: Any = None,
@@ -344,7 +347,12 @@ class Vertex(_Proxy):
         return gather(function, monoid, direction, dtype)
 
     def gather_by(
-        self, key: Callable[..., Any], value: Any, monoid: Monoid, *, direction: str = "in"
+        self,
+        key: Callable[..., Any],
+        value: Any = None,
+        monoid: Monoid | None = None,
+        *,
+        direction: str = "in",
     ) -> Keyed:
         """Combine a value over the edges of v, apart for every key; see `weft.Keyed`.
 
@@ -380,6 +388,11 @@ class Vertex(_Proxy):
 
         if not self._own or self._who != "v":
             raise fail("only v can gather: v.gather_by(lambda u, e: ..., 1, weft.sum).")
+        if not isinstance(monoid, Monoid):
+            raise fail(
+                f"v.gather_by takes a key, a value and a monoid, but got {shortened(monoid)} for "
+                "the last. Write v.gather_by(lambda u, e: u.label, 1, weft.sum)."
+            )
         return Keyed(key, value, monoid, direction)
 
 
@@ -477,6 +490,11 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
         raise fail(
             "a gather cannot stand inside a loop, a branch or another gather. Gather into a field "
             "in a step before this one, or walk a row by weft.for_range and weft.neighbor."
+        )
+    if monoid is None or isinstance(function, Monoid):
+        raise fail(
+            "a gather takes a function and then how its messages combine: "
+            "v.gather(lambda u, e: u.rank, weft.sum)."
         )
     what = "the function of a gather"
     check_takes(function, what, "u", "e")

@@ -1,8 +1,8 @@
 """The registry of vertex orders, and the orders based on degrees.
 
 An order is a permutation of the vertices: the first one is stored first. It is computed on the
-device of the topology; "rcm", and "community" on small graphs, are computed on the host from a copy
-of the arcs.
+device of the topology; "rcm", "llp", "gorder", and "community" on small graphs, are computed on the
+host from a copy of the arcs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = Any
 _SEED: Final = 0x5EED
 _SCIPY_ARCS: Final = 2**31
 _DRIFT: Final = 0.1  # fraction of the edges that may change before a slow order is recomputed
-_SLOW: Final = ("community", "rcm")
+_SLOW: Final = ("community", "gorder", "llp", "rcm")
 _KEPT_ARCS: Final = 1 << 20  # below this size, computing an order is faster than a cache look-up
 _DEVICE_ARCS: Final = 1 << 20  # below this size, the host is faster than launching GPU sorts
 
@@ -268,10 +268,24 @@ def _communities(topology: Topology) -> Array:
     return maker.community_order(rows.offsets, rows.targets, topology.directed)
 
 
+def _on_host(module: str, function: str) -> Callable[[Topology], Array]:
+    """Return what makes an order by a function of this package over the arcs on the host."""
+
+    def make(topology: Topology) -> Array:
+        rows = topology.adjacency(topology.primary_direction)
+        maker = getattr(import_module(f"weft.topology.orders.{module}"), function)
+        order = maker(to_host(rows.offsets), to_host(rows.targets), topology.directed)
+        return move(order, topology.device)
+
+    return make
+
+
 _MAKERS: Final[dict[str, Callable[[Topology], Array]]] = {
     "community": _communities,
     "degree": _by_degree,
+    "gorder": _on_host("gorder", "gorder"),
     "hub": _hubs_first,
+    "llp": _on_host("llp", "llp_order"),
     "random": _random,
     "rcm": _reverse_cuthill_mckee,
 }

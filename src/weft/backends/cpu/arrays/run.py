@@ -96,10 +96,9 @@ class _Run:
         if self.program.mode == "iterate":
             return self._iterate(frontier)
         if self.program.mode == "replay":
-            frontier = np.zeros(0, np.intp)
             for members in reversed(request.start.trail or []):
-                frontier = self._superstep(members)
-            return self._outcome(frontier, True)
+                self._superstep(members)
+            return self._outcome(np.zeros(0, np.intp), True)
         frontier = self._superstep(frontier)
         return self._outcome(frontier, self._is_empty(frontier))
 

@@ -18,7 +18,14 @@ from weft.backends.cpu.codegen.vertices import sweep_site, unclobbered, write
 from weft.backends.cpu.runtime.prefetch import fetch_arcs_ahead, touched_places
 from weft.ir.ops import Step
 from weft.plan.directions import rule_named
-from weft.plan.queries import buffered_edges, refused, row_values, side_of
+from weft.plan.queries import (
+    END_ROW,
+    LEAST_ROW,
+    buffered_edges,
+    refused,
+    row_values,
+    side_of,
+)
 from weft.plan.sweeps import Sweep, claim_field
 
 WORDS = 16  # of 64 rows each, in a share of a pull
@@ -332,7 +339,15 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
         member = _state_member(kernel, sweep)
     out.line("later = np.uint64(0)")
     way = sweep.way("pull")
-    with whole_rows(kernel, "((n + 63) // 64)", WORDS, way, unit=64):
+    count = "((n + 63) // 64)"
+    if kernel.bounded:
+        least, end = f"value_{LEAST_ROW}", f"value_{END_ROW}"
+        kernel.args.use("scalar", LEAST_ROW)
+        kernel.args.use("scalar", END_ROW)
+        out.line(f"least, beyond = np.uint64({least}), np.uint64({end})")
+        out.line("skipped = least >> np.uint64(6)  # words before the first row")
+        count = f"(({end} + 63) // 64 - ({least} >> 6))"
+    with whole_rows(kernel, count, WORDS, way, unit=64):
         out.line("word = np.uint64(0)")
         with _accepting_rows(kernel, sweep):
             site = kernel.site(way, "s")
@@ -345,7 +360,7 @@ def _sweep_pull(kernel: Kernel, sweep: Sweep) -> None:
             _pull_row(kernel, sweep, pulled, f"if {member}:")
             pulled.end()
         if writes_bits:
-            out.line("bits_b[i] = word")
+            out.line(f"bits_b[{_word(kernel, 'i')}] = word")
 
 
 @contextmanager
@@ -360,8 +375,7 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
     way = sweep.way("pull")
     offsets, targets = kernel.args.use("offsets", way), kernel.args.use("targets", way)
     if step.accept is None:
-        out.line("top = min((i + ONE) << np.uint64(6), np.uint64(n))")
-        with out.block("for v in range(i << np.uint64(6), top):"):
+        with out.block(f"for v in {_rows_of(kernel, 'i')}:"):
             out.line(f"prefetch({targets}, {offsets}[min(v + AHEAD_OFFSETS, np.uint64(n))])")
             yield
         return
@@ -371,8 +385,7 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
     )  # the first word is still to be found
     with out.block("for w in range(unfound, min(i + np.uint64(2), np.uint64(high))):"):
         out.line("later = np.uint64(0)")
-        out.line("top = min((w + ONE) << np.uint64(6), np.uint64(n))")
-        with out.block("for v in range(w << np.uint64(6), top):"):
+        with out.block(f"for v in {_rows_of(kernel, 'w')}:"):
             site = kernel.site(way, "s")
             overlay_pairs(kernel, site)
             tested = replace(site, frozen=frozenset(sweep.frozen_accept))
@@ -381,14 +394,29 @@ def _accepting_rows(kernel: Kernel, sweep: Sweep) -> Iterator[None]:
             out.line(f"later |= (np.uint64({test}) & there) << (v & np.uint64(63))")
         out.line("ahead = later")
         with out.block("while ahead != np.uint64(0):"):
-            out.line(f"prefetch({targets}, {offsets}[(w << np.uint64(6)) + np.uint64(ctz(ahead))])")
+            ahead = f"({_word(kernel, 'w')} << np.uint64(6)) + np.uint64(ctz(ahead))"
+            out.line(f"prefetch({targets}, {offsets}[{ahead}])")
             out.line("ahead &= ahead - ONE")
         with out.block("if w == i:"):
             out.line("waiting = later")
     with out.block("while waiting != np.uint64(0):"):
-        out.line("v = (i << np.uint64(6)) + np.uint64(ctz(waiting))")
+        out.line(f"v = ({_word(kernel, 'i')} << np.uint64(6)) + np.uint64(ctz(waiting))")
         out.line("waiting &= waiting - ONE")
         yield
+
+
+def _word(kernel: Kernel, unit: str) -> str:
+    """Return the word of the bitmaps that a unit of a pull stands for."""
+    return f"({unit} + skipped)" if kernel.bounded else unit
+
+
+def _rows_of(kernel: Kernel, unit: str) -> str:
+    """Return the rows of a unit of a pull as a range."""
+    first, top = f"{_word(kernel, unit)} << np.uint64(6)", "np.uint64(n)"
+    if kernel.bounded:
+        first, top = f"max({first}, least)", "beyond"
+    last = f"({_word(kernel, unit)} + ONE) << np.uint64(6)"
+    return f"range({first}, min({last}, {top}))"
 
 
 def _state_member(kernel: Kernel, sweep: Sweep) -> str:

@@ -17,7 +17,7 @@ from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.ir.check.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.directions import COST
-from weft.plan.queries import Traits, scalar_reductions
+from weft.plan.queries import LEAST_ROW, Traits, scalar_reductions
 from weft.plan.sweeps import Sweep
 from weft.topology.topology import Direction
 
@@ -51,6 +51,7 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     rule: str = COST  # how a direction is chosen
     formats: dict[str, Any] = field(default_factory=dict)  # by side; none: that of the adjacency
+    row_bits: bool = False  # the dense beginnings of rows are at hand as bits
 
     def format(self, side: str) -> Any:
         """Return the format of a side, None where the adjacency is walked as it is."""
@@ -81,8 +82,11 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
+        self.args.row_bits = self.options.row_bits
         self.scratch = Scratch(self.args)
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
+        # Of a program over blocks only some rows are in memory.
+        self.bounded = LEAST_ROW in dict(self.program.signature.scalars)
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
 
     def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:

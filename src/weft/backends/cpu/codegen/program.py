@@ -302,14 +302,15 @@ def _keep_trail(kernel: Kernel) -> None:
 def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
     """Render the loop over the frontiers of a trail, last to first."""
     out, args = kernel.out, kernel.args
-    trail, ends = args.use("trail"), args.use("trail_ends")
+    trail, begins, ends = (args.use(name) for name in ("trail", "trail_begins", "trail_ends"))
     out.line(f"status = {RUNNING}")
     with out.block("while True:"):
         with out.block("if step >= limit:"):
             out.line(f"status = {EMPTY}")
+            out.line("size = dense = 0")
             out.line("break")
-        out.line(f"begin = {ends}[limit - step - 1]")
-        out.line(f"size = {ends}[limit - step] - begin")
+        out.line(f"begin = {begins}[step]")
+        out.line(f"size = {ends}[step] - begin")
         out.line("dense = mapped = edges = 0")
         kernel.begin_phase()
         with kernel.shares("size", 4096):

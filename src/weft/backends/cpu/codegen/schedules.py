@@ -156,10 +156,10 @@ def whole_rows(kernel: Kernel, count: str, grain: int, way: str, unit: int = 1) 
     """Open a loop over `count` units of `unit` rows that stay with one thread: gives i.
 
     Under all schedules but `vertex` the bounds of the shares come from the offsets of a direction,
-    which balances sweeps over all rows; a sweep over a queue is shared by number.
+    which balances sweeps over all rows; a queue or the rows of a block are shared by number.
     """
     schedule = kernel.options.schedule
-    if schedule == "vertex":
+    if schedule == "vertex" or (kernel.bounded and unit > 1):
         with kernel.shares(count, grain):
             yield
         return

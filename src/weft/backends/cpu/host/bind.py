@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.arrays.trail import Trail
 from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
@@ -23,6 +24,7 @@ from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
+from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +36,8 @@ STEADY = frozenset({
     "partial", "shares", "local", "local_touched", "touched",
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
     "scratch", "far", "local_far",
-    "own", "spread", "hidden", "marker_slots", "by_keys", "by_values", "by_table", "paths",
+    "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
+    "by_keys", "by_values", "by_table", "paths",
     "radix_table",
 })  # fmt: skip
 
@@ -323,14 +326,26 @@ class Binder:
         return unsigned(np.ascontiguousarray(ends[1]))
 
     def _marker(self) -> Array:
-        words = (self.n + 31) // 32 + 32  # apart, so that threads share no cache line
-        marker = self.workspace.get("marker", self.nt * words, np.uint32)
+        # Whole blocks, as `row_bits` has them, and apart, so that threads share no cache line.
+        words = ((self.n >> BLOCK_BITS) + 3) * BLOCK_WORDS
+        marker = self.workspace.get("marker", self.nt * words, np.uint64)
         marker[:] = 0
         return marker
 
     def _marker_slots(self) -> Array:
         kind = np.uint32 if self.topology.num_arcs < 2**32 else np.uint64
         return self.workspace.get("marker_slots", self.nt * (self.n + 32), kind)
+
+    def _row_bits(self) -> Array:
+        return self._heads().rows
+
+    def _row_words(self) -> Array:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
 
     def _longest_row(self) -> int:
         """Return the most messages that a vertex can gather, one at least."""
@@ -455,15 +470,28 @@ class Binder:
 
     def _trail(self) -> Array:
         if self.request.start.trail is not None:
-            parts = [np.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return np.concatenate([*parts, np.zeros(0, np.int64)])
+            return self._replayed().flat.astype(np.int64, copy=False)
         return self.workspace.get("trail", self.trail_size, np.int64)
+
+    def _trail_begins(self) -> Array:
+        return self._replayed().begins[::-1].copy()
 
     def _trail_ends(self) -> Array:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return np.cumsum(np.asarray(sizes, dtype=np.int64))
+            return self._replayed().ends[::-1].copy()
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    def _replayed(self) -> Trail:
+        """Return the trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, np)
+        return trail.in_order() if self.request.options.config.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = self._trail_ends()[: steps + 1].copy()
+        return Trail.of_ends(self._trail()[: ends[-1]].copy(), ends, self.n)
 
     def _pair(self, key: str, payload: str, width: int) -> Array:
         pair = self.workspace.get(("pair", key), self.n * width // 64, np.uint64)

@@ -17,13 +17,23 @@ from weft.backends.cpu.host import workspace as workspaces
 from weft.backends.cpu.host.bind import flat, unsigned
 from weft.backends.cpu.host.evaluate_small import evaluated
 from weft.backends.cpu.host.gang import num_threads, run
-from weft.backends.cpu.host.run import SMALL_GRAPH, Compiled, _Run, compile_program, prepare
+from weft.backends.cpu.host.run import (
+    _SLOT,
+    SMALL_GRAPH,
+    Compiled,
+    _Run,
+    compile_program,
+    prepare,
+)
 from weft.backends.cpu.runtime.control import FAULT
-from weft.blocks.block_file import Block
+from weft.blocks.block_file import Block, Rows
 from weft.blocks.manifest import Manifest
 from weft.ir.request import Outcome, Request
-from weft.plan.prepare import proven_form
+from weft.plan.prepare import Form, proven_form
+from weft.plan.queries import END_ROW, LEAST_ROW
 from weft.topology.topology import Adjacency, Keep, Topology
+
+LOOKED = 4  # place of the arcs looked at, in a record of the ring
 
 Array = np.ndarray[Any, Any]
 Blocks = Mapping[str, Sequence[Block]]  # by direction, the rows of lower vertices first
@@ -55,6 +65,7 @@ class BlockSpace:
         n, self.dtype = manifest.num_vertices, np.dtype(manifest.index_dtype)
         ways = tuple(manifest.blocks)
         self.offsets = {way: np.zeros(n + 1, np.int64) for way in ways}
+        self._placed: set[tuple[str, int]] = set()  # whose rows stand there, but for both ends
         keep: Keep = manifest.keep  # type: ignore[assignment]
         nothing = np.zeros(0, self.dtype)
         first = "in" if manifest.directed and keep == "in" else "out"
@@ -76,6 +87,10 @@ class BlockSpace:
         )
         self.vertices._degrees = dict(degrees)
 
+    def run(self, request: Request, form: Form | None = None) -> BlockRun:
+        """Return a sweep of a program over blocks; see `BlockRun`."""
+        return BlockRun(self, request, form)
+
     def stored_way(self, way: str) -> str:
         """Return the direction whose blocks hold the rows of another: an undirected graph's."""
         return way if self.manifest.directed else "out"
@@ -86,8 +101,16 @@ class BlockSpace:
         for block in blocks:
             rows = slice(block.first, block.first + block.num_rows + 1)
             np.add(block.offsets, base, out=offsets[rows], dtype=np.int64, casting="unsafe")
+            (self._placed.discard if base else self._placed.add)((way, block.first))
             base += int(block.targets.size)
         return joined(blocks)
+
+    def some_rows(self, way: str, number: int, members: Array) -> Rows | None:
+        """Return some rows of a block if it is known where they begin, or None."""
+        first, end = self.manifest.cuts[number : number + 2]
+        if (way, first) not in self._placed:
+            return None
+        return Rows(first, members, self.offsets[way][first : end + 1])
 
     def small(self, way: str, blocks: Sequence[Block]) -> tuple[Topology, dict[str, Array]]:
         """Return a topology of the arcs of some blocks alone, of which all rows are whole."""
@@ -117,12 +140,15 @@ class BlockRun:
         Of the graph.
     request
         What to run; its topology is `space.topology`, its frontier that of the whole sweep.
+    form
+        Its compiled form, if all that it assumes about the state is known to hold.
     """
 
-    def __init__(self, space: BlockSpace, request: Request) -> None:
+    def __init__(self, space: BlockSpace, request: Request, form: Form | None = None) -> None:
         self.space, self.request = space, request
+        self.form = form or proven_form(request, compile_program(request), prepare)
         self.compiled: Compiled
-        self.compiled, self.constants = proven_form(request, compile_program(request), prepare)
+        self.compiled, self.constants = self.form
         self._kernel: _BlockKernel | None = None
 
     @property
@@ -143,12 +169,35 @@ class BlockRun:
         assert isinstance(frontier, np.ndarray)
         return frontier
 
+    def pull(self, first: int, end: int, blocks: Blocks) -> Array:
+        """Pull along the rows of a block, from all of the frontier; return who is put out, sorted.
+
+        The request's direction is "pull", and its frontier that of the whole sweep.
+        """
+        outcome = self._evaluated(self.request.start.frontier, blocks)
+        if outcome is None:
+            if self._kernel is None:
+                self._kernel = _BlockKernel(self)
+            outcome = self._kernel.pull(first, end, blocks)
+        assert isinstance(outcome.frontier, np.ndarray)
+        return outcome.frontier
+
+    @property
+    def exits_early(self) -> bool:
+        """Whether a pull stops at the first message of a row."""
+        return self.compiled.sweeps[0].early_exit
+
+    @property
+    def looked(self) -> int:
+        """How many arcs pulls have looked at, as far as their kernel ran."""
+        return 0 if self._kernel is None else self._kernel.looked
+
     def end(self) -> None:
         """Write back what the kernel keeps in other forms."""
         if self._kernel is not None:
             self._kernel.end()
 
-    def _evaluated(self, members: Array, blocks: Blocks) -> Outcome | None:
+    def _evaluated(self, members: Array | None, blocks: Blocks) -> Outcome | None:
         """Run a small block without a kernel, if that pays."""
         if self._kernel is not None or self.compiled.kernel is not None or len(blocks) > 1:
             return None
@@ -166,7 +215,8 @@ class BlockRun:
         """Return the direction in which the step sees the rows of a block."""
         step = self.request.program.steps[0]
         if step.kind == "edge":
-            return step.along
+            turned = self.request.options.config.direction == "pull"
+            return {"out": "in", "in": "out"}[step.along] if turned else step.along
         ways = {v.attr[0] for v in step.body.body if v.op in ("gather", "gather_by")}
         return ways.pop() if len(ways) == 1 and ways != {"both"} else way
 
@@ -188,13 +238,45 @@ class _BlockKernel(_Run):
         self._steady = workspace.steady(self.binder.rendered, nt, self.binder.steady)
         self._arguments = self.binder.arguments(self._steady)
         self._queues, self._bits = self._steady.queues, self._steady.bits
+        self._begun: Array | None = None  # the loop's variables at the beginning of a pull
+        self.looked = 0
 
     def block(self, members: Array, blocks: Blocks) -> Outcome:
         """Run the kernel over the rows of some members."""
+        self.request.start = replace(self.request.start, frontier=members)
+        self._start(self._queues[0])
+        return self._sweep(blocks)
+
+    def pull(self, first: int, end: int, blocks: Blocks) -> Outcome:
+        """Run the kernel along the rows of a block, from the whole frontier."""
+        scalars = self.request.data.scalars
+        scalars[LEAST_ROW][0], scalars[END_ROW][0] = first, end
+        if self._begun is None:
+            self._start(self._queues[0])
+            self._begun = self.ctl.copy()
+        else:  # the block before has left the queue and the bitmap of the frontier as they are
+            mapped = self.saved("mapped")
+            self.ctl[:] = self._begun
+            self.ctl[_SLOT["mapped"]], self.ctl[_SLOT["epoch"]] = mapped, self.workspace.epoch
+        outcome = self._sweep(blocks)
+        self.looked += int(self.workspace.ring[LOOKED])  # of the only record
+        return outcome
+
+    def _start(self, queue: Any) -> None:
+        """Set the loop's variables; nothing asks for the arcs of a frontier here."""
+        frontier = self.request.start.frontier
+        if frontier is None:
+            super()._start(queue)
+            return
+        self.ctl.fill(0)
+        self.ctl[_SLOT["share"]], self.ctl[_SLOT["epoch"]] = 100, self.workspace.epoch
+        self.ctl[_SLOT["size"]] = frontier.size
+        queue[: frontier.size] = frontier
+
+    def _sweep(self, blocks: Blocks) -> Outcome:
+        """Run the kernel over the arcs of a block, from what it was started with."""
         arcs = self._exchange(blocks)
         ctl, queues = self.ctl, self._queues
-        self.request.start = replace(self.request.start, frontier=members)
-        self._start(queues[0])
         sizes = (self.n, arcs, 2**62, 2**62)
         arrays = (*queues, *self._bits, self.workspace.ring, *self._arguments)
         run(self._loaded, self.nt, ctl, (*sizes, *arrays))

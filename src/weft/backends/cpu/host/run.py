@@ -34,7 +34,7 @@ from weft.backends.limits import TimeLimit
 from weft.config import SIDES, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
-from weft.ir.check.fault_lines import fault_place
+from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program
 from weft.ir.passes import run_passes
@@ -51,6 +51,7 @@ from weft.plan.prepare import (
     may_order,
     proven_form,
     push_narrow,
+    wants_row_bits,
     wants_state,
 )
 from weft.plan.queries import Traits
@@ -62,6 +63,12 @@ SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does 
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
 
+FAULTS = {
+    INDEX_RANGE: "index",
+    LOOP_BOUND: "bound",
+    SINGULAR: "singular",
+    NOT_POSITIVE: "indefinite",
+}
 _SLOT = {name: SAVED + position for position, name in enumerate(SAVED_NAMES)}
 _STATUS, _STEP, _SIZE, _DENSE = (_SLOT[name] for name in ("status", "step", "size", "dense"))
 _EDGES, _EXPLORED, _SHARE = (_SLOT[name] for name in ("edges", "explored", "share"))
@@ -107,7 +114,8 @@ def prepare(request: Request) -> Preparation:
         topology.directed, topology.keep, topology.numbering is None, directions,
         request.options.schedule or "vertex", config.deterministic, bool(config.ordering),
         kept, request.start.arcs, rule_of(config), wants_state(request, REUSES),
-        tuple((side, format_.name) for side, format_ in formats_of(request).items()),
+        tuple(formats_of(request).items()),
+        wants_row_bits(request),
         config.combine == "radix",
     )  # fmt: skip
 
@@ -180,11 +188,13 @@ def _make(
         request.start.arcs,
         rule_of(config),
         formats_of(request),
+        wants_row_bits(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
+    made += ["row_bits"] if options.row_bits else []
     return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
 
 
@@ -304,24 +314,10 @@ class _Run:
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
     def _fault(self) -> FaultError:
-        cause = int(self.ctl[FAULT])
-        # Programs of one form share a kernel, whatever their functions are called.
-        function = self.request.program.all_steps()[int(self.ctl[FAULT_FUNCTION])].name
+        cause, function = FAULTS[int(self.ctl[FAULT])], int(self.ctl[FAULT_FUNCTION])
         (vertex,) = self.request.topology.user_vertices([int(self.ctl[FAULT_VERTEX])])
         index, count = int(self.ctl[FAULT_INDEX]), int(self.ctl[FAULT_COUNT])
-        what, kind = {
-            INDEX_RANGE: ("an index was out of range", "index"),
-            LOOP_BOUND: ("a weft.while_loop ran into its bound", "bound"),
-            SINGULAR: ("a matrix was singular", "matrix"),
-            NOT_POSITIVE: ("a matrix was not positive definite", "matrix"),
-        }[cause]
-        place = fault_place(self.request.program, int(self.ctl[FAULT_FUNCTION]), kind)
-        told = f": {index}, of {count}" if cause == INDEX_RANGE else ""
-        return FaultError(
-            f"{what} in {function!r} at vertex {vertex}{told}{place}. Expected every index, loop "
-            "and matrix to be valid wherever the function runs: guard it, as by weft.cond. The "
-            "state's contents are unspecified."
-        )
+        return fault_error(self.request.program, function, cause, vertex, index, count)
 
     def _grow_trail(self) -> list[Any]:
         binder = self.binder
@@ -347,17 +343,13 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            if size > 1:
+            if size > 1 and np.any(frontier[1:] < frontier[:-1]):
                 frontier.sort()
             if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
                 names = list(self.compiled.rendered.bindings)
                 far = self._arguments[names.index("far_a")][: ctl[_FAR_SIZE]]
                 frontier = np.union1d(frontier, far).astype(frontier.dtype)
-        trail = []
-        if request.program.trail:
-            ends = self.binder._trail_ends()[: steps + 1]
-            all_ = self.binder._trail()
-            trail = [np.sort(all_[ends[k] : ends[k + 1]]) for k in range(steps)]
+        trail = self.binder.trail_of(steps) if request.program.trail else ()
         converged = has_converged(request, steps, empty=status == EMPTY, held=status == UNTIL)
         window = 0.0
         if "steering" in self.compiled.rendered.bindings:

@@ -184,11 +184,11 @@ def mark_row(marker, base, offsets, targets, old, row, n):
     """
     if old < n:
         for s in range(offsets[old], offsets[old + ONE]):
-            marker[base + (np.uint64(targets[s]) >> np.uint64(5))] = 0
+            marker[base + (np.uint64(targets[s]) >> np.uint64(6))] = 0
     if row < n:
         for s in range(offsets[row], offsets[row + ONE]):
             w = np.uint64(targets[s])
-            marker[base + (w >> np.uint64(5))] |= np.uint32(1) << np.uint32(w & np.uint64(31))
+            marker[base + (w >> np.uint64(6))] |= ONE << (w & np.uint64(63))
 
 
 @inner()
@@ -225,8 +225,7 @@ def place_row(slots, base, offsets, targets, row):
 @inner()
 def is_marked(marker, base, w):
     """Return whether the bit of a vertex is set in a thread's own bitmap."""
-    word = marker[base + (w >> np.uint64(5))]
-    return (word >> np.uint32(w & np.uint64(31))) & np.uint32(1) != 0
+    return (marker[base + (w >> np.uint64(6))] >> (w & np.uint64(63))) & ONE != 0
 
 
 @inner()

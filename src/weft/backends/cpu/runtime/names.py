@@ -144,6 +144,9 @@ from weft.backends.cpu.runtime.rounds import (
     register_rows,
     registered_slots,
 )
+from weft.backends.cpu.runtime.row_bits import (
+    common_bits,
+)
 from weft.backends.cpu.runtime.tables import (
     clear_table,
     entry_of,
@@ -206,6 +209,7 @@ __all__ = [
     "clear_bits",
     "clear_table",
     "clz",
+    "common_bits",
     "counters",
     "ctz",
     "cycles",

@@ -32,6 +32,9 @@ def touched_places(kernel: Kernel, sweep: Sweep, *, ordered: bool = False) -> li
         places.append(f"{use('stamp')}, w")
     elif sweep.mode == "once" and kernel.counts_edges:
         places.append(f"{use('offsets', kernel.counted)}, w")
+    if kernel.args.row_bits and "common" in block_facts(step.body).ops:
+        places.append(f"{use('row_bits')}, w << np.uint64(2)")
+        places.append(f"{use('offsets', 'out')}, w")
     return places
 
 

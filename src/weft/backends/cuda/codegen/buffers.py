@@ -40,6 +40,10 @@ def _of_dtype(position: int) -> Callable[[Kernel, Binding], str]:
     return lambda kernel, binding: f"{stored_type(binding[position])}*"
 
 
+def _word(kernel: Kernel, binding: Binding) -> str:
+    return "u64*" if binding[1].itemsize == 8 else "u32*"
+
+
 def _parameter(kernel: Kernel, binding: Binding) -> str:
     held = {name: dtype for name, dtype, _ in kernel.program.signature.parameters}
     return f"const {stored_type(held[binding[1]])}*"
@@ -94,6 +98,8 @@ BUFFERS: dict[str, Buffer] = {
     "edges": Buffer("const Arc*"),
     "edge_ids": Buffer("const Arc*"),
     "reverse": Buffer("const Arc*"),
+    "row_bits": Buffer("const i64*", steady=True),
+    "row_words": Buffer("const u64*", steady=True),
     "num_edges": Buffer("i64", steady=True),
     "vertex_ids": Buffer("const Vertex*", steady=True),
     "vertex_places": Buffer("const Vertex*", steady=True),
@@ -127,13 +133,20 @@ BUFFERS: dict[str, Buffer] = {
     "laid_starts": Buffer("i64*", steady=True),
     "place_bits": Buffer("i64", steady=True),
     "vertex_bits": Buffer("i64", steady=True),
-    "trail": Buffer("i64*"),
+    "trail": Buffer("Vertex*"),
+    "trail_begins": Buffer("const i64*"),
     "trail_ends": Buffer("i64*"),
     # gathers by key and records
     "keys": Buffer(_of_dtype(1), steady=True),
+    "by_result": Buffer(_of_dtype(2), steady=True),
+    "by_rows": Buffer("Vertex*", steady=True),
+    "by_words": Buffer(_word, steady=True),
+    "by_values": Buffer(_of_dtype(2), steady=True),
+    "by_tables": Buffer("i64", steady=True),
+    "by_places": Buffer("i64", steady=True),
     "by_keys": Buffer(_of_dtype(1), steady=True),
-    "by_values": Buffer(_of_dtype(1), steady=True),
-    "by_table": Buffer("i64*", steady=True),
+    "by_held": Buffer(_of_dtype(1), steady=True),
+    "by_entries": Buffer("i64*", steady=True),
     "emit_places": Buffer("i64*"),
     "emit_part": Buffer(_of_dtype(2)),
 }

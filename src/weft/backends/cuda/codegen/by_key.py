@@ -15,40 +15,68 @@ from weft.backends.cuda.codegen.adjacent import Accumulator, _walk
 from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand, cast_loaded, stored
 from weft.backends.cuda.codegen.expressions import bare, literal
 from weft.backends.cuda.codegen.site import Site
+from weft.backends.cuda.codegen.text import c_type
 from weft.ir.ops import Reduction, Value
 
 
 class Choice:
-    """The running result of a selecting reduction over entries: the smallest key on ties."""
+    """The running result of a selecting reduction over entries: the smallest key on ties.
+
+    Without a number its variables are locals, with one they are members of a partial result.
+    """
 
     def __init__(
-        self, renderer: BlockRenderer, reduction: Reduction, kinds: list[Any], key: Any
-    ) -> None:
+        self, renderer: BlockRenderer, reduction: Reduction, kinds: list[Any], key: Any,
+        first: int = -1,
+    ) -> None:  # fmt: skip
         self.renderer, self.reduction, self.kinds = renderer, reduction, kinds
-        self.parts: list[Operand] = []
+        starts = []
         for position, (dtype, _) in enumerate(kinds):
             payload = reduction.name != "any" and position > 0
-            start = renderer.identity(reduction, dtype, payload)
-            self.parts.append(renderer.mutable(start, dtype, "acc"))
-        self.got = renderer.mutable("false", "bool", "got")
-        self.key = renderer.mutable(literal(0, key), key, "key")
+            starts.append((c_type(dtype), renderer.identity(reduction, dtype, payload), "acc"))
+        starts += [("bool", "false", "got"), (c_type(key), literal(0, key), "key")]
+        self._members: list[tuple[str, str, str]] = []
+        if first < 0:
+            self.names = [renderer.mutable(text, kind, name) for kind, text, name in starts]
+        else:
+            plain = [*(f"p{first + k}" for k in range(len(kinds))), f"got{first}", f"key{first}"]
+            self._members = [
+                (kind, name, text) for (kind, text, _), name in zip(starts, plain, strict=True)
+            ]
+            self.names = [f"partial.{name}" for name in plain]
 
-    def take(self, messages: list[Operand], key: str) -> None:
+    def members(self) -> list[tuple[str, str, str]]:
+        """Return C++ type, name and initial value of every member of a partial result."""
+        return self._members
+
+    @property
+    def parts(self) -> list[Operand]:
+        """The variables of the messages."""
+        return self.names[: len(self.kinds)]
+
+    def take(self, messages: list[Operand], key: Operand, _: Operand = "") -> None:
         """Take the messages of an entry if they are better, or as good and of a smaller key."""
-        renderer, out = self.renderer, self.renderer.out
+        renderer = self.renderer
         held = [renderer.hold(m, d) for m, (d, _) in zip(messages, self.kinds, strict=True)]
-        earlier = f"{key} < {self.key}"
+        self._take([*held, "true", key], "")
+
+    def merge(self, other: str) -> None:
+        """Take what another partial result has if it is better."""
+        theirs = [f"{other}{name}" for _, name, _ in self._members]
+        self._take(theirs, f"{theirs[-2]} && ")
+
+    def _take(self, found: list[Operand], there: str) -> None:
+        got, key = self.names[-2:]
+        earlier = f"{found[-1]} < {key}"
         if self.reduction.name == "any":
-            test = f"!{self.got} || {earlier}"
+            test = f"!{got} || {earlier}"
         else:
             sign = "<" if self.reduction.name == "argmin" else ">"
-            best = self.parts[0]
-            test = f"{held[0]} {sign} {best} || ({held[0]} == {best} && {self.got} && {earlier})"
-        with out.block(f"if ({test})"):
-            for part, message in zip(self.parts, held, strict=True):
-                out.line(f"{part} = {message};")
-            out.line(f"{self.got} = true;")
-            out.line(f"{self.key} = {key};")
+            best, new = self.names[0], found[0]
+            test = f"{new} {sign} {best} || ({new} == {best} && {got} && {earlier})"
+        with self.renderer.out.block(f"if ({there}({test}))" if there else f"if ({test})"):
+            for name, text in zip(self.names, found, strict=True):
+                self.renderer.out.line(f"{name} = {text};")
 
     def end_row(self) -> None:
         """A choice is complete as it is."""
@@ -63,10 +91,10 @@ def render_by_key(
     key_type, value_type = (result.dtype for result in value.blocks[0].results[:2])
     first, bound = _stretch(renderer, site, direction, hops)
     room = (direction, hops)
-    names = [args.use("by_keys", key_type, *room), args.use("by_values", value_type, *room)]
+    names = [args.use("by_keys", key_type, *room), args.use("by_held", value_type, *room)]
     keys = renderer.variable(f"{names[0]} + {first}", "auto", "keys")
     values = renderer.variable(f"{names[1]} + {first}", "auto", "held")
-    table = args.use("by_table", *room)
+    table = args.use("by_entries", *room)
     table = renderer.variable(f"{table} + 2 * {first}", "auto", "table")
     size = renderer.variable(f"2 * ({bound})", "i64", "z")
     out.line(f"clear_table({table}, {size});")

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from weft.backends.cuda.codegen.adjacent import Accumulator, row_of_pair
 from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand
-from weft.backends.cuda.codegen.expressions import bare
+from weft.backends.cuda.codegen.expressions import bare, cast, elementwise
 from weft.backends.cuda.codegen.site import Site
-from weft.ir.check.facts import arcs_of_common
-from weft.ir.ops import Value
+from weft.ir.check.facts import arcs_of_common, sends_alike
+from weft.ir.ops import INT64, Value
 
 
 def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
@@ -34,6 +34,8 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
         done = renderer.mutable("false", "bool", "done")
     lanes = renderer.scope.lanes
     found_by = _rows_and_search(renderer, value, rows, (offsets, targets, a, b))
+    if renderer.scope.marks and args.row_bits:
+        _take_head(renderer, value, accumulators, rows, _walked(value, a, b), done)
     first = f" + Group<{lanes}>::lane()" if lanes > 1 else ""
     step = f"{lanes} * searches" if lanes > 1 else "searches"
     more, most = (f"!{done} && " if done else ""), f"{slot} < {rows}.end"
@@ -68,12 +70,48 @@ def _rows_and_search(
     pair = f"shorter_first({offsets}, {a}, {b})"
     found_by = f"common_slots({targets}, {rows}, {{slot}}, {{lanes}})"
     if renderer.scope.marks:
-        other = (b, a)[row_of_pair(value.args, "u") or 0]
-        pair = f"marker.on ? single_row({offsets}, {other}) : {pair}"
+        pair = f"marker.on ? single_row({offsets}, {_walked(value, a, b)}) : {pair}"
         marked = f"marked_slots({targets}, {rows}, {{slot}}, {{lanes}}, marker)"
         found_by = f"marker.on ? {marked} : {found_by}"
     renderer.out.line(f"RowPair {rows} = {pair};")
     return found_by
+
+
+def _walked(value: Value, a: str, b: str) -> str:
+    """Return the row that is walked where a block holds that of u."""
+    return (b, a)[row_of_pair(value.args, "u") or 0]
+
+
+def _take_head(
+    renderer: BlockRenderer, value: Value, accumulators: list[Accumulator], rows: str, walked: str,
+    done: str,
+) -> None:  # fmt: skip
+    """Combine the messages of the common neighbours that the bits of the walked row tell."""
+    out, args, lanes = renderer.out, renderer.args, renderer.scope.lanes
+    head, k, bits, w = (out.fresh(name) for name in ("head", "k", "bits", "w"))
+    table, words = args.use("row_bits"), args.use("row_words")
+    out.line(f"const Head {head} = head_of({table}, {words}, {walked}, marker);")
+    lane = f"Group<{lanes}>::lane()" if lanes > 1 else "0"
+    nested = renderer.inner(renderer.scope.site)
+    nested.scope.lanes = 1
+    if sends_alike(value):
+        (accumulator,), dtype = accumulators, value.results[0][0]
+        (message,) = nested.block(value.blocks[0])
+        count = cast(f"i64(count_shared({head}, {lane}, {lanes}))", INT64, dtype)
+        accumulator.renderer = nested
+        accumulator.take([elementwise("mul", [str(message), count], dtype, dtype)])
+    else:
+        more = f"!{done} && " if done else ""
+        step = f"{k} += {lanes}"
+        with out.block(f"for (i64 {k} = {lane}; {more}{k} < {head}.count; {step})"):
+            out.line(f"u64 {bits} = {head}.shared_by({k});")
+            with out.block(f"for (; {more}{bits} != 0; {bits} &= {bits} - 1)"):
+                out.line(f"const i64 {w} = {head}.first + 64 * {k} + ffs({bits}) - 1;")
+                site = renderer.scope.site
+                nested = renderer.inner(replace(site, index={**site.index, "w": w}, found={}))
+                nested.scope.lanes = 1
+                _take(nested, value, accumulators, done)
+    out.line(f"{rows}.begin += {head}.covered;")
 
 
 def _arcs(

@@ -241,7 +241,7 @@ def _sweep_phases(
     exact = direction == "push" or (rows != "whole" and sweep.mode != "deferred")
     if sweep.mode == "once":
         exact = False  # the swap decides who emits
-    kind = "counter" if kernel.discards or (touched and not direct) else side.frontier_out
+    kind = "counter" if kernel.members_unread or (touched and not direct) else side.frontier_out
     told = direction == "pull" and sweep.rises > 0  # by the state who is in a frontier
     if told:
         kernel.state_rows = "{}{}".format(*state_rows(kernel, sweep))
@@ -269,7 +269,7 @@ def _sweep_phases(
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
-        head = ["Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits);", *head]
+        head = [_marker(kernel), *head]
 
     def body_of(stage: Stage) -> list[str]:
         body = visitor_phase(
@@ -294,9 +294,15 @@ def _sweep_phases(
         queue=direction == "push" and side.frontier_in == "queue" and not classes,
         classes=classes,
         map_=not told and (direction == "pull" or side.frontier_in in ("bitmap", "bytemap")),
-        clean=maps and not kernel.discards,
+        clean=maps and not kernel.members_unread,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
     )
+
+
+def _marker(kernel: Kernel) -> str:
+    """Render the memory in which a block holds a row."""
+    windows = str(kernel.options.row_bits).lower()
+    return f"Marker<Vertex> marker(place.shared + a.marker_at, a.marker_bits, {windows});"
 
 
 def _reverse_phase(kernel: Kernel, sweep: Sweep, k: int) -> str:
@@ -341,7 +347,7 @@ def _words(kernel: Kernel) -> str:
 def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     """Add the phase over a frontier of arcs."""
     touched = sweep.mode == "deferred"
-    kind = "counter" if kernel.discards or touched else kernel.options.push.frontier_out
+    kind = "counter" if kernel.members_unread or touched else kernel.options.push.frontier_out
     exact = sweep.mode != "once"
     sorts = sorts_messages(sweep, kernel.options)
     batch = is_batch(kernel, kind, "arcs")
@@ -374,7 +380,7 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     start = kernel.phase(f"arcs_{k}", body, [finish])
-    maps = not kernel.discards and kernel.options.push.frontier_out != "queue"
+    maps = not kernel.members_unread and kernel.options.push.frontier_out != "queue"
     return kernel.ready(start, clean=maps)
 
 
@@ -406,7 +412,7 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
         start,
         queue=side.frontier_in == "queue",
         map_=side.frontier_in in ("bitmap", "bytemap"),
-        clean=side.frontier_out != "queue" and not kernel.discards,
+        clean=side.frontier_out != "queue" and not kernel.members_unread,
     )
 
 
@@ -443,7 +449,7 @@ def _radix_runs(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str)
 
 def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
     """Add the phase that combines the kept messages of each vertex; return how it starts."""
-    kind = "counter" if kernel.discards else kernel.options.push.frontier_out
+    kind = "counter" if kernel.members_unread else kernel.options.push.frontier_out
     body = visitor_phase(
         kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
         output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
@@ -517,6 +523,8 @@ def _collect(kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, th
     """Return the statement that makes the output of a sweep the frontier."""
     if direction == "pull" and sweep.rises and kind == "counter":
         lines = ["keep_counts(t);", "state_taken(t.loop);", then]
+    elif kernel.counts:
+        lines = ["keep_counts(t);", "take_all_if_changed(t);", then]
     elif kernel.discards or kind == "counter":
         lines = ["t.loop.next_tail = 0;", "t.loop.size = 0;", then]
     elif kind == "queue" and kernel.options.classes and direction.startswith("push"):
@@ -541,9 +549,9 @@ def _commit_phase(
     kernel: Kernel, sweep: Sweep, k: int, direction: str, kind: str, then: str
 ) -> str:
     """Add the phase that combines what vertices got; return the statement that starts it."""
-    out_kind = "counter" if kernel.discards else "queue"
+    out_kind = "counter" if kernel.members_unread else "queue"
     side = kernel.options.push if direction != "pull" else kernel.options.pull
-    if not kernel.discards:
+    if not kernel.members_unread:
         out_kind = side.frontier_out
     if direction == "pull" and kind not in ("counter", out_kind):
         out_kind = kind

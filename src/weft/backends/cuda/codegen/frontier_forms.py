@@ -183,7 +183,7 @@ def _queue_taking(kernel: Kernel) -> None:
             "rebuild_count", [f"count_members(place, a.n, {member}, a.counts);"], [write]
         )
         when = "true" if options.compaction == "ballot" else "t.loop.overflow != 0"
-        lines.append(f"if ({when}) {{ {WIDE} {count} return; }}")
+        lines.append(f"if ({when}) {{ t.loop.rebuilt = 1; {WIDE} {count} return; }}")
     lines.append("settle_queue(t);")
     takes = {"take_queue": lines}
     if kernel.batches and kernel.thens:

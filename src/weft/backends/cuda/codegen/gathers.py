@@ -66,7 +66,7 @@ def scheduled_gather(kernel: Kernel, sweep: Sweep) -> Value | None:
             wide = any(dtype.itemsize > 8 for dtype, _ in kinds)
             if wide or (reduction.name == "user" and count > 1):
                 return None
-    needed = _needed(value, body.body)
+    needed = needed_before(value, body.body)
     return value if needed is not None else None
 
 
@@ -88,7 +88,7 @@ def _kinds(value: Value) -> list[list[tuple[Any, Any]]]:
     return found
 
 
-def _needed(gather: Value, before: list[Value]) -> list[Value] | None:
+def needed_before(gather: Value, before: list[Value]) -> list[Value] | None:
     """Return the values outside a gather that its messages use; None if they are not simple."""
     inside = {id(v) for block in gather.blocks for v in block.walk()}
     inside |= {id(p) for block in gather.blocks for p in block.params}
@@ -204,7 +204,7 @@ def _row_of_gather(
     kernel: Kernel, visitor: Visitor, step: Step, gather: Value, site: Site
 ) -> dict[int, str]:
     """Compute what the messages of a row share when the row is loaded."""
-    needed = _needed(gather, step.body.body) or []
+    needed = needed_before(gather, step.body.body) or []
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())
     renderer.prepare(step.body)

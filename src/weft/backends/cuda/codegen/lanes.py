@@ -16,7 +16,7 @@ from typing import Any
 from weft.backends.cuda.codegen.machine import Kernel, Options
 from weft.backends.cuda.codegen.matrix_products import in_memory
 from weft.backends.cuda.codegen.sorted_pushes import sorts_messages
-from weft.backends.cuda.codegen.text import items_of
+from weft.backends.cuda.codegen.text import WARP, items_of
 from weft.ir.ops import EMIT, LIVE_READ, LIVE_WRITE, Block, Reduction, Shape, Step, step_blocks
 from weft.plan.sweeps import Sweep
 
@@ -29,6 +29,12 @@ PASSING, KEPT = 256, 128
 # that makes neither too few lanes nor too many, which each shuffle for all.
 PACK, FINER = 16, (4, 8)
 _KEEPING = ("solve", "inverse", "matmul")
+
+# What turns matrices, or moves features between lanes one by one: by shuffles of a warp.
+WITHIN_WARPS = frozenset({
+    "take", "scatter", "argmin_feature", "argmax_feature", "outer", "matvec", "matvec_max",
+    "matmul", "transpose", "solve", "inverse",
+})  # fmt: skip
 
 Kind = tuple[Any, Shape]  # dtype and shape of a value
 
@@ -60,12 +66,23 @@ def spread_lanes(kernel: Kernel, sweep: Sweep) -> int:
         return 1
     most = KEPT if _keeps_matrices(kernel, sweep) else PASSING
     kinds = _kinds(kernel, sweep)
+    if _suits_blocks(kernel, sweep, kinds):
+        return kernel.options.group_block
     lanes = lanes_for(kinds, kernel.options, most)
     if any(in_memory(step) for step in sweep.steps):
         # Several vectors at a time are in registers.
         finer = lanes_for(kinds, replace(kernel.options, lane_bytes=PACK), most)
         lanes = max(lanes, finer) if FINER[0] <= finer <= FINER[1] else lanes
     return lanes
+
+
+def _suits_blocks(kernel: Kernel, sweep: Sweep, kinds: list[Kind]) -> bool:
+    """Whether blocks were asked for, and a sweep has features for more than a warp."""
+    if not kernel.options.group_block or any(len(shape) > 1 for _, shape in kinds):
+        return False
+    values = [v for step in sweep.steps for block in _blocks(step) for v in block.walk()]
+    ours = not any(v.op in WITHIN_WARPS for v in values)
+    return ours and any(shape and shape[-1] > WARP for _, shape in kinds)
 
 
 def _keeps_matrices(kernel: Kernel, sweep: Sweep) -> bool:

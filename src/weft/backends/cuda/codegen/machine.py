@@ -76,6 +76,9 @@ class Options:
     reuses: bool = False  # pulls test the state in place of the frontier, where it tells the same
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
+    row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    group_block: int = 0  # threads of a block that takes one item of many features; 0: a warp
+    counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
 
     def __hash__(self) -> int:
@@ -150,6 +153,7 @@ class Kernel:
     states_by_in: bool = False  # edge state lies by in-slots while the program runs
     turning: Sweep | None = None  # whose second buffers are not copied back, see `may_turn`
     discards: bool = False  # the output of the sweep being rendered is not used
+    counts: bool = False  # only the number of vertices in that output matters
     buffered_edges: set[str] = field(default_factory=set)
     counts_edges: bool = True
     counted: Direction = "out"  # in which rows, for the output of the sweep being rendered
@@ -157,6 +161,7 @@ class Kernel:
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
+    in_trail: bool = False  # frontiers are replayed where they lie
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
     starts: list[Start] = field(default_factory=list)
@@ -166,6 +171,7 @@ class Kernel:
     widest: int = 1  # most lanes that share features
     registers: int = 0  # of the largest partial result and of the messages under way
     held: set[tuple[int, int, int]] = field(default_factory=set)  # see Rendered
+    table_bytes: int = 0  # see Rendered
     first: str = ""  # the statement that begins the loop
     extra_fixed: dict[str, str] = field(default_factory=dict)
     names: int = 0
@@ -173,6 +179,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.args.renumbered = self.traits.renumbered
+        self.args.row_bits = self.options.row_bits
         self.types = {name: (dtype, shape) for name, dtype, shape in self.program.signature.fields}
         self.edge_types = {n: (d, s) for n, d, s in self.program.signature.edge_fields}
         written: set[str] = set()
@@ -182,6 +189,11 @@ class Kernel:
         self.constant = frozenset(set(self.types) - written)
 
     # -- the machine
+
+    @property
+    def members_unread(self) -> bool:
+        """Whether the sweep being rendered need not list the vertices that it puts out."""
+        return self.discards or self.counts
 
     def phase(self, name: str, body: list[str], after: list[str], turn: str = "both") -> str:
         """Add a phase; return the statement that makes it the next one."""

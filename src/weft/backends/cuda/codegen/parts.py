@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.backends.cuda.codegen.machine import Kernel, Side
+from weft.backends.cuda.codegen.text import of_schedule
 
 # What a sweep starts from: a queue of vertices, a map of them, or all vertices.
 QUEUE, MAP, ALL = "queue", "map", "all"
@@ -101,7 +102,8 @@ def _call(kernel: Kernel, name: str, number: int, phase: int, lanes: int) -> str
     """Return the call of one phase of the schedule of a side with `rows` and `visitor`."""
     side = kernel.options.side(name)
     part = f"{side.format.kinds[number].struct}<Vertex>"
-    struct = f"{side.schedule.struct}<{f'Joined<{part}>' if side.joined else part}, {lanes}>"
+    struct = f"{side.schedule.struct}<{f'Joined<{part}>' if side.joined else part}"
+    struct += f", {of_schedule(lanes)}>"
     memory = f"{struct}::Memory{'{}' if by_class(kernel, name) else _memory(kernel, side, name)}"
     return f"{struct}::template run<{phase}>(place, knobs_of(a), {memory}, format, rows, visitor);"
 

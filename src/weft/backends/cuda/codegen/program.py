@@ -83,6 +83,7 @@ class Rendered:
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
     gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
+    table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -139,11 +140,12 @@ def render(
         options.fuse,
         kernel.marks,
         _narrows(program, sweeps),
-        kernel.deep,
+        kernel.deep or (program.mode == "replay" and options.deep),
         frozenset(second for _, second in turned_bindings(kernel)),
         kernel.widest,
         kernel.states_by_in,
         scheduled and widest_items(kernel, every) > 1,
+        kernel.table_bytes,
     )
 
 
@@ -165,6 +167,8 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
         following = kernel.entry if last else sweeps[position + 1]
         kernel.counted = counted_way(following)
         kernel.discards = not last and following.steps[0].everywhere
+        kernel.counts = last and final == "wake" and kernel.options.counts_output
+        kernel.discards |= last and final == "run" and kernel.program.mode == "replay"
         code = _direction_code(kernel, sweep)
         then = kernel.decide(f"close_{k}", [f"record(t, {k}, {code});", then])
         then = keep_live_old(kernel, sweep, k, then)
@@ -174,8 +178,9 @@ def superstep(kernel: Kernel, sweeps: list[Sweep], first: int, final: str, then:
             wake = "queue"
             if final == "wake" and last and sweep.last.wake != "changed":
                 wake = sweep.last.wake
+            wake = "all" if kernel.counts else wake
             enter = render_vertex_sweep(kernel, sweep, k, wake, then)
-        kernel.discards = False
+        kernel.discards = kernel.counts = False
         then = take_snapshots(kernel, sweeps[position:], k, enter)
     return then
 
@@ -272,7 +277,7 @@ def _trail_phase(kernel: Kernel, then: str) -> str:
     trail, ends = kernel.args.use("trail"), kernel.args.use("trail_ends")
     body = [
         f"for_all(place, loop.size, [&](i64 i) {{ {trail}[loop.trail_size + i] = "
-        "entered_vertex(a, loop, i); });",
+        "static_cast<Vertex>(entered_vertex(a, loop, i)); });",
     ]
     after = [
         "t.loop.trail_size += t.loop.size;",
@@ -292,26 +297,44 @@ def _trail_phase(kernel: Kernel, then: str) -> str:
 
 
 def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
-    """Render the loop over the frontiers of a trail, last to first."""
-    trail, ends = kernel.args.use("trail"), kernel.args.use("trail_ends")
+    """Render the loop over the frontiers of a trail, in the order in which they are given.
+
+    A single sweep takes them where they lie, and puts out nothing. A frontier whose arcs are few
+    whatever its vertices are is worked on by one cluster.
+    """
+    use = kernel.args.use
+    trail, begins, ends = use("trail"), use("trail_begins"), use("trail_ends")
+    kernel.in_trail = len(sweeps) == 1
     enter = superstep(kernel, sweeps, 0, "run", "end_step(t);")
-    body = [
-        f"const i64 begin = {ends}[a.limit - loop.step - 1];",
-        "for_all(place, loop.size, [&](i64 i) {",
-        f"    queue_of(a, loop.queue)[i] = static_cast<Vertex>({trail}[begin + i]);",
-        "});",
-    ]
-    copy = kernel.phase("replay", body, [enter])
+    if kernel.in_trail:
+        enter = f"t.loop.queue = begin; {enter}"
+    else:
+        body = [
+            f"const i64 begin = {begins}[loop.step];",
+            "for_all(place, loop.size, [&](i64 i) {",
+            f"    queue_of(a, loop.queue)[i] = {trail}[begin + i];",
+            "});",
+        ]
+        enter = kernel.phase("replay", body, [enter])
+    kernel.extra_fixed["most_degree"] = "i64"
     kernel.defer("end_step", ["t.loop.step += 1;", "begin_step(t);"])
     kernel.defer(
         "begin_step",
         [
-            "if (t.loop.step >= t.a.limit) { t.loop.status = EMPTY; return; }",
-            f"const i64 begin = t.{ends}[t.a.limit - t.loop.step - 1];",
-            f"t.loop.size = t.{ends}[t.a.limit - t.loop.step] - begin;",
-            "t.loop.dense = t.loop.mapped = t.loop.edges = 0;",
+            "if (t.loop.step >= t.a.limit) {",
+            "    take_nobody(t.loop);",
+            "    t.loop.queue = 0;",
+            "    t.loop.status = EMPTY;",
+            "    return;",
+            "}",
+            f"const i64 begin = t.{begins}[t.loop.step];",
+            f"t.loop.size = t.{ends}[t.loop.step] - begin;",
+            "t.loop.dense = t.loop.mapped = 0;",
             "t.loop.queued = 1;",
-            copy,
+            "t.loop.edges = t.loop.size * t.a.most_degree;",
+            "choose_width(t);",
+            "t.loop.edges = 0;",
+            enter,
         ],
     )
     kernel.first = "begin_step(t);"
@@ -376,6 +399,10 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
         for name in KERNELS[options.fuse]
     )
+    replayed = f"    static constexpr bool in_trail = {str(kernel.in_trail).lower()};\n"
+    if kernel.in_trail:
+        trail = kernel.args.use("trail").removeprefix("a.")
+        replayed += f"    WEFT_DEVICE Vertex* replayed() const {{ return {trail}; }}\n"
     index = c_type(program.signature.index_dtype)
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
     if options.feature_lanes == 1:
@@ -398,7 +425,7 @@ struct Scalars {{
 }};
 
 struct Args {{
-{args}}};
+{args}{replayed}}};
 
 constexpr i64 num_accumulators = {max(1, len(kernel.slots))};
 

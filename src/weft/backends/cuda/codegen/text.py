@@ -52,6 +52,20 @@ def size_of(shape: Shape) -> int:
     return int(np.prod(shape)) if shape else 1
 
 
+WARP = 32  # threads
+
+
+def of_schedule(lanes: int) -> int:
+    """Return how a schedule calls groups of a width: 0 is a block, beyond a warp.
+
+    Examples
+    --------
+    >>> of_schedule(32), of_schedule(64)
+    (32, 0)
+    """
+    return 0 if lanes > WARP else lanes
+
+
 def items_of(shape: Shape, lanes: int) -> int:
     """Return how many items of a value each lane of a group has."""
     return size_of(shape[:-1]) * columns_of(shape[-1], lanes) if shape else 1

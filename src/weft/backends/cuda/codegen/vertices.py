@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.backends.cuda.codegen.assignments import buffers_of, functions, write_hoisted
 from weft.backends.cuda.codegen.buffer_swap import turns
+from weft.backends.cuda.codegen.by_key_teams import Results, team_phases, team_results
 from weft.backends.cuda.codegen.edges import degree_functor, output_of
 from weft.backends.cuda.codegen.gathers import gather_phases, scheduled_gather
 from weft.backends.cuda.codegen.lanes import lanes_for, spread_lanes
@@ -165,20 +166,21 @@ def _phases(kernel: Kernel, sweep: Sweep, k: int, kind: str, finish: str) -> str
                 copy = f"if (t.loop.dense != 0) {{ {turn}{finish} }} else {{ {copy} }}"
             finish = copy
     totals = kernel.total_scalars(sweep)
-    gather = scheduled_gather(kernel, sweep)
+    keyed = team_results(kernel, sweep, k)
+    gather = None if keyed.gathers else scheduled_gather(kernel, sweep)
     if gather is not None:
         with kernel.spread_over(spread_lanes(kernel, sweep)):
             return gather_phases(kernel, sweep, k, kind, gather, totals, finish)
     with kernel.spread_over(spread_lanes(kernel, sweep)):
-        body = _plain_body(kernel, sweep, kind)
+        body = _plain_body(kernel, sweep, kind, keyed)
     start = kernel.phase(f"vertex_{k}", body, [*totals, "keep_counts(t);", finish])
-    return kernel.ready(start, queue=True)
+    return kernel.ready(team_phases(kernel, sweep, keyed, start), queue=True)
 
 
-def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
+def _plain_body(kernel: Kernel, sweep: Sweep, kind: str, keyed: Results) -> list[str]:
     """Return the body of a phase in which every thread, or group, runs the functions."""
     out = kernel.emitter()
-    functions(kernel, out, sweep)
+    functions(kernel, out, sweep, keyed.names)
     return [
         *kernel.head,
         f"using Out = {output_of(kernel, kind, exact=False)};",
@@ -190,7 +192,7 @@ def _plain_body(kernel: Kernel, sweep: Sweep, kind: str) -> list[str]:
         "static_cast<void>(parts);",
         kernel.for_all_emitting("loop.size"),
         "    const i64 v = entered_vertex(a, loop, i);",
-        *(f"    {line}" for line in out.lines),
+        *(f"    {line}" for line in (*keyed.lines, *out.lines)),
         "});",
         *kernel.publish_scalars(sweep),
         "out.end(degree);",

@@ -18,7 +18,14 @@ from weft.backends.cuda.codegen.matrix_products import (
 )
 from weft.backends.cuda.codegen.pairs import key_word, overlay_pairs
 from weft.backends.cuda.codegen.site import Site
-from weft.backends.cuda.codegen.text import Emitter, bytes_of_type, c_type, items_of, stored_type
+from weft.backends.cuda.codegen.text import (
+    Emitter,
+    bytes_of_type,
+    c_type,
+    items_of,
+    of_schedule,
+    stored_type,
+)
 from weft.backends.cuda.codegen.updates import (
     Pulled,
     can_part,
@@ -94,7 +101,7 @@ class Visitor:
     @property
     def held(self) -> tuple[int, int, int]:
         """Width of a group, and the most bytes of a partial result and of a row in a lane."""
-        return self.lanes, self.partial_bytes, self.row_bytes
+        return of_schedule(self.lanes), self.partial_bytes, self.row_bytes
 
     @property
     def registers(self) -> int:

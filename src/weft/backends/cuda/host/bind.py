@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import aligned
+from weft.arrays.device import aligned, to_host
 from weft.arrays.fill import fill
+from weft.arrays.trail import Trail
 from weft.backends.cuda.codegen.buffers import STEADY
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
@@ -28,11 +30,14 @@ from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.row_bits import RowBits
 from weft.topology.topology import Direction, Topology
 
 # Priorities of a far list when nothing was looked at: the least, the sum of the finite ones and
 # their number, three times in turn.
 NO_SPREAD = np.array(3 * [np.inf, 0.0, 0.0])
+LEAST_PLACES = 32  # of a table, as in by_key.cuh
+MOST_TABLES = 512  # for the longest rows: one for each block that is at work
 DIGITS, LEAST_ITEMS = 256, 256  # digits of a sort, items of a warp at least: as in radix.cuh
 TRAIL_STEPS = 1024  # supersteps that a trail has room for at first
 
@@ -88,6 +93,39 @@ def long_rows(topology: Topology, way: Direction, warp_degree: int, block_degree
         counts = xp.asarray([for_block.size, for_block.size + for_warp.size], dtype=np.int64)
         known[key] = xp.concatenate([counts, for_block, for_warp]).astype(np.int64)
     return known[key]
+
+
+_tables: weakref.WeakKeyDictionary[Topology, dict[Any, tuple[int, int]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def table_sizes(topology: Topology, direction: Any, hops: int, vertices: bool) -> tuple[int, int]:
+    """Return how many tables blocks have for the longest rows, and the places of each.
+
+    `vertices` says that keys are ids of vertices, of which no row has more than there are. There is
+    room for the entries of the longest row, and no more of it in all than for one entry of
+    each arc, unless a single table takes more.
+    """
+    known = _tables.setdefault(topology, {})
+    room = direction, hops, vertices
+    if room not in known:
+        if hops == 2:
+            lengths = topology.paths_of_two(direction)
+        else:
+            ways: tuple[Direction, ...] = ("in", "out") if direction == "both" else (direction,)
+            lengths = topology.xp.zeros(topology.num_vertices, np.int64)
+            for way in ways:
+                offsets = topology.adjacency(way).offsets
+                lengths += offsets[1:] - offsets[:-1]
+        longest = int(lengths.max()) if topology.num_vertices else 0
+        longest = min(longest, topology.num_vertices) if vertices else longest
+        places = LEAST_PLACES
+        while places // 4 * 3 < longest:
+            places *= 2
+        tables = min(MOST_TABLES, max(1, topology.num_arcs // places))
+        known[room] = tables, places
+    return known[room]
 
 
 class Binder:
@@ -341,6 +379,17 @@ class Binder:
     def _reverse(self) -> Any:
         return self.topology.reverse_arcs()
 
+    def _row_bits(self) -> Any:
+        return self._heads().rows
+
+    def _row_words(self) -> Any:
+        return self._heads().words
+
+    def _heads(self) -> RowBits:
+        heads = self.topology.row_bits()
+        assert heads is not None
+        return heads
+
     def _arc_queue(self) -> Any:
         frontier = self.request.start.frontier
         if frontier is None:
@@ -464,11 +513,38 @@ class Binder:
     def _by_keys(self, dtype: Any, *room: Any) -> Any:
         return self._by_array("by_keys", element(dtype), room, 1)
 
-    def _by_values(self, dtype: Any, *room: Any) -> Any:
-        return self._by_array("by_values", element(dtype), room, 1)
+    def _by_held(self, dtype: Any, *room: Any) -> Any:
+        return self._by_array("by_held", element(dtype), room, 1)
 
-    def _by_table(self, *room: Any) -> Any:
-        return self._by_array("by_table", np.int64, room, 2)
+    def _by_entries(self, *room: Any) -> Any:
+        return self._by_array("by_entries", np.int64, room, 2)
+
+    def _by_result(self, number: str, dtype: Any) -> Any:
+        return self.workspace.get(("by_result", number), self.n, element(dtype))
+
+    def _by_rows(self) -> Any:
+        """Return the two lists of rows that are long."""
+        return self.workspace.get("by_rows", 2 * self.n, self._index())
+
+    def _by_words(self, key: Any, held: Any, *room: Any) -> Any:
+        dtype = np.dtype(np.uint64 if key.itemsize == 8 else np.uint32)
+        return self._by_tables_array("by_words", dtype, room)
+
+    def _by_values(self, key: Any, held: Any, *room: Any) -> Any:
+        return self._by_tables_array("by_values", element(held), room)
+
+    def _by_tables_array(self, name: str, dtype: Any, room: Any) -> Any:
+        tables, places = table_sizes(self.topology, *room)
+        try:
+            return self.workspace.get((name, *room), tables * (places + 1), dtype)
+        except MemoryError:
+            raise out_of_entries(tables * (places + 1) * dtype.itemsize) from None
+
+    def _by_tables(self, key: Any, held: Any, *room: Any) -> Any:
+        return np.int64(table_sizes(self.topology, *room)[0])
+
+    def _by_places(self, key: Any, held: Any, *room: Any) -> Any:
+        return np.int64(table_sizes(self.topology, *room)[1])
 
     def _schedule(self, direction: str, name: str) -> Any:
         side = self.options.side(direction)
@@ -481,12 +557,27 @@ class Binder:
 
     def _trail(self) -> Any:
         if self.request.start.trail is not None:
-            parts = [self.xp.asarray(part, dtype=np.int64) for part in self.request.start.trail]
-            return self.xp.concatenate([*parts, self.xp.zeros(1, np.int64)])
-        return self.workspace.get("trail", self.trail_room, np.int64)
+            flat = self.xp.asarray(self._replayed.flat, dtype=self._index())
+            return flat if flat.size else self.xp.zeros(1, self._index())
+        return self.workspace.get("trail", self.trail_room, self._index())
+
+    def _trail_begins(self) -> Any:
+        return self.xp.asarray(self._replayed.begins[::-1].copy())
 
     def _trail_ends(self) -> Any:
         if self.request.start.trail is not None:
-            sizes = [0, *(len(part) for part in self.request.start.trail)]
-            return self.xp.asarray(np.cumsum(np.asarray(sizes, dtype=np.int64)))
+            return self.xp.asarray(self._replayed.ends[::-1].copy())
         return self.workspace.get("trail_ends", self.trail_steps, np.int64)
+
+    @functools.cached_property
+    def _replayed(self) -> Trail:
+        """The trail that is replayed, from its end."""
+        given = self.request.start.trail
+        assert given is not None
+        trail = Trail.of_parts(given, self.n, self.xp)
+        return trail.in_order() if self.options.deterministic else trail
+
+    def trail_of(self, steps: int) -> Trail:
+        """Return the frontiers that a run has left."""
+        ends = to_host(self._trail_ends()[: steps + 1]).astype(np.int64)
+        return Trail.of_ends(self._trail()[: int(ends[-1])].copy(), ends, self.n)

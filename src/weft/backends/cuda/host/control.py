@@ -18,7 +18,7 @@ LOOP = (
     "mapped", "queued", "epoch", "queue", "map", "touched", "entered", "looked", "next_size",
     "next_edges", "next_tail", "accepting", "reverse", "narrow", "records", "trail_size",
     "far_size", "far", "processed", "refilling", "launches", "back", "clean", "reversed",
-    "swapped", "overflow", "following", "once",
+    "swapped", "overflow", "rebuilt", "following", "once",
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "laid", "digit", "hubs", "before", "ending",
     "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
@@ -32,7 +32,7 @@ START = {
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}
 CELLS = 32
-FAULT_WORDS = 2
+FAULT_WORDS = 4  # cause and function, vertex, index, count
 
 
 FEW = 64  # vertices that are copied along
@@ -142,7 +142,10 @@ class Control:
         start = len(LOOP) + position
         return self.report[start : start + 1].view(np.uint8)
 
-    def fault(self) -> tuple[int, int, int]:
-        """Return cause, function and vertex of the first fault; cause 0 where there was none."""
-        first, vertex = self._seen[-FAULT_WORDS:]
-        return first & 0xFFFFFFFF, first >> 32, vertex
+    def fault(self) -> tuple[int, int, int, int, int]:
+        """Return cause, function and vertex of the first fault; cause 0 where there was none.
+
+        Of an index out of range the index follows, and how many there are.
+        """
+        first, vertex, index, count = self._seen[-FAULT_WORDS:]
+        return first & 0xFFFFFFFF, first >> 32, vertex, index, count

@@ -26,7 +26,8 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
-from weft.plan.prepare import directions_of, wants_state
+from weft.plan.outputs import COUNTER, counts_outputs
+from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
 from weft.topology.topology import Topology
 
@@ -42,6 +43,9 @@ TO_THE_END = ("all", "width")  # ways to fuse by which a cluster may go on alone
 NARROW_ARCS = 16  # for a thread of a frontier that one cluster works on
 LEAST_MARKER_BITS = 8  # as in marker.cuh
 MOST_MARKER_BYTES = 1 << 15
+CLAIM_BYTES = 16  # of the row that a block works on, as in by_key.cuh
+TABLE_BYTES = 4096 + 32  # and of a warp's table
+WINDOW_BYTES = 1 << 13  # of a marker's bits (window_blocks in marker.cuh)
 STATIC_BYTES = 2560  # of shared memory that a kernel has for the loop and the scalars, at most
 
 
@@ -104,7 +108,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         suited = joining if joined else of_side(format_.schedule, name) or usual
         schedule = schedule_named(chosen or suited)
         wanted = of_side(config.frontier_in, name)
-        left = of_side(config.frontier_out, name) or ("queue" if name == "push" else "bitmap")
+        left = _output(of_side(config.frontier_out, name), name)
         kind = _input(schedule, format_, wanted, name)
         sides[name] = Side(schedule, format_, kind, left, joined)
     narrow = None if deterministic else _narrow(schedules, sides["push"])
@@ -138,9 +142,34 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         deep=not deterministic and _may_search(request) and is_deep(request.topology),
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
-        chosen_output=of_side(config.frontier_out, "pull") is not None,
+        chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        group_block=0 if deterministic else _group_block(request),
+        counts_output=counts_outputs(request.program, config),
+        row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
+
+
+def _group_block(request: Request) -> int:
+    """Return the threads of a block that takes an item of many features, where that was asked for.
+
+    As many as the longest vector has features, up to a usual block.
+    """
+    config = request.options.config
+    shapes = [shape for _, _, shape in request.program.signature.fields]
+    most = max((shape[-1] for shape in shapes if shape), default=1)
+    if config.lanes != "block" or most <= WARP:
+        return 0
+    if config.block_size is not None:
+        if config.block_size <= WARP or config.block_size & (config.block_size - 1):
+            raise ConfigError(
+                f"block_size={config.block_size} with lanes='block' is not possible: fields have "
+                f"{most} features, which the threads of a block share. Expected 64, 128, 256, 512 "
+                "or 1024."
+            )
+        return config.block_size
+    usual = EMULATED_BLOCK if request.topology.device.kind == "emulated" else BLOCK
+    return min(usual, 1 << (most - 1).bit_length())
 
 
 def _may_narrow(width: str | None, fuse: str | None) -> bool:
@@ -151,7 +180,8 @@ def _may_narrow(width: str | None, fuse: str | None) -> bool:
 def _may_search(request: Request) -> bool:
     """Whether a program may take a superstep for each step of a path."""
     program = request.program
-    return program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    searches = program.mode == "iterate" and any(step.kind == "edge" for step in program.steps)
+    return searches or program.mode == "replay"
 
 
 def _narrow(chosen: Any, push: Side) -> Side | None:
@@ -167,6 +197,11 @@ def _narrow(chosen: Any, push: Side) -> Side | None:
 def _by_bytes(side: Side) -> Side:
     kinds = ["bytemap" if k == "bitmap" else k for k in (side.frontier_in, side.frontier_out)]
     return replace(side, frontier_in=kinds[0], frontier_out=kinds[1])
+
+
+def _output(wanted: str | None, side: str) -> str:
+    """Return the kind of frontier that a side writes where it writes members."""
+    return ("queue" if side == "push" else "bitmap") if wanted in (None, COUNTER) else wanted
 
 
 def _input(schedule: Any, format_: Any, wanted: str | None, side: str) -> str:
@@ -190,6 +225,7 @@ class _Areas:
     output_bytes: int
     far_bytes: int
     marker_bits: int
+    window_bytes: int
     index_bytes: int
 
     @property
@@ -199,7 +235,7 @@ class _Areas:
     @property
     def nbytes(self) -> int:
         marker_bytes = self.index_bytes << self.marker_bits if self.marker_bits else 0
-        return self.marker_at + marker_bytes
+        return self.marker_at + marker_bytes + self.window_bytes
 
 
 def _areas(request: Request, rendered: Rendered, options: Options, block: int) -> _Areas:
@@ -213,6 +249,8 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
+    if rendered.table_bytes:
+        needs.append(CLAIM_BYTES + block // 32 * (rendered.table_bytes + TABLE_BYTES))
     return _Areas(
         block=block,
         bin_size=bin_size,
@@ -220,6 +258,7 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
         output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
         far_bytes=_aligned(16 + bin_size * index_bytes),
         marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
+        window_bytes=WINDOW_BYTES if rendered.marks and options.row_bits else 0,
         index_bytes=index_bytes,
     )
 
@@ -230,9 +269,10 @@ def launching(
     """Return how the kernels of a run are launched, from what they take."""
     config, degrees = request.options.config, request.options.degrees
     emulated = request.topology.device.kind == "emulated"
-    first = config.block_size or (EMULATED_BLOCK if emulated else BLOCK)
+    first = config.block_size or options.group_block or (EMULATED_BLOCK if emulated else BLOCK)
     # Large partials may leave no room for a usual block: what was not asked for gives way.
-    blocks = [first] if config.block_size else [first >> k for k in range(first.bit_length() - 5)]
+    fixed = config.block_size or options.group_block
+    blocks = [first] if fixed else [first >> k for k in range(first.bit_length() - 5)]
     areas = [_areas(request, rendered, options, block) for block in blocks]
     room = driver.limits.shared_bytes - STATIC_BYTES
     area = next((area for area in areas if area.nbytes <= room), areas[-1])

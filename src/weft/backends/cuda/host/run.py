@@ -22,8 +22,7 @@ from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
-from weft.errors import FaultError
-from weft.ir.check.fault_lines import fault_place
+from weft.ir.check.fault_lines import fault_error
 from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
@@ -45,16 +44,11 @@ from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
 RUNNING, EMPTY, UNTIL, LIMIT, STOPPED, TRAIL_FULL = range(6)
-FAULTS = {
-    1: "an index was out of range",
-    2: "a weft.while_loop ran into its bound",
-    3: "a matrix was singular",
-    4: "a queue was too small",
-    5: "a matrix was not positive definite",
-}
+FAULTS = {1: "index", 2: "bound", 3: "singular", 4: "indefinite"}
 # That did not hold at the start.
-PROOFS = {6: "write_once", 7: "index_proofs", 8: "operand_reuse"}
+PROOFS = {5: "write_once", 6: "index_proofs", 7: "operand_reuse"}
 RECORDS = 1 << 13  # supersteps that a profile remembers
+WORDS = 7  # of a record, as in `record` of loop.cuh
 MOST_PACKED = 64  # limits of supersteps that a plan has arguments for
 ALTERNATIONS = 4  # pairs of kernels that are started before the host looks
 IN_TURN = {  # kernels of which each goes on where the last one stopped
@@ -174,6 +168,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     rendered = render(program, planned, traits, options, closed)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
+    made += ["row_bits"] if options.row_bits and rendered.marks else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -305,7 +300,8 @@ class _Run:
             assert self.request.start.trail is not None
             limit = len(self.request.start.trail)
         ring_size = RECORDS if self.request.options.recorded else 0
-        self._ring = self.workspace.get("ring", RECORDS * 6 + 1 if ring_size else 6, np.int64)
+        room = RECORDS * WORDS + 1 if ring_size else WORDS
+        self._ring = self.workspace.get("ring", room, np.int64)
         given = [
             flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
@@ -392,20 +388,15 @@ class _Run:
 
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""
-        cause, number, vertex = self.control.fault()
+        cause, function, vertex, index, count = self.control.fault()
         if cause == 0:
             return ""
         if cause in PROOFS:
             return PROOFS[cause]
-        function = self.request.program.all_steps()[number].name
         if vertex >= 0:
             (vertex,) = self.request.topology.user_vertices([vertex])
-        kind = {1: "index", 2: "bound", 3: "matrix", 5: "matrix"}.get(cause)
-        place = "" if kind is None else fault_place(self.request.program, number, kind)
-        raise FaultError(
-            f"{FAULTS[cause]} in {function!r} at vertex {vertex}{place}. Check what the function "
-            f"computes there; the state's contents are unspecified."
-        )
+        program = self.request.program
+        raise fault_error(program, function, FAULTS[cause], vertex, index, count)
 
     def _grow_trail(self) -> tuple[Any, list[Any]]:
         binder = self.binder
@@ -439,8 +430,8 @@ class _Run:
         count = self.saved("records")
         ring = to_host(self._ring)
         dropped = max(0, count - RECORDS)
-        records = ring[: RECORDS * 6].reshape(-1, 6)[np.arange(dropped, count) % RECORDS]
-        began = ring[RECORDS * 6]
+        records = ring[: RECORDS * WORDS].reshape(-1, WORDS)[np.arange(dropped, count) % RECORDS]
+        began = ring[RECORDS * WORDS]
         if dropped:  # when the oldest began is not known, but when the next one did is
             began, records, dropped = records[0, 5], records[1:], dropped + 1
         ends = records[:, 5]
@@ -448,6 +439,7 @@ class _Run:
         columns = {
             "step": records[:, 0], "phase": records[:, 1], "direction": records[:, 2],
             "frontier": records[:, 3], "edges": records[:, 4], "ns": spans,
+            "rebuilt": records[:, 6],
         }  # fmt: skip
         from weft.backends.cuda.host.describe import run_facts
 
@@ -466,11 +458,7 @@ class _Run:
             frontier = self.request.start.frontier
         elif not self.saved("dense") or size == 0:
             frontier = self._frontier(size)
-        trail = []
-        if self.request.program.trail:
-            ends = to_host(self.binder._trail_ends())[: steps + 1]
-            all_ = self.binder._trail()
-            trail = [self.xp.sort(all_[int(ends[k]) : int(ends[k + 1])]) for k in range(steps)]
+        trail = self.binder.trail_of(steps) if self.request.program.trail else ()
         # What was written back from elsewhere came after what followed the kernel.
         followed = self.launching.fuse == "all" and not (self.saved("swapped") or self.binder.pairs)
         converged = has_converged(self.request, steps, empty=status == EMPTY, held=status == UNTIL)

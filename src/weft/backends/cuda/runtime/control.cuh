@@ -31,24 +31,34 @@ enum Cause : u32 {
     INDEX_RANGE,
     LOOP_BOUND,
     SINGULAR,
-    QUEUE_OVERFLOW,
     NOT_POSITIVE,
     ACCEPTING_START,
     NOT_A_VERTEX,
     STATE_DOES_NOT_TELL
 };
 
-// The first cause of trouble, with the function and the vertex where it came up.
+// The first cause of trouble, with the function and the vertex where it came up. An index out of
+// range is told, and how many there are.
 struct Fault {
     u32 cause;
     u32 function;
     i64 vertex;
+    i64 index;
+    i64 count;
 };
 
-WEFT_DEVICE void report(Fault* fault, u32 cause, u32 function, i64 vertex WEFT_HERE) {
-    if (atomic_cas(&fault->cause, 0u, cause WEFT_PASS) == 0u) {
-        store_relaxed(&fault->function, function WEFT_PASS);
-        store_relaxed(&fault->vertex, vertex WEFT_PASS);
+// Whether this is the first cause, which alone is kept.
+WEFT_DEVICE bool report(Fault* fault, u32 cause, u32 function, i64 vertex WEFT_HERE) {
+    if (atomic_cas(&fault->cause, 0u, cause WEFT_PASS) != 0u) return false;
+    store_relaxed(&fault->function, function WEFT_PASS);
+    store_relaxed(&fault->vertex, vertex WEFT_PASS);
+    return true;
+}
+WEFT_DEVICE void report_index(Fault* fault, i64 index, i64 count, u32 function,
+                              i64 vertex WEFT_HERE) {
+    if (report(fault, INDEX_RANGE, function, vertex WEFT_PASS)) {
+        store_relaxed(&fault->index, index WEFT_PASS);
+        store_relaxed(&fault->count, count WEFT_PASS);
     }
 }
 
@@ -57,7 +67,7 @@ template <class T>
 WEFT_DEVICE i64 checked(T index, i64 n, Fault* fault, u32 function, i64 vertex WEFT_HERE) {
     const i64 place = static_cast<i64>(index);
     if (static_cast<u64>(place) < static_cast<u64>(n)) return place;
-    report(fault, INDEX_RANGE, function, vertex WEFT_PASS);
+    report_index(fault, place, n, function, vertex WEFT_PASS);
     return 0;
 }
 

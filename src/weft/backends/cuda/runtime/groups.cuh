@@ -1,7 +1,9 @@
 // What the lanes of a group do together: the same value for all, sums over lanes, transposing.
 //
-// A group is `lanes` consecutive threads of a warp, a power of two; of one lane nothing is to be
-// done. All lanes of a group call together; other groups of the warp may be elsewhere.
+// A group is `lanes` consecutive threads of a warp, a power of two, or all of a block of more
+// threads than a warp has; of one lane nothing is to be done. All lanes of a group call together;
+// other groups of the warp may be elsewhere. In a block, values go through shared memory: a barrier
+// before it is written, since the last values may still be read, and one after.
 #ifndef WEFT_GROUPS_CUH
 #define WEFT_GROUPS_CUH
 
@@ -22,14 +24,24 @@ WEFT_DEVICE bool is_first() {
 // What the lanes read before it is read before any of them writes after it.
 template <u32 lanes>
 WEFT_DEVICE void sync_group() {
-    if constexpr (lanes > 1) sync_warp(Group<lanes>::mask());
+    if constexpr (lanes > warp_size) sync_block();
+    else if constexpr (lanes > 1) sync_warp(Group<lanes>::mask());
 }
 
 // The value that a lane of the group has.
 template <u32 lanes, class T>
 WEFT_DEVICE T from_lane(const T& value, u32 lane WEFT_HERE) {
-    if constexpr (lanes == 1) return value;
-    else return shuffle_any(Group<lanes>::mask(), value, lane, lanes WEFT_PASS);
+    if constexpr (lanes == 1) {
+        return value;
+    } else if constexpr (lanes > warp_size) {
+        WEFT_SHARED(T, told, 1);
+        sync_block();
+        if (thread_id() == lane) told[0] = value;
+        sync_block();
+        return told[0];
+    } else {
+        return shuffle_any(Group<lanes>::mask(), value, lane, lanes WEFT_PASS);
+    }
 }
 
 // What the first lane finds; the others do not look.
@@ -43,6 +55,7 @@ WEFT_DEVICE auto by_first(Find find WEFT_HERE) {
 template <u32 lanes>
 WEFT_DEVICE bool any_lane(bool predicate WEFT_HERE) {
     if constexpr (lanes == 1) return predicate;
+    else if constexpr (lanes > warp_size) return sync_block_or(predicate WEFT_PASS);
     else return any(Group<lanes>::mask(), predicate WEFT_PASS);
 }
 
@@ -50,6 +63,15 @@ WEFT_DEVICE bool any_lane(bool predicate WEFT_HERE) {
 template <u32 lanes, class T, class Combine>
 WEFT_DEVICE T combine_lanes(T value, Combine combine WEFT_HERE) {
     if constexpr (lanes == 1) {
+        return value;
+    } else if constexpr (lanes > warp_size) {
+        value = combine_lanes<warp_size>(value, combine WEFT_PASS);
+        WEFT_SHARED(T, of_warps, lanes / warp_size);
+        sync_block();
+        if (lane_id() == 0) of_warps[thread_id() / warp_size] = value;
+        sync_block();
+        value = of_warps[0];
+        for (u32 k = 1; k < lanes / warp_size; ++k) value = combine(value, of_warps[k]);
         return value;
     } else {
         WEFT_UNROLL(5)

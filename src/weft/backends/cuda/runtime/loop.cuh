@@ -32,9 +32,11 @@ WEFT_DEVICE Knobs knobs_of(const Args& a) {
     return {a.row_lanes, a.items, a.warp_degree, a.block_degree, a.grid_degree};
 }
 
+// One of the two queues; where a trail is replayed, what lies there from some place on.
 template <class Args>
 WEFT_DEVICE auto queue_of(const Args& a, i64 which) {
-    return (which & 1) != 0 ? a.queue_1 : a.queue_0;
+    if constexpr (Args::in_trail) return a.replayed() + which;
+    else return (which & 1) != 0 ? a.queue_1 : a.queue_0;
 }
 template <class Args>
 WEFT_DEVICE u32* map_of(const Args& a, i64 which) {
@@ -367,21 +369,23 @@ WEFT_DEVICE void choose_width(T& t) {
 template <class T>
 WEFT_DEVICE void begin_records(T& t) {
     if (t.leader && t.a.ring_size > 0 && t.loop.records == 0) {
-        t.a.ring[t.a.ring_size * 6] = static_cast<i64>(nanoseconds());
+        t.a.ring[t.a.ring_size * 7] = static_cast<i64>(nanoseconds());
     }
 }
 
 template <class T>
 WEFT_DEVICE void record(T& t, i64 sweep, i64 direction) {
     if (t.leader && t.a.ring_size > 0) {
-        i64* const slot = t.a.ring + t.loop.records % t.a.ring_size * 6;
+        i64* const slot = t.a.ring + t.loop.records % t.a.ring_size * 7;
         slot[0] = t.loop.step;
         slot[1] = sweep;
         slot[2] = direction;
         slot[3] = t.loop.entered;
         slot[4] = t.loop.looked;
         slot[5] = static_cast<i64>(nanoseconds());
+        slot[6] = t.loop.rebuilt;
     }
+    t.loop.rebuilt = 0;
     t.loop.records += 1;
 }
 

@@ -22,9 +22,9 @@ WEFT_DEVICE i64 row_end(const Offset* offsets, i64 row) {
 template <class Offset>
 WEFT_DEVICE i64 neighbor_slot(const Offset* offsets, i64 row, i64 i, Fault* fault, u32 function,
                               i64 vertex WEFT_HERE) {
-    const i64 begin = row_begin(offsets, row);
-    if (i >= 0 && i < row_end(offsets, row) - begin) return begin + i;
-    report(fault, INDEX_RANGE, function, vertex WEFT_PASS);
+    const i64 begin = row_begin(offsets, row), length = row_end(offsets, row) - begin;
+    if (i >= 0 && i < length) return begin + i;
+    report_index(fault, i, length, function, vertex WEFT_PASS);
     return -1;
 }
 template <class T>

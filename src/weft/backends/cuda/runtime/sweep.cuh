@@ -150,10 +150,11 @@ struct Knobs {
     u32 grid_degree;   // and from here on to all blocks
 };
 
-// Groups of `lanes` consecutive threads of a warp; 0 stands for the whole block.
-template <u32 lanes>
+// Groups of `lanes` consecutive threads of a warp; 0 stands for the whole block, and so does a number
+// beyond a warp, which is then that of the threads of a block.
+template <u32 lanes, bool of_block = (lanes > warp_size)>
 struct Group {
-    static_assert(lanes <= warp_size && (lanes & (lanes - 1)) == 0, "a power of two up to a warp");
+    static_assert((lanes & (lanes - 1)) == 0, "a power of two up to a warp");
     static constexpr u32 per_warp = warp_size / lanes;
     static WEFT_DEVICE u32 lane() { return thread_id() % lanes; }
     static WEFT_DEVICE u32 in_block() { return thread_id() / lanes; }
@@ -163,12 +164,15 @@ struct Group {
         return ((1u << (lanes % warp_size)) - 1) << (lane_id() / lanes * lanes);
     }
 };
-template <>
-struct Group<0> {
+struct BlockGroup {
     static WEFT_DEVICE u32 lane() { return thread_id(); }
     static WEFT_DEVICE u32 in_block() { return 0; }
     static WEFT_DEVICE u32 per_block() { return 1; }
 };
+template <>
+struct Group<0, false> : BlockGroup {};
+template <u32 lanes>
+struct Group<lanes, true> : BlockGroup {};
 
 template <u32 lanes>
 WEFT_DEVICE i64 first_group(const Place& place) {

@@ -1,0 +1,244 @@
+"""Time products of matrices on a GPU beside cuSPARSE: ``python benchmarks/graphblas_gpu.py``.
+
+SpMM with 64 columns of float32, by rows, by equal shares and by the rule, beside cuSPARSE with
+columns and with rows in a row (its second algorithm); SpGEMM, and SpGEMM inside of a third matrix
+and outside of it. A cell shows the median of several calls in milliseconds of device time; results
+are compared with cuSPARSE's. ``--device emulated --tiny`` shows that everything runs without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import weft
+import weft.graphblas as gb
+from benchmarks import graph_names
+from benchmarks.gpu_timing import Clock
+from weft.graphblas.gpu.entries import DeviceMatrix, resident
+from weft.graphblas.storage.matrix import MatrixStore
+
+WIDTH = 64
+DENSE = ("kron21", "road4900", "banded21")
+SPARSE = ("rmat18", "road4900")
+TINY = ("rmat6", "road12", "banded6")
+# Of a banded matrix: how many diagonals on either side.
+BAND = 16
+RUNS, SECONDS = 9, 1.5
+
+
+def matrix(name: str, device: str) -> gb.Matrix:
+    """Return the matrix of a graph, or a banded one, with float32 values on a device."""
+    if name.startswith("banded"):
+        return banded(1 << int(name.removeprefix("banded")), device)
+    g = graph_names.generate(name, device, weights="float")
+    rows, xp = g.topology.out, g.topology.xp
+    values = g.topology.slot_values(g.edge["weight"], "out").astype(np.float32)
+    size = g.num_vertices
+    return held(DeviceMatrix(xp, (size, size), values, rows.offsets, rows.targets), device)
+
+
+def held(entries: DeviceMatrix, device: str) -> gb.Matrix:
+    """Return a matrix of entries that are on a device already."""
+    dtype = gb.dtypes.lookup_dtype(np.dtype(entries.values.dtype))
+    return gb.Matrix._from_store(MatrixStore.on_device(device, entries), dtype)
+
+
+def banded(size: int, device: str) -> gb.Matrix:
+    """Return a matrix with values on the diagonals next to the main one."""
+    xp = weft.arrays.device.array_module(device)
+    first = xp.maximum(xp.arange(size, dtype=np.int64) - BAND, 0)
+    last = xp.minimum(xp.arange(size, dtype=np.int64) + BAND, size - 1)
+    offsets = xp.zeros(size + 1, np.int64)
+    xp.cumsum(last - first + 1, out=offsets[1:])
+    entries = DeviceMatrix(xp, (size, size), xp.ones(int(offsets[-1]), np.float32), offsets, None)
+    rows = entries.rows
+    entries._cols = (xp.arange(entries.nvals, dtype=np.int64) - offsets[rows] + first[rows]).astype(
+        np.int32
+    )
+    return held(entries, device)
+
+
+def ms(clock: Clock, call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the median device time of a call, and its result."""
+    clock.warm_up(call)
+    times, result = clock.repeat(call, RUNS, SECONDS)
+    return times.median_ms, result
+
+
+class CuSparse:
+    """cuSPARSE through CuPy, on the same arrays."""
+
+    def __init__(self) -> None:
+        import cupy
+        from cupy_backends.cuda.libs import cusparse
+        from cupyx import cusparse as calls
+        from cupyx.scipy import sparse
+
+        self.cupy, self.raw, self.calls, self.sparse = cupy, cusparse, calls, sparse
+
+    def csr(self, entries: DeviceMatrix) -> Any:
+        """Return a matrix of CuPy; offsets of 32 bits, as its products need."""
+        made = self.sparse.csr_matrix(
+            (entries.values, entries.cols, entries.offsets.astype(np.int32)), entries.shape
+        )
+        made.has_sorted_indices = made.has_canonical_format = True
+        return made
+
+    def by_columns(self, a: Any, dense: Any) -> Callable[[], Any]:
+        """Return CuPy's own product, of a factor that lies column by column."""
+        b = self.cupy.asfortranarray(dense)
+        return lambda: self.calls.spmm(a, b)
+
+    def by_rows(self, a: Any, dense: Any) -> Callable[[], Any]:
+        """Return the product of factors that lie row by row, with the algorithm for those."""
+        raw, calls = self.raw, self.calls
+        width = dense.shape[1]
+        out = self.cupy.zeros((a.shape[0], width), np.float32)
+        one, zero = np.array(1, np.float32), np.array(0, np.float32)
+        single, row_order, algorithm = 0, 2, 6  # CUDA_R_32F, ORDER_ROW, SPMM_CSR_ALG2
+        left = calls.SpMatDescriptor.create(a)
+        b, c = (
+            raw.createDnMat(each.shape[0], width, width, each.data.ptr, single, row_order)
+            for each in (dense, out)
+        )
+        handle = self.cupy.cuda.device.get_cusparse_handle()
+        given = (handle, 0, 0, one.ctypes.data, left.desc, b, zero.ctypes.data, c, single)
+        size = raw.spMM_bufferSize(*given, algorithm)
+        buffer = self.cupy.empty(max(1, size), np.int8)
+        kept = (left, one, zero, buffer)
+
+        def call() -> Any:
+            raw.spMM(*given, algorithm, kept[-1].data.ptr)
+            return out
+
+        return call
+
+    def product(self, a: Any) -> Any:
+        """Return the square of a sparse matrix."""
+        return self.calls.spgemm(a, a)
+
+
+def rival(call: Callable[[], float]) -> str:
+    """Return a time as text, or why there is none."""
+    try:
+        return f"{call():.4g}"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:60]}"
+
+
+DENSE_HEAD = (
+    f"SpMM, {WIDTH} columns", "nvals", "mean row", "row", "merge", "rule", "cuSPARSE columns",
+    "cuSPARSE rows", "equal",
+)  # fmt: skip
+SPARSE_HEAD = (
+    "SpGEMM", "nvals", "of A @ A", "A @ A", "inside of B", "outside of B", "cuSPARSE A @ A",
+    "then B", "its values",
+)  # fmt: skip
+
+
+def show(cells: Any) -> None:
+    """Print one row of a table."""
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def dense_row(name: str, device: str, clock: Clock, theirs: Any) -> list[Any]:
+    """Return the times of products with a dense matrix."""
+    A = matrix(name, device)
+    mine = resident(A._store, device)
+    xp = mine.xp
+    dense = xp.random.default_rng(1).random((A.ncols, WIDTH), dtype=np.float32)
+    F = held(DeviceMatrix(xp, dense.shape, dense.reshape(-1), None, None), device)
+    cells = [name, f"{mine.nvals:,}", f"{mine.nvals / A.nrows:.1f}"]
+    result: Any = None
+    for kernel in ("row", "merge", "compiled"):
+        with gb.options(device=device, kernel=kernel):
+            took, result = ms(clock, lambda: gb.semiring.plus_times(A @ F).new().wait())
+        cells.append(f"{took:.3g}")
+    if theirs is None:
+        return cells
+    a = theirs.csr(mine)
+    for make in (theirs.by_columns, theirs.by_rows):
+        cells.append(rival(lambda make=make: ms(clock, make(a, dense))[0]))
+    found = resident(result._store, device).values
+    expected = theirs.by_rows(a, dense)()[mine.offsets[1:] > mine.offsets[:-1]].reshape(-1)
+    return [*cells, bool((xp.abs(expected - found) <= 1e-3 * (1 + found)).all())]
+
+
+def sparse_row(name: str, device: str, clock: Clock, theirs: Any) -> list[Any]:
+    """Return the times of products of sparse matrices."""
+    A = matrix(name, device)
+    mine = resident(A._store, device)
+    xp = mine.xp
+    # The other matrix: the same places, moved by some rows.
+    shift = 3
+    offsets = xp.concatenate([mine.offsets[shift:], xp.full(shift, mine.nvals, np.int64)])
+    start = int(offsets[0])
+    named = DeviceMatrix(xp, A.shape, mine.values[start:], offsets - start, mine.cols[start:])
+    B = held(named, device)
+    times: list[str] = []
+    counts: list[int] = []
+    with gb.options(device=device, kernel="compiled"):
+        for mask in (None, B.S, ~B.S):
+            times.append(rival(lambda mask=mask: product_ms(clock, A, mask, counts)))
+    cells = [name, f"{mine.nvals:,}", f"{counts[0]:,}" if counts else "", *times]
+    if theirs is None:
+        return cells
+    a = theirs.csr(mine)
+    cells.append(rival(lambda: ms(clock, lambda: theirs.product(a))[0]))
+    cells.append(rival(lambda: cut_down_ms(clock, theirs, a, named)))
+    return [*cells, rival(lambda: theirs.product(a).nnz)]
+
+
+def product_ms(clock: Clock, A: Any, mask: Any, counts: list[int]) -> float:
+    """Return the time of A @ A; note how many values it has."""
+    took, found = ms(clock, lambda: gb.semiring.plus_times(A @ A).new(mask=mask).wait())
+    counts.append(found.nvals)
+    return took
+
+
+def cut_down_ms(clock: Clock, theirs: Any, a: Any, named: DeviceMatrix) -> float:
+    """Return the time of a product that is cut down to the places of a mask afterwards."""
+    pattern = theirs.csr(named)
+    pattern.data = theirs.cupy.ones_like(pattern.data)
+    return ms(clock, lambda: theirs.product(a).multiply(pattern))[0]
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", choices=["cuda", "emulated"])
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--dense", default=",".join(DENSE), help="graphs, or banded<scale>")
+    parser.add_argument("--sparse", default=",".join(SPARSE), help="graphs, or banded<scale>")
+    args = parser.parse_args()
+    dense, sparse = (tuple(n for n in t.split(",") if n) for t in (args.dense, args.sparse))
+    if args.tiny:
+        globals().update(RUNS=1, SECONDS=0.1)
+        dense, sparse = TINY, TINY[:2]
+    began = time.perf_counter()
+    theirs = CuSparse() if args.device == "cuda" else None
+    clock = Clock(args.device)
+    for head, names, row in (
+        (DENSE_HEAD, dense, dense_row),
+        (SPARSE_HEAD, sparse, sparse_row),
+    ):
+        print()
+        show(head)
+        show("---" for _ in head)
+        for name in names:
+            show(row(name, args.device, clock, theirs))
+            clock.forget_memory()
+    print(f"\n{time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Kernels that reduce stretches of values, as text for Numba; see `templates`.
+
+`add` is that of a monoid, whose values may be combined in any order: several sums are made at once,
+since each addition waits for the one before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.graphblas.compiled.placeholders import add, compiled
+
+# --- templates
+
+
+@compiled
+def fold(values):
+    """Reduce values, of which there is one at least."""
+    count = len(values)
+    a = values[0]
+    if count < 16:
+        for at in range(1, count):
+            a = add(a, values[at])
+        return a
+    b, c, d, e, f, g, h = (
+        values[1], values[2], values[3], values[4], values[5], values[6], values[7]
+    )  # fmt: skip
+    whole = count // 8
+    for k in range(1, whole):
+        at = 8 * k
+        a, b = add(a, values[at]), add(b, values[at + 1])
+        c, d = add(c, values[at + 2]), add(d, values[at + 3])
+        e, f = add(e, values[at + 4]), add(f, values[at + 5])
+        g, h = add(g, values[at + 6]), add(h, values[at + 7])
+    for at in range(8 * whole, count):
+        a = add(a, values[at])
+    return add(add(add(a, b), add(c, d)), add(add(e, f), add(g, h)))
+
+
+@compiled
+def fold_rows(indptr, values, out_rows, out_values):
+    """Reduce every row that has values; return how many there are."""
+    used = 0
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    for i in range(len(indptr) - 1):
+        at, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if at == end:
+            continue
+        a = values[at]
+        at += one
+        if at + four <= end:
+            b, c, d = values[at], values[at + one], values[at + two]
+            at += three
+            while at + four <= end:
+                a, b = add(a, values[at]), add(b, values[at + one])
+                c, d = add(c, values[at + two]), add(d, values[at + three])
+                at += four
+            a = add(add(a, b), add(c, d))
+        while at < end:
+            a = add(a, values[at])
+            at += one
+        out_rows[used] = i
+        out_values[used] = a
+        used += 1
+    return used

@@ -1,0 +1,1 @@
+"""Entries in the memory of a GPU, and kernels of their own for products of matrices."""

@@ -1,0 +1,139 @@
+"""The entries of a matrix in the memory of a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.arrays.device import move, open_device
+from weft.arrays.reduce import count_true
+from weft.topology.adjacency_gpu import row_of_slots
+
+Array = Any
+
+
+class DeviceMatrix:
+    """The entries of a matrix on a device, in row-major order, never changed.
+
+    A matrix that has all values is stored without the places; they are made when asked for.
+
+    Parameters
+    ----------
+    shape
+        The numbers of rows and columns.
+    values
+        The values.
+    offsets, cols
+        Where rows begin, as int64, and columns, as int32; None if the matrix has all values.
+    """
+
+    __slots__ = ("_cols", "_offsets", "_rows", "shape", "values", "xp")
+
+    def __init__(
+        self, xp: Any, shape: tuple[int, int], values: Array, offsets: Array, cols: Array
+    ) -> None:
+        self.xp, self.shape, self.values = xp, shape, values
+        self._offsets, self._cols = offsets, cols
+        self._rows: Array = None
+
+    @property
+    def nvals(self) -> int:
+        """The number of values."""
+        return int(self.values.size)
+
+    @property
+    def offsets(self) -> Array:
+        """Where each row begins, and the end."""
+        if self._offsets is None:
+            nrows, ncols = self.shape
+            self._offsets = self.xp.arange(nrows + 1, dtype=np.int64) * ncols
+        return self._offsets
+
+    @property
+    def cols(self) -> Array:
+        """The column of every value."""
+        if self._cols is None:
+            nrows, ncols = self.shape
+            self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
+        return self._cols
+
+    def filled(self) -> Array | None:
+        """Return a mask of the rows that have a value; None where all values are there."""
+        return None if self._offsets is None else self.offsets[1:] > self.offsets[:-1]
+
+    @property
+    def rows(self) -> Array:
+        """The row of every value, as int32."""
+        if self._rows is None:
+            self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
+        return self._rows
+
+    def transposed(self) -> DeviceMatrix:
+        """Return the transpose, in row-major order of its own."""
+        xp, (nrows, ncols) = self.xp, self.shape
+        order = xp.argsort(self.cols, kind="stable")
+        offsets = xp.zeros(ncols + 1, np.int64)
+        offsets[1:] = xp.cumsum(xp.bincount(self.cols, minlength=ncols))
+        values, cols = self.values[order], self.rows[order]
+        return DeviceMatrix(xp, (ncols, nrows), values, offsets, cols)
+
+
+def resident(store: Any, device: str) -> DeviceMatrix:
+    """Return the entries of a matrix store on a device; they are copied there once."""
+    found = store.resident.get(device)
+    if found is None:
+        place = open_device(device)
+        values = move(np.ascontiguousarray(store.values), place)
+        offsets = cols = None
+        if device == "cpu" or store.nvals != store.nrows * store.ncols:
+            offsets = move(np.asarray(store.indptr).astype(np.int64, copy=False), place)
+            cols = move(np.asarray(store.cols).astype(np.int32, copy=False), place)
+        found = DeviceMatrix(place.xp, store.shape, values, offsets, cols)
+        store.resident[device] = found
+    return found
+
+
+def compacted(entries: DeviceMatrix, values: Array, there: Array) -> DeviceMatrix:
+    """Return values at the places of a matrix that a mask keeps."""
+    xp = entries.xp
+    before = xp.zeros(there.size + 1, np.int64)
+    before[1:] = xp.cumsum(there, dtype=np.int64)
+    if int(before[-1]) == there.size:
+        return DeviceMatrix(xp, entries.shape, values, entries._offsets, entries._cols)
+    return DeviceMatrix(
+        xp, entries.shape, values[there], before[entries.offsets], entries.cols[there]
+    )
+
+
+# Which entries of a matrix operators keep: of columns, rows and a number.
+KEEPS: dict[str, Any] = {
+    "tril": lambda cols, rows, k: cols <= rows + k,
+    "triu": lambda cols, rows, k: cols >= rows + k,
+    "diag": lambda cols, rows, k: cols == rows + k,
+    "offdiag": lambda cols, rows, k: cols != rows + k,
+}
+
+
+def selected(store: Any, name: str, thunk: Any) -> Any:
+    """Return the entries that an operator keeps by their places; None for other operators."""
+    from weft.graphblas.storage.matrix import MatrixStore, empty_matrix
+
+    if name not in KEEPS:
+        return None
+    device, entries = next(iter(store.resident.items()))
+    there = KEEPS[name](entries.cols, entries.rows, int(thunk))
+    if not count_true(there):
+        return empty_matrix(store.shape, store.np_type)
+    return MatrixStore.on_device(device, compacted(entries, entries.values, there))
+
+
+def row_counts(store: Any) -> Any:
+    """Return how many entries each row has; rows without entries have no value."""
+    from weft.graphblas.gpu.places import DeviceVector
+    from weft.graphblas.storage.vector import VectorStore
+
+    device, entries = next(iter(store.resident.items()))
+    counts = entries.offsets[1:] - entries.offsets[:-1]
+    there = counts > 0
+    return VectorStore.on_device(DeviceVector(device, counts, there, count_true(there)))

@@ -1,0 +1,51 @@
+"""The ablations' own parts: strips of filters, and the beliefs that runs are compared with."""
+
+import doctest
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.ablation_bench import Bench
+from benchmarks.gpu_checks import Arcs
+
+from benchmarks import beliefs, graph500, strips, tuner_nine
+
+
+def test_strips_by_their_examples():
+    assert doctest.testmod(strips) == doctest.TestResults(0, 4)
+
+
+def test_beliefs_and_cores_agree_with_what_they_are_compared_with():
+    bench = Bench("kron6", "cpu", 60.0, 60.0)
+    for task in ("bp", "k_core16"):
+        assert bench.task(task).fault is None
+    arcs = bench.workload.arcs
+    assert isinstance(arcs, Arcs)
+    np.testing.assert_allclose(beliefs.reference(arcs).sum(axis=1), 1)
+    assert strips.strip(bench.filters("bfs")).strip("o") == ""
+
+
+def test_the_table_of_pairs_has_means_and_what_is_missing():
+    row = {
+        "graph": "g", "task": "bfs", "best_ms": 1.0, "second_ms": 1.2, "worst_ms": 20.0,
+        "best": "a", "second": "b", "worst": "c", "worst_stopped": True,
+        "second_differs_in_format": True, "not_reached": 3,
+    }  # fmt: skip
+    text = tuner_nine.table([row, {"graph": "h", "task": "sssp", "not_reached": 9}])
+    assert "| g | bfs | 1 | 1.20 | >20.0 | a | b | c |" in text
+    assert "format in second place: 100%" in text and "h sssp: 9 not reached" in text
+    assert len(tuner_nine.GRAPHS) == len(tuner_nine.TINY) == 9
+
+
+def test_graph500_over_a_range_of_scales(tmp_path):
+    figure, rows = tmp_path / "scales.svg", tmp_path / "rows.json"
+    arguments = ["--device", "cpu", "--scales", "5", "6", "--json", str(rows)]
+    assert graph500.main(arguments) == 0
+    assert graph500.main(["--draw", str(rows), "--plot", str(figure)]) == 0
+    assert figure.read_text().count("<circle") == 4
+    found = json.loads(rows.read_text())
+    assert [row["scale"] for row in found] == [5, 6] and "| 6 |" in graph500.table(found)

@@ -1,0 +1,71 @@
+"""Partitioned graphs whose blocks are swept on a GPU: results and the memory of the device."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.arrays.device import open_device, to_host
+
+pytestmark = pytest.mark.cuda
+
+
+@pytest.fixture
+def opened(device, sized, tmp_path):
+    """Return a function that writes a graph in blocks: on the device, and whole in memory."""
+    scale, blocks = sized((20, 16), (7, 4))
+
+    def make(memory="20GB", **options):
+        whole = weft.generators.rmat(scale, seed=3, **options)
+        weft.write(whole, tmp_path / "whole.weft")
+        weft.partition(tmp_path / "whole.weft", tmp_path / "blocks", blocks=blocks)
+        return weft.open(tmp_path / "blocks", memory=memory, device=device), whole
+
+    return make
+
+
+@pytest.mark.parametrize("memory", ["20GB", "60MB"])
+def test_algorithms_agree_with_memory(opened, memory):
+    ours, whole = opened(memory)
+    rank = weft.pagerank(ours, tol=1e-9)
+    np.testing.assert_allclose(to_host(rank), weft.pagerank(whole, tol=1e-9), rtol=1e-6)
+    hub = int(whole.out_degree.argmax())
+    np.testing.assert_array_equal(to_host(weft.bfs(ours, hub).level), weft.bfs(whole, hub).level)
+    np.testing.assert_array_equal(
+        to_host(weft.connected_components(ours)), weft.connected_components(whole)
+    )
+
+
+def test_the_device_holds_state_and_few_blocks(opened, device):
+    ours, whole = opened()
+    if not device.startswith("cuda"):
+        pytest.skip("needs the memory pool of a GPU")
+    place = open_device(device)
+    pool = place.xp.get_default_memory_pool()
+    pool.free_all_blocks()
+    before = pool.used_bytes()
+    weft.pagerank(ours, max_iter=3, on_unconverged="return")
+    arcs = max(entry.arcs for entry in ours.topology.manifest.blocks["out"]) * 4
+    assert pool.used_bytes() - before <= 4 * arcs + 200 * whole.num_vertices
+
+
+def test_nccl_gathers_arrays_of_the_device(device):
+    """One process: NCCL refuses two on one GPU."""
+    if not device.startswith("cuda"):
+        pytest.skip("needs NCCL")
+    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    xp = open_device(device).xp
+    for array in (xp.arange(5), xp.zeros((0, 3)), xp.ones((4, 2), bool)):
+        (found,) = exchange.gather(array)
+        np.testing.assert_array_equal(to_host(found), to_host(array))
+
+
+def test_a_group_of_one_gpu_agrees_with_memory(device, sized, tmp_path):
+    if not device.startswith("cuda"):
+        pytest.skip("needs NCCL")
+    whole = weft.generators.rmat(sized(16, 7), seed=4)
+    weft.write(whole, tmp_path / "whole.weft")
+    weft.partition(tmp_path / "whole.weft", tmp_path / "blocks", blocks=8)
+    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    g = weft.open(tmp_path / "blocks", device=device, exchange=exchange)
+    np.testing.assert_allclose(to_host(weft.pagerank(g)), weft.pagerank(whole), rtol=1e-6)
+    np.testing.assert_array_equal(to_host(weft.bfs(g, 0).level), weft.bfs(whole, 0).level)
