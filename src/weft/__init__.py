@@ -191,7 +191,7 @@ if TYPE_CHECKING:
     from weft.ir.trace.proxies import send
     from weft.ir.types import vertex_id
     from weft.operators.capture import capture
-    from weft.program import edge, fold, vertex
+    from weft.program import edge, fold, over, vertex
     from weft.storage.memory import clear_caches
     from weft.tuning import TuningReport, tune
     from weft.weaver.weave import weave

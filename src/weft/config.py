@@ -32,6 +32,7 @@ PASSES = (
     "degree_classes",
     "index_proofs",
     "row_bits",
+    "horizon",
 )
 ORDERS = ("community", "degree", "gorder", "hub", "llp", "random", "rcm")
 MAX_ITEMS = 64

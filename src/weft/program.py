@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.errors import TraceError, unknown
 from weft.ir.trace.monoids import Monoid
-from weft.ir.trace.steps import EdgeFunction, Fold, Function, VertexFunction, name_of
+from weft.ir.trace.steps import EdgeFunction, Fold, Function, Over, VertexFunction, name_of
 
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, np.ufunc)
 
@@ -245,6 +245,39 @@ def vertex(
         return VertexFunction(f, wake, active=active, on=_check_on(on), order_free=order_free)
 
     return decorate if function is None else decorate(function)
+
+
+def over(name: str, function: EdgeFunction | VertexFunction | Fold) -> Over:
+    """Let a function of a list run over another graph, given by name to ``graphs=`` of a run.
+
+    The graphs have the same vertices. A function sees the edges, columns, degrees and neighbours of
+    the graph that it runs over, and the fields of the one state.
+
+    Examples
+    --------
+    Who is reached by a road, then a ferry, then a road, and so on:
+
+    >>> import weft
+    >>> @weft.edge(into="day", reduce=weft.any, accept=lambda v: v.day < 0)
+    ... def travel(u, v, e):
+    ...     return u.day + 1
+    >>> roads = weft.Graph.from_edges([0, 2, 3], [1, 3, 4], num_vertices=5)
+    >>> ferries = weft.Graph.from_edges([1, 3], [2, 0], num_vertices=5)
+    >>> state = roads.state(day=weft.full(-1).but(0, 0))
+    >>> done = roads.iterate(
+    ...     [travel, weft.over("sea", travel)], state, [0], graphs={"sea": ferries}
+    ... )
+    >>> state.day.tolist(), done.steps
+    ([0, 1, 2, 3, -1], 2)
+    """
+    if not isinstance(name, str):
+        raise TraceError(f"weft.over takes the name of a graph first, but got {name!r}.")
+    if not isinstance(function, EdgeFunction | VertexFunction | Fold):
+        raise TraceError(
+            "weft.over takes a function made by weft.edge, weft.vertex or weft.fold, but got "
+            f"{function!r}."
+        )
+    return Over(name, function)
 
 
 def fold(*functions: EdgeFunction | VertexFunction, relaxed: bool = False) -> Fold:

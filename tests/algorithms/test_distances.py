@@ -149,3 +149,11 @@ def test_few_searches_give_a_lower_bound(name):
     assert found == sorted(found)
     with pytest.raises(ConfigError, match=r"searches=0"):
         weft.diameter(g, 0)
+
+
+@pytest.mark.parametrize("sources", [range(64), range(63, -1, -1), [*range(70), 3], [5, 5, 1]])
+def test_levels_from_many_sources(sources):
+    g = weft.generators.grid(9, 8)
+    found = weft.multi_source_bfs(g, list(sources))
+    wanted = [weft.bfs(g, source).level for source in sources]
+    np.testing.assert_array_equal(found, np.stack(wanted, axis=1))

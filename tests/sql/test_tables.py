@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.errors import ConfigError, FieldError, GraphError
+from weft.errors import ConfigError, FaultError, FieldError, GraphError
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -197,3 +197,16 @@ def test_tables_of_a_graph_that_is_gone_are_dropped():
 
 def _all(con):
     return [row[0] for row in con.execute("SHOW TABLES").fetchall()]
+
+
+def test_settings_of_the_connection_are_restored(follows):
+    def held():
+        return follows.execute("SELECT current_setting('perfect_ht_threshold')").fetchone()[0]
+
+    g = opened(follows)
+    follows.execute("SET perfect_ht_threshold = 7")
+    weft.bfs(g, "Ada")
+    assert held() == 7
+    with pytest.raises(FaultError):
+        g.run(weft.vertex(lambda v: setattr(v, "x", v.x.at(v.id + 9))), g.state(x=weft.full(0)))
+    assert held() == 7

@@ -8,6 +8,10 @@ what every vertex owes to the paths beyond it:
     share(v) = 1 / σ(v) + Σ share(w) over edges v -> w to the next level,
     betweenness(v) += σ(v) · share(v) - 1    for v other than s.
 
+Counts and shares of odd levels are kept with a minus: at a neighbour, the sign alone then tells
+whether it is of the level next to that of v, of the same level (whose values change meanwhile), or
+was not yet reached by the sweep (0).
+
 Path counts grow exponentially with the depth of the search. Where degrees and depth allow more than
 `MOST_PATHS`, `scaled_paths` counts: its numbers have exponents of their own.
 
@@ -25,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.scaled_paths import ScaledSweeps
+from weft.algorithms.support.scaled_paths import ScaledSweeps, beside, sign
 from weft.algorithms.support.shortest_dags import Sweeps
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_sources
@@ -35,7 +39,6 @@ from weft.engine.state import State, full
 from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
-from weft.ir.trace.proxies import send
 from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
@@ -52,19 +55,18 @@ def reach(u: Any, v: Any, e: Any) -> Any:
 
 @vertex(order_free=True)
 def count(v: Any) -> None:
-    """Add up the shortest paths to the level before, which nobody writes now."""
-    paths = v.gather(lambda u, e: send(u.paths, when=u.level == v.level - 1), monoids.sum)
-    v.paths.at(v.id).set(paths)
+    """Add up the shortest paths to the level before."""
+    paths = v.gather(lambda u, e: beside(v, u.paths), monoids.sum)
+    v.paths.at(v.id).set(sign(v) * paths)
 
 
 @vertex(order_free=True)
 def owe(v: Any) -> None:
-    """Gather the shares of the next level, which nobody writes now."""
-    beyond = v.gather(
-        lambda u, e: send(u.share, when=u.level == v.level + 1), monoids.sum, direction="out"
-    )
-    v.share.at(v.id).set(1 / v.paths + beyond)
-    v.total = v.total + fn.where(v.level > 0, v.paths * beyond, 0)
+    """Gather the shares of the next level."""
+    beyond = v.gather(lambda u, e: beside(v, u.share), monoids.sum, direction="out")
+    paths = abs(v.paths)
+    v.share.at(v.id).set(sign(v) * (1 / paths + beyond))
+    v.total = v.total + fn.where(v.level > 0, paths * beyond, 0)
 
 
 @algorithm(
@@ -145,6 +147,7 @@ def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array:
     for source in sources.tolist():
         trail = search(g, state, source, config)
         if count_paths(g, state, source, trail, config):
+            state.share = zeros
             g.replay(owe, state, trail, config=config)
         else:
             scaled = scaled or ScaledSweeps(g, config)
@@ -161,14 +164,14 @@ def search(g: Graph, state: State, source: int, config: Config | None = None) ->
 def count_paths(
     g: Graph, state: State, source: int, trail: Sequence[Array], config: Config | None = None
 ) -> bool:
-    """Count the shortest paths from a source; return whether float64 is enough for them."""
+    """Count the shortest paths from a source, with their signs; return whether float64 can."""
     most = min(int(g.out_degree.max()), int(g.in_degree.max()))
     fits = (len(trail) - 1) * np.log2(max(most, 1)) <= MOST_PATHS
     if not fits and most <= SHORT_ROWS:
         return False
     state.paths = full(0.0).but(source, 1.0)
     g.replay(count, state, trail[:0:-1], config=config)
-    return fits or float(state.paths.max()) <= 2.0**MOST_PATHS
+    return fits or float(abs(state.paths).max()) <= 2.0**MOST_PATHS
 
 
 def _scaled(total: Array, sources: Array, normalized: bool, directed: bool) -> Array:

@@ -82,17 +82,20 @@ def count_out(u: Any, v: Any, e: Any) -> Any:
 
 @vertex(wake="changed", order_free=True)
 def paint(v: Any) -> Any:
-    """Take the smallest free colour of 64, unless a neighbour before v has none yet."""
+    """Take the smallest free colour of 64, unless a neighbour before v has none yet.
+
+    A colour c takes the place of a vertex, as -1 - c.
+    """
     one, zero = fn.cast(1, UINT64), fn.cast(0, UINT64)
 
     def look(u: Any, e: Any) -> Any:
-        color, before = u.color, comes_before(v, u)
-        taken = fn.where(color >= 0, one << fn.cast(color & 63, UINT64), zero)
-        return taken, before & (color < 0)
+        place = u.place
+        taken = fn.where(place < 0, one << fn.cast(-1 - place, UINT64), zero)
+        return taken, (place > v.place) | ((place == v.place) & (u.id > v.id))
 
     used, waits = v.gather(look, (monoids.or_, monoids.or_))
-    free = 63 - fn.cast(fn.clz(~used & (used + one)), np.int32)
-    v.color.at(v.id).set(fn.where(waits, fn.cast(-1, np.int32), free))
+    free = 63 - fn.clz(~used & (used + one))
+    v.place.at(v.id).set(fn.where(waits, v.place, -1 - fn.cast(free, np.int64)))
     return waits
 
 
@@ -153,16 +156,14 @@ def color(
     if order not in ORDERS:
         raise ConfigError(unknown("order", order, ORDERS))
     g = simple(g)
-    state = g.state(
-        color=full(-1, np.int32), place=full(0), seed=scalar(check_integer("seed", seed, 0))
-    )
+    state = g.state(place=full(0), seed=scalar(check_integer("seed", seed, 0)))
     g.run(place if order == "largest_first" else place_at_random, state, config=config)
     most = int(g.out_degree.max()) if g.num_vertices else 0
     if most < FEW:
         g.iterate(paint, state, config=config)
-        return state.color
+        return (-1 - state.place).astype(np.int32)
     state = g.state(
-        color=state.color, place=state.place, base=full(0, np.int32), waits=full(0, np.int32)
+        color=full(-1, np.int32), place=state.place, base=full(0, np.int32), waits=full(0, np.int32)
     )
     ready = g.run(count_earlier, state, config=config)
     g.iterate([choose, count_out], state, ready, refill=[is_ready], config=config)

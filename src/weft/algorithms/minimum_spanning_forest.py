@@ -19,6 +19,7 @@ A. Fallin, A. Gonzalez, J. Seo, M. Burtscher: A high-performance MST implementat
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -75,6 +76,15 @@ def _root(parent: Any, x: Any) -> Any:
     return root
 
 
+def _if(condition: Any, then: Callable[[], Any]) -> None:
+    """Do something to a field where a condition holds."""
+
+    def once(_: Any) -> None:
+        then()
+
+    fn.for_range(0, fn.where(condition, 1, 0), once)
+
+
 @functools.cache
 def round_of(kind: str) -> list[Any]:
     """Return the steps of a round, over the edges that may still join two components."""
@@ -86,9 +96,9 @@ def round_of(kind: str) -> list[Any]:
         v.a, v.b = a, b
         rank = _rank_of(v, kind)
         joins = (a != b) & (rank <= limit)
-        rank = fn.where(joins, rank, NONE)
-        v.best.at(a).min(rank)
-        v.best.at(b).min(rank)
+        for end in (a, b):  # most offers to a large component are no better than one before
+            better = joins & (rank < v.best.at(end).load())
+            _if(better, functools.partial(lambda end: v.best.at(end).min(rank), end))
         return joins
 
     @vertex(order_free=True)
@@ -106,14 +116,8 @@ def round_of(kind: str) -> list[Any]:
         below = fn.where(both, high, fn.where(by_a, a, b))
         above = fn.where(both, low, fn.where(by_a, b, a))
 
-        def join(_: Any) -> None:
-            v.parent.at(below).set(above)
-
-        def free(_: Any) -> None:
-            v.best.at(above).set(NONE)
-
-        fn.for_range(0, fn.where(by_a | by_b, 1, 0), join)
-        fn.for_range(0, fn.where(both, 1, 0), free)
+        _if(by_a | by_b, lambda: v.parent.at(below).set(above))
+        _if(both, lambda: v.best.at(above).set(NONE))
         v.taken = v.taken | by_a | by_b
         return True
 

@@ -7,19 +7,12 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import ArrayLike, DTypeLike
 
-from weft.arrays.device import (
-    Device,
-    bytes_text,
-    device_of,
-    read_only,
-    to_host,
-)
+from weft.arrays.device import Device, bytes_text, device_of, read_only, to_host
 from weft.config import Config
 from weft.engine.frontier import Frontier, Pairs
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import ConfigError, GraphError, unknown
-from weft.graph import emitting, execution, neighborhood, sparse
+from weft.graph import emitting, execution, neighborhood, several, sparse
 from weft.graph.build import (
     BuildOptions,
     Duplicates,
@@ -41,8 +34,8 @@ from weft.graph.interop.tables import ArrowTable, PandasTable
 from weft.graph.labels import (
     Labels,
     LabelsLike,
-    label_array,
     labels_at,
+    labels_of,
     number_ends,
     vertex_numbers,
 )
@@ -123,15 +116,8 @@ class Graph:
         labels: Labels | ArrayLike | None = None,
         order: Array | None = None,
     ) -> None:
-        if labels is not None and not isinstance(labels, Labels):
-            labels = Labels(label_array(labels)).check()
-        if labels is not None and len(labels) != topology.num_vertices:
-            raise GraphError(
-                f"Got {len(labels)} labels for {topology.num_vertices} vertices. "
-                "Expected one label per vertex."
-            )
         self._topology = topology
-        self._labels = labels
+        self._labels = None if labels is None else labels_of(labels, topology.num_vertices)
         self._vertex = VertexColumns(topology.num_vertices, vertex, topology.device)
         self._edge = EdgeColumns(topology, edge)
         self._order = order
@@ -142,13 +128,7 @@ class Graph:
     @classmethod
     def _of(cls, parts: Parts, history: History | None = None) -> Graph:
         """Return the graph of some parts, at the end of a history."""
-        g = cls(
-            parts.topology,
-            vertex=parts.vertex,
-            edge=parts.edge,
-            labels=parts.labels,
-            order=parts.order,
-        )
+        g = cls(**vars(parts))
         if history is not None:
             g._history = history
         return g
@@ -865,8 +845,9 @@ class Graph:
         state: State,
         frontier: Any = None,
         *,
-        edge_state: State | None = None,
+        edge_state: Any = None,
         output: str = "vertices",
+        graphs: Mapping[str, Graph] | None = None,
         direction: Any = None,
         config: Config | None = None,
     ) -> Frontier:
@@ -883,11 +864,14 @@ class Graph:
         frontier
             Where to run; by default on all vertices.
         edge_state
-            Made by `edge_state`, for functions that use edge fields.
+            Made by `edge_state`, for functions that use edge fields; with `graphs`, a dictionary of
+            those of other graphs by name, that of this graph under None.
         output
             What to return: the "vertices" that changed, or a frontier of the "arcs" at which the
             last function, an edge function, ran and its condition held (that of ``weft.send``, or
             what it returns without ``into=``).
+        graphs
+            Other graphs of the same vertices by name, for functions marked by `weft.over`.
         direction, config
             As for `iterate`.
 
@@ -904,10 +888,10 @@ class Graph:
         >>> state.count
         array([1, 0, 2])
         """
-        if output not in ("vertices", "arcs"):
-            raise ConfigError(unknown("output", output, ("vertices", "arcs")))
-        run = execution.run if output == "vertices" else execution.run_to_arcs
-        return run(self, functions, state, frontier, edge_state, config, direction)
+        if graphs is None and output == "vertices":
+            return execution.run(self, functions, state, frontier, edge_state, config, direction)
+        how = (output, graphs, edge_state, config, direction)
+        return several.run_as(self, functions, state, frontier, how)
 
     @hides_frames
     def collect(
@@ -1015,7 +999,7 @@ class Graph:
         state: State,
         frontier: Any = None,
         *,
-        edge_state: State | None = None,
+        edge_state: Any = None,
         until: Callable[..., Any] | None = None,
         max_iter: int | None = None,
         refill: Any = (),
@@ -1023,6 +1007,7 @@ class Graph:
         next_threshold: Callable[..., Any] | None = None,
         change_driven: bool | str | None = None,
         tolerance: float = 0.0,
+        graphs: Mapping[str, Graph] | None = None,
         direction: Any = None,
         config: Config | None = None,
     ) -> Run:
@@ -1069,6 +1054,10 @@ class Graph:
         tolerance
             Accuracy of a change-driven run: smaller changes are not sent on, and at the end another
             full step would move no feature by more than twice this value.
+        graphs
+            Other graphs of the same vertices by name, for functions marked by `weft.over`; then
+            `edge_state` may be a dictionary, as for `run`. The loop is the host's: functions that
+            follow each other over one graph are a program of their own in every superstep.
         direction
             "push", "pull", "auto", a rule or ``fn(stats)``; short for ``Config(direction=...)``.
         config
@@ -1100,14 +1089,13 @@ class Graph:
         >>> state.paths
         array([1, 1, 1, 2])
         """
-        plain = (
-            until is None and max_iter is None and edge_state is None and next_threshold is None
-            and change_driven is None and not (refill or trail)
-            and type(tolerance) is float and tolerance == 0
-        )  # fmt: skip
-        loop = PLAIN if plain else Loop(
+        loop = Loop(
             edge_state, until, max_iter, refill, trail, next_threshold, change_driven, tolerance
-        )  # fmt: skip
+        )
+        loop = PLAIN if loop == PLAIN else loop
+        if graphs is not None:
+            parts = several.parts_of(self, functions, graphs, edge_state)
+            return several.iterate(parts, state, frontier, loop, config, direction)
         return execution.iterate(self, functions, state, frontier, loop, config, direction)
 
     @hides_frames
@@ -1500,8 +1488,7 @@ class Graph:
         >>> found.total
         array([ 9., 15.])
         """
-        topology, columns = stacked_parts(self, other)
-        return Graph(topology, edge=columns)
+        return Graph(**stacked_parts(self, other))
 
     def to(self, device: Any) -> Graph:
         """Return the graph on a device, with independent columns; itself if already there.

@@ -302,6 +302,16 @@ def vertex_numbers(labels: Labels | None, num_vertices: int, wanted: Any) -> Any
     return vertices
 
 
+def labels_of(labels: Labels | Any, n: int) -> Labels:
+    """Return the labels of n vertices; raise if there are more or fewer of them."""
+    found = labels if isinstance(labels, Labels) else Labels(label_array(labels)).check()
+    if len(found) != n:
+        raise GraphError(
+            f"Got {len(found)} labels for {n} vertices. Expected one label per vertex."
+        )
+    return found
+
+
 def labels_at(labels: Labels | None, num_vertices: int, vertices: Any) -> Any:
     """Return the label of one vertex or of several; None for -1, which means no vertex.
 

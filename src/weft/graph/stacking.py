@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
 
-def stacked_parts(first: Graph, second: Any) -> tuple[Topology, dict[str, Array]]:
-    """Return topology and edge columns of two graphs whose rows lie below each other."""
+def stacked_parts(first: Graph, second: Any) -> dict[str, Any]:
+    """Return topology and edge columns of two graphs whose rows lie below each other, by name."""
     if not hasattr(second, "topology"):
         raise GraphError(f"g.stack joins two graphs, but got {second!r}. Expected a weft.Graph.")
     one, two = first.topology, second.topology
@@ -42,7 +42,7 @@ def stacked_parts(first: Graph, second: Any) -> tuple[Topology, dict[str, Array]
             for name in _shared(first, second)
         }
     assert topology.num_vertices == n
-    return topology, columns
+    return {"topology": topology, "edge": columns}
 
 
 def _shared(first: Graph, second: Graph) -> list[str]:

@@ -56,6 +56,7 @@ class Sweeps:
         trail = search(self.graph, state, source)
         if not count_paths(self.graph, state, source, trail):
             raise NotImplementedError("more shortest paths than float64 can count")
+        state.paths = abs(state.paths)
         self.graph.replay(owe_marked, state, trail)
         return state
 

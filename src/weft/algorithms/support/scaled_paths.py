@@ -11,7 +11,8 @@ Backward only ratios of counts along an edge occur, and σ(w) >= σ(v) keeps the
     share(v) = 1 / f(v) + Σ share(w) · 2^(p(v) - p(w)) over edges v -> w to the next level,
     betweenness(v) += f(v) · share(v) - 1    for v other than the source.
 
-Powers of two are built from bits, so that scaling is exact on every device.
+Fractions and shares of odd levels are kept with a minus, as in `betweenness`. Powers of two are
+built from bits, so that scaling is exact on every device.
 """
 
 from __future__ import annotations
@@ -36,29 +37,44 @@ BIAS = 1023
 SMALLEST = -1100  # 2 to the power of this is 0 in float64
 
 
+def sign(v: Any) -> Any:
+    """Return the sign of what v holds, by the parity of its level."""
+    return fn.where((v.level & 1) == 0, 1.0, -1.0)
+
+
+def beside(v: Any, value: Any) -> Any:
+    """Return what a neighbour holds if it is of a level next to that of v, else 0."""
+    return fn.maximum(-sign(v) * value, 0.0)
+
+
 @vertex(order_free=True)
 def count(v: Any) -> None:
-    """Add up the shortest paths to the level before, which nobody writes now."""
-    power = v.gather(lambda u, e: send(u.power, when=u.level == v.level - 1), monoids.max)
+    """Add up the shortest paths to the level before."""
+    power = v.gather(lambda u, e: send(u.power, when=beside(v, u.fraction) > 0), monoids.max)
     paths = v.gather(
-        lambda u, e: send(u.fraction * power_of_two(u.power - power), when=u.level == v.level - 1),
+        lambda u, e: send(
+            beside(v, u.fraction) * power_of_two(u.power - power), when=beside(v, u.fraction) > 0
+        ),
         monoids.sum,
     )
     exponent = (fn.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
-    v.fraction.at(v.id).set(paths * power_of_two(-exponent))
+    v.fraction.at(v.id).set(sign(v) * paths * power_of_two(-exponent))
     v.power.at(v.id).set(power + exponent)
 
 
 @vertex(order_free=True)
 def owe(v: Any) -> None:
-    """Gather the shares of the next level, which nobody writes now."""
+    """Gather the shares of the next level."""
     beyond = v.gather(
-        lambda u, e: send(u.share * power_of_two(v.power - u.power), when=u.level == v.level + 1),
+        lambda u, e: send(
+            beside(v, u.share) * power_of_two(v.power - u.power), when=beside(v, u.share) > 0
+        ),
         monoids.sum,
         direction="out",
     )
-    v.share.at(v.id).set(1 / v.fraction + beyond)
-    v.total = v.total + fn.where(v.level > 0, v.fraction * beyond, 0)
+    fraction = abs(v.fraction)
+    v.share.at(v.id).set(sign(v) * (1 / fraction + beyond))
+    v.total = v.total + fn.where(v.level > 0, fraction * beyond, 0)
 
 
 def power_of_two(exponent: Any) -> Any:
@@ -85,7 +101,7 @@ class ScaledSweeps:
     def add_owed(self, source: int, level: Array, trail: Sequence[Array]) -> None:
         """Add what vertices owe to the paths beyond them, given the levels around a source."""
         g, state = self.g, self.state
-        state.level, state.power = level, full(0)
+        state.level, state.power, state.share = level, full(0), full(0.0)
         state.fraction = full(0.0).but(source, 1.0)
         g.replay(count, state, trail[:0:-1], config=self.config)
         g.replay(owe, state, trail, config=self.config)

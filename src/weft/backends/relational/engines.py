@@ -6,7 +6,7 @@ import itertools
 import json
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from weft.errors import ConfigError, listed
 Array = np.ndarray[Any, Any]
 PLANS = ("auto", "dense", "delta", "lists", "blocks")
 BLOCK = 1 << 19  # sources joined at a time: the perfect hash join of DuckDB ends at a million keys
+DIRECT_BITS = 20  # of integers that groups of an aggregate are found by
 _numbers = itertools.count(1)
 _TOKEN = secrets.token_hex(4)  # so that tables of a process that was killed are not met again
 
@@ -170,6 +171,26 @@ class Engine:
             raise
         if own:
             self.con.execute("COMMIT")
+
+    @contextmanager
+    def direct_groups(self) -> Iterator[None]:
+        """Let DuckDB find the groups of small integers by their value while a run lasts.
+
+        Its own limit of 12 bits is below the vertices of most graphs; hashing takes a quarter of
+        a dense superstep. Each thread has a table of all possible groups, some 30 MB.
+        """
+        import duckdb
+
+        self.con.execute("SELECT current_setting('perfect_ht_threshold')")
+        ((held,),) = self.con.fetchall()
+        self.con.execute(f"SET perfect_ht_threshold = {max(int(held), DIRECT_BITS)}")
+        try:
+            yield
+        finally:
+            with suppress(
+                duckdb.TransactionException
+            ):  # a caller's own, which has to be rolled back
+                self.con.execute(f"SET perfect_ht_threshold = {held}")
 
     def _begin(self) -> bool:
         """Begin a transaction; return whether there was none."""

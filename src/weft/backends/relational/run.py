@@ -311,7 +311,8 @@ class Loop:
             if first is None:
                 with self.engine.transaction():
                     self.start()
-            outcome = self._carry_out(first)
+            with self.engine.direct_groups():
+                outcome = self._carry_out(first)
             self.finish()
         finally:
             self.keep_only()

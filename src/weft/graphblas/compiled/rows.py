@@ -103,7 +103,10 @@ def matrix_arrays(store: MatrixStore) -> tuple[Any, ...]:
 
 
 def _arrays_of(store: MatrixStore) -> tuple[Any, ...]:
-    return (np.asarray(store.indptr, np.int64), unsigned(store.cols), *value_array(store))
+    cols = np.asarray(store.cols)
+    if cols.dtype.itemsize == 8 and store.ncols <= 1 << 32:
+        cols = cols.astype(np.uint32)  # half of what a kernel reads of a row are columns
+    return (np.asarray(store.indptr, np.int64), unsigned(cols), *value_array(store))
 
 
 def push(
@@ -163,7 +166,7 @@ def product(
     how, mask_indptr, mask_cols = 0, mine[0], mine[1]
     if mask is not None:
         entries = mask.entries()
-        mask_indptr, mask_cols = np.asarray(entries.indptr, np.int64), unsigned(entries.cols)
+        mask_indptr, mask_cols = matrix_arrays(entries)[:2]
         how = 2 if mask.complement else 1
         if how == 1:
             np.minimum(limits, np.diff(mask_indptr), out=limits)
@@ -234,7 +237,7 @@ def masked_dot(
     found, there = np.zeros(entries.nvals, np_type), np.zeros(entries.nvals, np.bool_)
     module.dot(
         entries.rows,
-        unsigned(entries.cols),
+        matrix_arrays(entries)[1],
         *matrix_arrays(left),
         *matrix_arrays(right.twin),
         found,

@@ -81,6 +81,18 @@ class EdgeFunction(_Function):
         return f"<weft.edge {self.__name__}>"
 
 
+class Over:
+    """A function that runs over a graph of another name; made by `weft.over`."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.name, self.function = name, function
+
+    def __repr__(self) -> str:
+        return (
+            f"<weft.over {self.name!r}, {self.function!r}; it needs graphs={{{self.name!r}: ...}}>"
+        )
+
+
 class VertexFunction(_Function):
     """A function of a vertex v; made by `weft.vertex`."""
 

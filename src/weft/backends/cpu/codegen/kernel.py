@@ -51,6 +51,7 @@ class Options:
     arcs: bool = False  # the first frontier holds arcs
     rule: str = COST  # how a direction is chosen
     formats: dict[str, Any] = field(default_factory=dict)  # by side; none: that of the adjacency
+    horizon: bool = False  # an ordered step first settles what lies within a horizon
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
 
     def format(self, side: str) -> Any:

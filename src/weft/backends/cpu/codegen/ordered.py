@@ -2,11 +2,11 @@
 
 A vertex that was improved goes to the near queue if its priority is below the threshold, else to
 the far list; flags keep it from being in either twice (bit 0: in the near queue, bit 1: on the far
-list). Threads go on with their own near vertices without a barrier while these are few. When no
-near work is left the threshold rises by `delta` and the far list is split again; where that brings
-nothing near, it rises above the least priority that waits. `delta` is steered by load: doubled
-after a bucket with too little work to share, halved after one with a lot. A priority of NaN is
-always near. A threshold of NaN makes everything near.
+list; bit 2: it held messages back, see `horizon`). Threads go on with their own near vertices
+without a barrier while these are few. When no near work is left the threshold rises by `delta` and
+the far list is split again; where that brings nothing near, it rises above the least priority that
+waits. `delta` is steered by load: doubled after a bucket with too little work to share, halved
+after one with a lot. A priority of NaN is always near. A threshold of NaN makes everything near.
 
 A superstep is one pass over the near queue, and over what each thread finds near meanwhile. Where
 `max_iter` or `until` ends the loop, both lists are the frontier.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cpu.codegen.edges import render_functions, render_row
-from weft.backends.cpu.codegen.expressions import cast
+from weft.backends.cpu.codegen.horizon import Horizon, priority_of
 from weft.backends.cpu.codegen.kernel import EMPTY, LIMIT, RUNNING, STOPPED_BY_USER, UNTIL, Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
 from weft.backends.cpu.codegen.parts import arcs_of
@@ -27,10 +27,11 @@ from weft.backends.cpu.runtime.prefetch import (
     fetch_rows_ahead,
     touched_places,
 )
-from weft.ir.ops import FLOAT64, Step
+from weft.ir.ops import Step
 from weft.plan.sweeps import Sweep
 
 FIRST_SHARE = 1 / 16  # of what lies ahead of a first frontier of several
+BEYOND = 16.0  # times as wide are buckets beyond a horizon
 FEW, MANY = 1500, 60_000  # vertices processed in a bucket between which delta stays as it is
 
 
@@ -46,11 +47,19 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
     out.line("processed = looked_all = 0")
     out.line("floor = -np.inf")
     out.line(f"status = {RUNNING}")
+    horizon = Horizon(kernel, sweep) if kernel.options.horizon else None
+    if horizon is not None:
+        horizon.begin()
     with out.block("if step == 0 and size > 1:"):
         _hold_first(kernel, sweep)
     with out.block("while True:"):
         with out.block("while size == 0 and far_size > 0:"):
             _raise_threshold(kernel, sweep)
+        if horizon is not None:
+            with out.block("if size == 0 and horizon < np.inf:"):
+                _pull_beyond(kernel, sweep, horizon)
+                out.line("continue")
+            horizon.choose()
         with out.block("if size == 0:"):
             out.line(f"status = {EMPTY}")
             out.line("break")
@@ -59,7 +68,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
                 out.line(f"status = {LIMIT}")
                 out.line("break")
         out.line("entered = size")
-        _near_phase(kernel, sweep)
+        _near_phase(kernel, sweep, horizon)
         _record(kernel)
         out.line("step += 1")
         if kernel.program.until is not None:
@@ -80,6 +89,8 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
     with out.block("if tid == 0:"):
         out.line("steering[0] = threshold")
         out.line("steering[1] = delta")
+        if horizon is not None:
+            horizon.save()
 
 
 def _hold_first(kernel: Kernel, sweep: Sweep) -> None:
@@ -120,7 +131,28 @@ def _record(kernel: Kernel) -> None:
     kernel.out.line("work += looked_all + entered")
 
 
-def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
+def _pull_beyond(kernel: Kernel, sweep: Sweep, horizon: Horizon) -> None:
+    """Let every vertex beyond the horizon pull what was held back; then there is no horizon."""
+    out = kernel.out
+    kernel.begin_phase()
+    out.line("entered = n")
+    out.line("count = waiting = looked = changed = 0")
+    with kernel.shares("n", 1024):
+        out.line("v = i")
+        _rank_here(kernel, sweep)
+        with out.block("if not rank <= horizon:"):
+            out.line("changed += 1")
+            site = horizon.pull_row(improve)
+            with out.block("if hits:"):
+                _enqueue(kernel, sweep.steps[0], site, [])
+    out.line(f"delta *= {BEYOND}  # few arcs are left: their order matters less than barriers")
+    out.line("horizon = np.inf")
+    _end_near(kernel, sweep)
+    _record(kernel)
+    out.line("step += 1")
+
+
+def _near_phase(kernel: Kernel, sweep: Sweep, horizon: Horizon | None) -> None:
     """Relax the edges of the near queue, then of what each thread itself found near."""
     out, args = kernel.out, kernel.args
     way = sweep.way("push")
@@ -149,13 +181,23 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
         out.line("last_item = local_base + fetched - 1")
         with out.block("for j in range(local_base, local_base + fetched):"):
             out.line("u = np.uint64(own[j])")
-            fetch_rows_ahead(
-                kernel, "np.uint64(own[min(j + np.int64({}), last_item)])", way, places
-            )
+            later = "np.uint64(own[min(j + np.int64({}), last_item)])"
+            if horizon is not None:
+                horizon.fetch_rows(later)
+            else:
+                fetch_rows_ahead(kernel, later, way, places)
             out.line("sync_and(flags, u, np.uint8(254))")
             out.line(f"first, end = {offsets}[u], {offsets}[u + ONE]")
             out.line("looked += np.int64(end - first)")
-            _relax_arcs(kernel, sweep, places)
+            if horizon is not None:
+                horizon.note_sender()
+            _relax_arcs(kernel, sweep, places, horizon)
+    _end_near(kernel, sweep)
+
+
+def _end_near(kernel: Kernel, sweep: Sweep) -> None:
+    """End a phase that found near and far vertices; the near ones are the frontier."""
+    out = kernel.out
     out.line("order = flush_last(local, local_base, count, queue_b, ctl, base + TAIL)")
     out.line("flush_far(local_far, local_base, waiting, far_a, far_size, ctl, base + FAR)")
     out.line("atomic_add(ctl, base + LOOKED, looked)")
@@ -175,7 +217,7 @@ def _near_phase(kernel: Kernel, sweep: Sweep) -> None:
     out.line("dense = 0")
 
 
-def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
+def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str], horizon: Horizon | None) -> None:
     """Relax the out-edges of u, from `first` to `end` if they are those of the adjacency."""
     out, step = kernel.out, sweep.steps[0]
     format_, way = kernel.options.format("push"), sweep.way("push")
@@ -202,6 +244,10 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str]) -> None:
     overlay_pairs(kernel, site)
     renderer = kernel.renderer(site, step, set())
     render_row(renderer, step, "u", set())
+    if horizon is not None:
+        with horizon.arcs_within(renderer, places):
+            relax(site, renderer)
+        return
     with out.block("for s in range(first, end):"):
         fetch_arcs_ahead(kernel, way, places)
         out.line(f"v = np.uint64({kernel.args.use('targets', way)}[s])")
@@ -212,7 +258,7 @@ def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) ->
     """Put an improved vertex into the near queue or on the far list."""
     out = kernel.out
     out.line(
-        f"rank = {_priority(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
+        f"rank = {priority_of(kernel, step, site, dict(zip(step.into, messages, strict=False)))}"
     )
     with out.block("if not rank >= threshold:"):  # noqa: SIM117 - nested in what is rendered
         with out.block("if sync_or(flags, v, np.uint8(1)) & 1 == 0:"):
@@ -222,17 +268,6 @@ def _enqueue(kernel: Kernel, step: Step, site: Site, messages: list[Operand]) ->
             "waiting = push_far(local_far, local_base, waiting, v, far_a, far_size, ctl, "
             "base + FAR)"
         )
-
-
-def _priority(kernel: Kernel, step: Step, site: Site, fresh: dict[str, Operand]) -> str:
-    """Return the priority of v as a float64; just written fields are known."""
-    assert step.priority is not None
-    at = Site(kernel.args, kernel.traits, site.direction, site.slot)
-    at.known.update(site.known)
-    for name, operand in fresh.items():
-        at.known[("field", "v", name)] = operand
-    text = kernel.block_value(step.priority, at, step)
-    return cast(text, step.priority.results[0].dtype, FLOAT64)
 
 
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> None:
@@ -298,7 +333,7 @@ def _rank_here(kernel: Kernel, sweep: Sweep) -> None:
     """Compute the priority of v."""
     site = kernel.site()
     overlay_pairs(kernel, site)
-    kernel.out.line(f"rank = {_priority(kernel, sweep.steps[0], site, {})}")
+    kernel.out.line(f"rank = {priority_of(kernel, sweep.steps[0], site, {})}")
 
 
 def _spread_least(kernel: Kernel) -> None:

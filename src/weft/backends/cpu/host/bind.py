@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.arrays.trail import Trail
+from weft.backends.cpu.codegen.horizon import SAMPLES
 from weft.backends.cpu.codegen.pairs import pack, unpack
 from weft.backends.cpu.codegen.program import Rendered
 from weft.backends.cpu.host.workspace import Workspace
@@ -24,11 +25,13 @@ from weft.config import of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
+from weft.plan.horizon import early_share
 from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
 Array = np.ndarray[Any, Any]
 
+STEERED = 5  # numbers that steer an ordered run
 
 # Bindings to arrays of the topology, and to buffers that nothing is written to before a run.
 STEADY = frozenset({
@@ -37,8 +40,7 @@ STEADY = frozenset({
     "row_ends", "row_sums", "weaver_table", "weaver_sums", "keys", "table", "totals", "counts",
     "scratch", "far", "local_far",
     "own", "spread", "hidden", "marker_slots", "row_bits", "row_words",
-    "by_keys", "by_values", "by_table", "paths",
-    "radix_table",
+    "samples", "kept", "by_keys", "by_values", "by_table", "paths", "radix_table",
 })  # fmt: skip
 
 
@@ -462,11 +464,20 @@ class Binder:
         return self.workspace.get("spread", 3 * self.nt * STRIDE, np.float64)
 
     def _steering(self) -> Array:
-        """Return threshold and delta; without a delta it is measured when first needed."""
-        steering = self.workspace.get("steering", 2, np.float64)
+        """Return threshold, delta, horizon, the share of messages within it, and its choice.
+
+        Without a delta it is measured when first needed; the horizon is NaN until it is chosen.
+        """
+        steering = self.workspace.get("steering", STEERED, np.float64)
         delta = self.request.options.config.delta or self.request.start.window
-        steering[:] = -np.inf, delta
+        steering[:] = -np.inf, delta, np.nan, early_share(self.topology), np.nan
         return steering
+
+    def _samples(self) -> Array:
+        return self.workspace.get("samples", SAMPLES, np.float64)
+
+    def _kept(self) -> Array:
+        return self.workspace.get("kept", self.nt * LOCAL, np.uint64)
 
     def _trail(self) -> Array:
         if self.request.start.trail is not None:

@@ -17,7 +17,7 @@ from weft.backends.cpu.codegen.kernel import (
 )
 from weft.backends.cpu.codegen.program import Rendered, render
 from weft.backends.cpu.host import workspace as workspaces
-from weft.backends.cpu.host.bind import Binder
+from weft.backends.cpu.host.bind import STEERED, Binder
 from weft.backends.cpu.host.cache import load_module
 from weft.backends.cpu.host.evaluate_small import evaluated
 from weft.backends.cpu.host.gang import num_threads, run
@@ -40,6 +40,7 @@ from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
+from weft.plan.horizon import early_share, has_horizon
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -117,6 +118,7 @@ def prepare(request: Request) -> Preparation:
         tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
+        may_order(request, directions) and early_share(topology) > 0,
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -188,12 +190,14 @@ def _make(
         request.start.arcs,
         rule_of(config),
         formats_of(request),
+        bool(ordered) and has_horizon(sweeps[0], request, off),
         wants_row_bits(request),
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
+    made += ["horizon"] if options.horizon else []
     made += ["row_bits"] if options.row_bits else []
     return Compiled(rendered, program, every, list(dict.fromkeys(made)), closed)
 
@@ -353,5 +357,5 @@ class _Run:
         converged = has_converged(request, steps, empty=status == EMPTY, held=status == UNTIL)
         window = 0.0
         if "steering" in self.compiled.rendered.bindings:
-            window = float(self.workspace.get("steering", 2, np.float64)[1])
+            window = float(self.workspace.get("steering", STEERED, np.float64)[1])
         return Outcome(steps, converged, frontier, trail, window=window)

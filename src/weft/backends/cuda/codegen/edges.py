@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 from weft.backends.cuda.codegen.directions import choose, directions_of
 from weft.backends.cuda.codegen.lanes import spread_lanes
-from weft.backends.cuda.codegen.machine import READY, Kernel, Options, Side
+from weft.backends.cuda.codegen.machine import READY, Kernel, Side
 from weft.backends.cuda.codegen.parts import (
     ALL,
     MAP,
@@ -17,6 +15,7 @@ from weft.backends.cuda.codegen.parts import (
     sweep_parts,
 )
 from weft.backends.cuda.codegen.radix import laid_call, lay_out, laying_visitor, reduce_phases
+from weft.backends.cuda.codegen.senders import render_senders
 from weft.backends.cuda.codegen.sorted_pushes import (
     arcs_into,
     keep_message,
@@ -25,10 +24,10 @@ from weft.backends.cuda.codegen.sorted_pushes import (
     sorts_messages,
 )
 from weft.backends.cuda.codegen.text import c_type, size_of
-from weft.backends.cuda.codegen.updates import commit_lines, emit, push_update, stamp, touch_first
+from weft.backends.cuda.codegen.updates import commit_lines, push_update
 from weft.backends.cuda.codegen.visitors import Visitor, pull_visitor, push_visitor
 from weft.ir.check.facts import uses
-from weft.ir.ops import EMIT, LIVE_WRITE, Program
+from weft.ir.ops import EMIT, LIVE_WRITE
 from weft.plan.queries import buffered_edges, side_of
 from weft.plan.sweeps import Sweep, claim_field
 
@@ -569,55 +568,10 @@ def _commit_phase(
             f"    const i64 v = {kernel.args.use('touched')}[i];",
             *(f"    {line}" for line in commit_lines(kernel, sweep)),
             "});",
-            *(_senders(kernel) if sweep.keeps_senders else ()),
+            *(render_senders(kernel) if sweep.keeps_senders else ()),
             "out.end(degree);",
         ]
     if out_kind in ("bitmap", "bytemap") and kind == "counter":
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     collect = _collect(kernel, sweep, k, f"{direction}_commit", out_kind, then)
     return kernel.phase(f"commit_{direction}_{k}", body, [collect])
-
-
-def keep_senders(sweeps: list[Sweep], options: Options) -> None:
-    """Let settled functions run where something was sent or got, in place of everywhere.
-
-    That is where messages are delivered by atomics, and those that send stand in a queue.
-    """
-    for sweep, after in itertools.pairwise(sweeps):
-        step, side = after.steps[0], options.push
-        queued = sweep.mode == "deferred" and side.frontier_in == "queue" and not options.classes
-        pushed = queued and sweep.pull_refused and not sorts_messages(sweep, options)
-        if step.everywhere and step.settled and pushed:
-            step.everywhere, sweep.keeps_senders = False, True
-
-
-def add_at_once(program: Program, sweeps: list[Sweep], options: Options) -> None:
-    """Let differences be added to the sums that a program driven by changes keeps.
-
-    Nobody reads those meanwhile, and who got some runs next, whatever became of them: neither an
-    inbox nor a phase that empties it is needed. After `keep_senders`.
-    """
-    if not program.wide or options.combine != "atomic" or options.push.frontier_out != "queue":
-        return
-    for sweep, after in itertools.pairwise(sweeps):
-        plain = sweep.mode == "deferred" and len(sweep.steps) == 1 and sweep.pull_refused
-        sums = all(reduction.name == "sum" for reduction in sweep.last.reductions)
-        simple = len(options.push.format.kinds) == 1 and not options.push.format.virtual
-        sweep.adds = bool(
-            plain and sums and simple and not options.classes and not after.steps[0].everywhere
-            and options.push.frontier_in == "queue" and not sorts_messages(sweep, options)
-        )  # fmt: skip
-
-
-def _senders(kernel: Kernel) -> list[str]:
-    """Return the lines that put out who sent and got nothing."""
-    out = kernel.emitter()
-    touch_first(kernel, out, "alone", f"touch({stamp(kernel, 0)}, v, u32(loop.epoch))", True)
-    with out.block("if (alone)"):
-        emit(kernel, out)
-    return [
-        kernel.for_all_emitting("loop.entered"),
-        "    const i64 v = entered_vertex(a, loop, i);",
-        *(f"    {line}" for line in out.lines),
-        "});",
-    ]

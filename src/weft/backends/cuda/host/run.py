@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from weft.arrays.device import to_host
-from weft.backends.cuda.codegen.edges import add_at_once, keep_senders
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
 from weft.backends.cuda.codegen.radix import layout_refused
+from weft.backends.cuda.codegen.senders import add_at_once, keep_senders
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
