@@ -43,12 +43,16 @@ from weft.backends import backend_of
 from weft.config import SIDES
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
+from weft.topology.row_bits import AT_ONCE
 from weft.topology.topology import Direction, Topology
 
 CONTROL_BYTES = 1_000_000
 SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
 COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
 REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
+ROW_BYTES = 32 + 24  # per vertex, for the dense rows as bits and what finds them
+BIT_BYTES = 4  # per arc, for the bits themselves
+PLACED_BYTES = 56  # per slot that is looked at together with others, to find dense rows
 PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
@@ -199,6 +203,7 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
     primary, directions = topology.primary_direction, _directions(g, needs)
     parts = [Part("graph", _NAMES[primary], _direction_bytes(n, m, i), held=True)]
+    on_gpu = backend_of(topology.device).looks_at_degrees
     early = building = 0
     other = needs.oriented  # the run uses a graph derived from this one
     if needs.simple and not _is_simple(g):
@@ -209,13 +214,16 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         m //= 2
         parts.append(Part("graph", "oriented arcs", _direction_bytes(n, m, i)))
         early = max(early, 2 * (3 * i + 1 + 4) * m + PART_BYTES * n)
+        if on_gpu:
+            parts.append(Part("graph", "dense rows as bits", ROW_BYTES * n + BIT_BYTES * m))
+            building = SORTED_BYTES * m + PLACED_BYTES * min(m, AT_ONCE)
     second: Direction = "in" if primary == "out" else "out"
     if topology.directed and second in directions and topology.keep == "both":
         held = topology._secondary is not None and not other
         parts.append(Part("graph", _NAMES[second], _direction_bytes(n, m, i), held))
         building = 0 if held else SORTED_BYTES * m + PART_BYTES * n
     # A GPU reads the degrees of every graph, to choose schedules.
-    sides = BOTH if backend_of(topology.device).looks_at_degrees else needs.degrees
+    sides = BOTH if on_gpu else needs.degrees
     for side in sides if topology.directed else sides[:1]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
