@@ -43,13 +43,16 @@ from weft.backends import backend_of
 from weft.config import SIDES
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
+from weft.topology.row_bits import AT_ONCE
 from weft.topology.topology import Direction, Topology
 
 CONTROL_BYTES = 1_000_000
 SORTED_BYTES = 2 * 8  # per arc, in a sort of keys only
 COPIED_BYTES = 28  # per arc, in a copy that is sorted, mirrored and sorted again
 REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex order
-HEAD_BYTES = 8 * 8  # per arc, while the dense beginnings of rows are looked for and written
+ROW_BYTES = 32 + 24  # per vertex, for the dense rows as bits and what finds them
+BIT_BYTES = 4  # per arc, for the bits themselves
+PLACED_BYTES = 56  # per slot that is looked at together with others, to find dense rows
 PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
@@ -200,7 +203,8 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     n, m, i = topology.num_vertices, topology.num_arcs, topology.index_dtype.itemsize
     primary, directions = topology.primary_direction, _directions(g, needs)
     parts = [Part("graph", _NAMES[primary], _direction_bytes(n, m, i), held=True)]
-    early = building = heads = 0
+    on_gpu = backend_of(topology.device).looks_at_degrees
+    early = building = 0
     other = needs.oriented  # the run uses a graph derived from this one
     if needs.simple and not _is_simple(g):
         other, m = True, 2 * g.num_edges
@@ -210,14 +214,16 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         m //= 2
         parts.append(Part("graph", "oriented arcs", _direction_bytes(n, m, i)))
         early = max(early, 2 * (3 * i + 1 + 4) * m + PART_BYTES * n)
-        heads = HEAD_BYTES * m + PART_BYTES * n
+        if on_gpu:
+            parts.append(Part("graph", "dense rows as bits", ROW_BYTES * n + BIT_BYTES * m))
+            building = SORTED_BYTES * m + PLACED_BYTES * min(m, AT_ONCE)
     second: Direction = "in" if primary == "out" else "out"
     if topology.directed and second in directions and topology.keep == "both":
         held = topology._secondary is not None and not other
         parts.append(Part("graph", _NAMES[second], _direction_bytes(n, m, i), held))
         building = 0 if held else SORTED_BYTES * m + PART_BYTES * n
     # A GPU reads the degrees of every graph, to choose schedules.
-    sides = BOTH if backend_of(topology.device).looks_at_degrees else needs.degrees
+    sides = BOTH if on_gpu else needs.degrees
     for side in sides if topology.directed else sides[:1]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
@@ -231,7 +237,6 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         *parts,
         Part("building", "copies and degrees", early, early=True),
         Part("building", "sorting of arcs", building),
-        Part("building", "beginnings of rows as bits", heads),
     ]
 
 
@@ -330,22 +335,11 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
     return [
         ("second buffers", needs.fields.gpu_buffers(i, wide) * n),
         ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
-        ("labels of neighbours", _entry_bytes(topology, i) if needs.keys else 0),
+        ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
         ("last frontier", (1 + 8 + 2 * i) * n),
         ("rows sorted by schedules", _schedule_bytes(topology, needs.ordered)),
     ]
-
-
-def _entry_bytes(topology: Topology, i: int) -> int:
-    """Return the bytes of gathers by key: tables for the longest rows, results, lists of rows.
-
-    Tables have an entry for each arc in all, or one of them is as large as the longest row needs.
-    """
-    n, arcs = topology.num_vertices, topology.num_arcs
-    sides = (topology.out_degree, topology.in_degree) if topology.directed else ()
-    longest = sum(int(side.max()) for side in sides or (topology.out_degree,)) if arcs else 0
-    return (i + 8) * (max(arcs, 8 * longest // 3) + 512) + (2 * i + 2 * 8) * n
 
 
 def _schedule_bytes(topology: Topology, ordered: bool) -> int:

@@ -26,6 +26,7 @@ FIELDS: Final = 4
 """Numbers kept for a row: where its bits lie, its first block, its blocks, the slots covered."""
 BLOCK_COST: Final = 4  # looks at targets that take as long as a block
 LEAST_GAIN: Final = 8  # looks that a head must save
+AT_ONCE: Final = 1 << 22  # slots that are looked at together, which bounds the memory
 LEAST_SHARE: Final = 0.25  # of all looks that heads must save
 
 
@@ -62,28 +63,41 @@ def row_bits(adjacency: Adjacency) -> RowBits | None:
     if not n or int(degree.max()) < LEAST_GAIN + BLOCK_COST:
         return None
     row = adjacency.rows()
-    place = xp.arange(targets.size, dtype=np.int64) - offsets[row]
     first = (targets[xp.minimum(offsets[:-1], targets.size - 1)] >> BLOCK_BITS).astype(np.int64)
-    block = (targets >> BLOCK_BITS) - first[row]
-    gain = place + 1 - BLOCK_COST * (block + 1)
-    worth = xp.flatnonzero((gain >= LEAST_GAIN) & (place < 2**31))
     best = xp.zeros(n, np.uint64)
-    key = (gain[worth] << 32) | (place[worth] + 1)
-    xp.maximum.at(best, row[worth], key.astype(np.uint64))
-    saved = (best >> np.uint64(32)).astype(np.int64)
+    for begin in range(0, targets.size, AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        place = xp.arange(begin, min(begin + AT_ONCE, targets.size), dtype=np.int64)
+        place -= offsets[row[part]]
+        gain = first[row[part]]
+        gain -= targets[part] >> BLOCK_BITS
+        gain *= BLOCK_COST
+        gain += place
+        gain += 1 - BLOCK_COST
+        worth = xp.flatnonzero((gain >= LEAST_GAIN) & (place < 2**31))
+        key = (gain[worth] << 32) | (place[worth] + 1)
+        xp.maximum.at(best, row[part][worth], key.astype(np.uint64))
+    saved = (best >> np.uint64(32)).astype(np.float64)
     visits = count_keys(targets, n)
     # In floating point, since the sums may exceed 64 bits.
-    if float((visits * saved.astype(np.float64)).sum()) < LEAST_SHARE * float(
+    if float((visits * saved).sum()) < LEAST_SHARE * float(
         (visits * degree.astype(np.float64)).sum()
     ):
         return None
     covered = (best & np.uint64(2**32 - 1)).astype(np.int64)
     last = xp.maximum(offsets[:-1] + covered - 1, 0)
     blocks = xp.where(covered > 0, (targets[last] >> BLOCK_BITS) - first + 1, 0).astype(np.int64)
-    begin = xp.cumsum(blocks) - blocks
-    inside = xp.flatnonzero(place < covered[row])
-    row, target = row[inside], targets[inside].astype(np.int64)
-    word = (begin[row] - first[row]) * BLOCK_WORDS + (target >> 6)
+    start = xp.cumsum(blocks) - blocks
     words = xp.zeros(int(blocks.sum()) * BLOCK_WORDS, np.uint64)
-    xp.bitwise_or.at(words, word, np.uint64(1) << (target & 63).astype(np.uint64))
-    return RowBits(xp.stack([begin, first, blocks, covered], axis=1).reshape(-1), words)
+    for begin in range(0, targets.size, AT_ONCE):
+        slots = xp.arange(begin, min(begin + AT_ONCE, targets.size), dtype=np.int64)
+        slots = slots[slots - offsets[row[slots]] < covered[row[slots]]]
+        # Parallel arcs stand side by side: the first sets the bit.
+        again = (slots > offsets[row[slots]]) & (
+            targets[slots] == targets[xp.maximum(slots, 1) - 1]
+        )
+        slots = slots[~again]
+        target = targets[slots].astype(np.int64)
+        word = (start[row[slots]] - first[row[slots]]) * BLOCK_WORDS + (target >> 6)
+        xp.add.at(words, word, np.uint64(1) << (target & 63).astype(np.uint64))
+    return RowBits(xp.stack([start, first, blocks, covered], axis=1).reshape(-1), words)
