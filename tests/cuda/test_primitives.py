@@ -161,3 +161,79 @@ def test_rows_of_every_length_by_key(device, host, sized, kinds, deterministic):
         assert host(state.chosen)[v] == keys[totals.argmax()]
         assert host(state.weight)[v] == totals.max()
         assert host(state.common)[v] == keys[counts.argmax()]
+
+
+@weft.edge(into="total", reduce=weft.sum)
+def send(u, v, e):
+    return u.x * e.cost
+
+
+@pytest.mark.parametrize("share", [0.001, 0.05, 1.0])
+def test_sorted_pushes_have_the_same_bits_in_every_run(graph, host, share):
+    g, matrix, _ = graph
+    n, rng = g.num_vertices, np.random.default_rng(5)
+    members = np.sort(rng.choice(n, max(1, int(n * share)), replace=False))
+    x = rng.random(n)
+    config = weft.Config(combine="radix", direction="push")
+    found = []
+    for _ in range(3):
+        state = g.state(x=x, total=weft.full(0.0))
+        g.run(send, state, g.frontier(members), config=config)
+        found.append(host(state.total))
+    chosen = np.zeros(n)
+    chosen[members] = x[members]
+    np.testing.assert_allclose(found[0], matrix.T @ chosen, rtol=1e-10, atol=1e-12)
+    assert len({total.tobytes() for total in found}) == 1
+
+
+def test_sorted_pushes_into_a_hub(device, host, sized):
+    """One run of every arc, for a block, and one search by sorted keys."""
+    n = sized(300_000, 3000)
+    star = weft.generators.star(n, directed=True).reverse().to(device)
+    state = star.state(x=np.arange(n) % 7, count=weft.full(0), total=weft.full(0))
+    config = weft.Config(combine="radix", direction="push")
+    star.run(weft.edge(lambda u, v, e: u.x, into="total", reduce=weft.sum), state, config=config)
+    star.run(weft.edge(lambda u, v, e: 1, into="count", reduce=weft.sum), state, config=config)
+    degree = np.asarray(host(star.in_degree))
+    assert host(state.count).tolist() == degree.tolist()
+    assert int(host(state.total)[degree.argmax()]) == int((np.arange(n) % 7)[degree == 0].sum())
+
+
+def test_lists_of_what_messages_combine_to(graph, host):
+    g, matrix, _ = graph
+    n, rng = g.num_vertices, np.random.default_rng(6)
+    state = g.state(x=rng.random(n), total=weft.full(3.0))
+    for config in (None, weft.Config(combine="radix", direction="push")):
+        for _ in range(2):
+            members = np.sort(rng.choice(n, max(1, n // 50), replace=False))
+            ids, total = (host(x) for x in g.collect(send, state, members, config=config))
+            chosen = np.zeros(n)
+            chosen[members] = host(state.x)[members]
+            want = matrix.T @ chosen
+            np.testing.assert_allclose(total, want[ids], rtol=1e-10, atol=1e-12)
+            assert set(np.flatnonzero(want)) <= set(ids.tolist())
+    assert (host(state.total) == 3).all()
+
+
+def test_rows_of_two_graphs_and_functions_over_each(graph, host, device):
+    g, matrix, _ = graph
+    n = g.num_vertices
+    both = g.stack(g.reverse() if g.directed else g)
+    rng = np.random.default_rng(7)
+    a, b = rng.integers(0, n, (2, 1000))
+    pairs = both.pairs(a, n + b)
+    found = pairs.state(product=weft.full(0.0), least=weft.full(0.0), over=weft.full(0))
+    both.run(meet, both.state(), pairs, edge_state=found)
+    other = matrix.T if g.directed else matrix
+    want = np.asarray((matrix.tocsr()[a].multiply(other.tocsr()[b])).sum(axis=1)).ravel()
+    np.testing.assert_array_equal(host(found.product), want)
+
+    discover = weft.edge(
+        lambda u, v, e: u.day + 1, into="day", reduce=weft.any, accept=lambda v: v.day < 0
+    )
+    again = weft.Graph(g.topology)
+    day, days = (g.state(day=weft.full(-1).but(0, 0)) for _ in range(2))
+    one = g.iterate([discover, discover], day, [0])
+    steps = [discover, weft.over("again", discover)]
+    two = g.iterate(steps, days, [0], graphs={"again": again})
+    assert host(day.day).tolist() == host(days.day).tolist() and one.steps == two.steps

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.arrays.fill import fill
+from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.prepared import Inputs
 from weft.engine.state import State
@@ -85,7 +86,8 @@ def collect(
 def _is_sparse(g: Graph, frontier: Any) -> bool:
     """Whether a push from a frontier is faster where its few messages are sorted."""
     topology = g._topology
-    pushes = topology.device.kind == "cpu" and topology.keep != "in" and not frontier.arcs
+    threads = backend_of(topology.device).runs_on_threads
+    pushes = threads and topology.keep != "in" and not frontier.arcs
     return pushes and len(frontier) * SPARSE < topology.num_vertices
 
 
