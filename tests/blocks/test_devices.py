@@ -58,6 +58,17 @@ def test_messages_scalars_and_gathers(graphs):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
 
+def test_a_single_block_stays_on_the_device(tmp_path):
+    whole = weft.generators.rmat(6, seed=1)
+    written(whole, tmp_path, 1)
+    g = weft.open(tmp_path / "blocks", memory="50MB", device="emulated")
+    copied = []
+    for _ in range(2):
+        np.testing.assert_allclose(weft.pagerank(g), weft.pagerank(whole), rtol=1e-10)
+        copied.append(g.topology.carrier.counters["bytes_copied"])
+    assert copied[0] == copied[1] > 0
+
+
 def test_whole_graphs_come_back_from_a_device(graphs):
     ours, whole = graphs
     np.testing.assert_array_equal(ours.to("cpu").out_degree, whole.out_degree)

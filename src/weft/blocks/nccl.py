@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.device import array_module
+from weft.arrays.device import open_device
 from weft.blocks.exchange import Exchange
 
 
@@ -16,19 +16,22 @@ class NcclExchange:
     Parameters
     ----------
     host : Exchange
-        By which the processes find each other, and tell how long their arrays are. The GPU of each
-        is CuPy's present one.
+        By which the processes find each other, and tell how long their arrays are.
+    device : str
+        The GPU of this process, as in `weft.open`; no other process may have the same.
     """
 
-    def __init__(self, host: Exchange) -> None:
+    def __init__(self, host: Exchange, device: str = "cuda") -> None:
         self.host, self.rank, self.size, self.bytes_sent = host, host.rank, host.size, 0
-        self.xp = array_module("cuda")
+        gpu = open_device(device)
+        self.xp = gpu.xp
         nccl = self.xp.cuda.nccl
         own = nccl.get_unique_id() if self.rank == 0 else ()
         identifiers = host.gather(np.array(own, np.int64))
         identifier = tuple(int(number) for number in identifiers[0])
         self._bytes = nccl.NCCL_INT8
-        self._group = nccl.NcclCommunicator(self.size, identifier, self.rank)
+        with gpu.current():
+            self._group = nccl.NcclCommunicator(self.size, identifier, self.rank)
 
     def gather(self, array: Any) -> list[Any]:
         """Return the arrays of all processes, by rank."""

@@ -52,6 +52,7 @@ class DeviceCarrier(StreamedCarrier):
         device: Device,
     ) -> None:
         self.device = device
+        self._present: dict[str, int] = {}  # which block is on the device, by direction
         super().__init__(folder, manifest, degrees, memory)
 
     def _space(self, degrees: dict[str, Array]) -> Any:
@@ -62,6 +63,11 @@ class DeviceCarrier(StreamedCarrier):
 
     def _blocks_in_flight(self) -> int:
         return AHEAD + 3  # one more is being copied
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Bytes read and copied to the device, and blocks swept and skipped."""
+        return {**super().counters, "bytes_copied": self.space.bytes_copied}
 
     def check(self, part: ArcPart) -> None:
         """Refuse common neighbours, for which two blocks would have to be on the device."""
@@ -85,13 +91,21 @@ class DeviceCarrier(StreamedCarrier):
         rows: Mapping[int, Any] | None = None,
         keep: bool = True,
     ) -> Iterator[tuple[int, dict[str, Block]]]:
-        """Yield blocks, the present one on the device and the next one on its way there."""
+        """Yield blocks, the present one on the device and the next one on its way there.
+
+        A sweep over a single block finds it where the last one left it.
+        """
+        stored = {self.space.stored_way(way) for way in ways}
+        if len(numbers) == 1 and all(self._present.get(way) == numbers[0] for way in stored):
+            yield numbers[0], {}
+            return
         coming = super()._blocks(numbers, ways, keep=keep)
         try:
             following = self._sent(coming)
             while following is not None:
                 present = following
                 self.space.receive()
+                self._present.update(dict.fromkeys(present[1], present[0]))
                 following = self._sent(coming)
                 yield present
         finally:

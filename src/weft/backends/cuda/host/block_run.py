@@ -114,6 +114,7 @@ class DeviceSpace:
         self._arcs = {way: _Arcs(manifest, way, xp) for way in manifest.blocks}
         self._staged: dict[str, tuple[_Arcs, Any]] = {}  # arcs and offsets on their way
         self._under_way: dict[str, Block] = {}
+        self.bytes_copied = 0
         plain = replace(device, streams=False)
         self.topology = self._topology(plain)
         nothing = Adjacency(xp.zeros(n + 1, np.int64), xp.zeros(0, self.dtype))
@@ -155,6 +156,8 @@ class DeviceSpace:
         """Start to copy a block to the device, beside the present one."""
         self._under_way = dict(blocks)
         for way, block in blocks.items():
+            arrays = (block.offsets, block.targets, *block.columns.values())
+            self.bytes_copied += sum(array.nbytes for array in arrays)
             if way not in self._staged:
                 rows = max(
                     b - a for a, b in zip(self.manifest.cuts, self.manifest.cuts[1:], strict=False)
