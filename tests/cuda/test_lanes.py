@@ -85,3 +85,29 @@ def test_runs_that_are_driven_by_changes(device, host):
     before = np.array(host(state.x))
     g.run(settle, state)
     assert np.abs(host(state.x) - before).max() <= 2e-8
+
+
+@weft.edge(into="total", reduce=weft.sum)
+def pass_on(u, v, e):
+    return e.share * u.x
+
+
+@pytest.mark.parametrize(
+    ("schedule", "k", "block"),
+    [("vertex", 33, None), ("twc", 256, None), ("strict", 512, 128), ("merge", 300, 64),
+     ("edge", 1024, 256)],
+)  # fmt: skip
+def test_a_block_shares_features(device, host, schedule, k, block):
+    g, rng = graph(device), np.random.default_rng(k)
+    k = min(k, 100) if device == "emulated" else k
+    first = {"x": rng.random((g.num_vertices, k)), "total": np.zeros((g.num_vertices, k))}
+    first["moved"] = np.zeros(g.num_vertices)
+    blocks = weft.Config(lanes="block", schedule=schedule, block_size=block)
+    found = []
+    for place, config in (("cpu", None), (device, blocks)):
+        here = g.to(place)
+        state = here.state(**{name: np.array(values) for name, values in first.items()})
+        here.iterate([pass_on, mix], state, max_iter=2, config=config)
+        found.append(dict(state.fields))
+    for name, values in found[0].items():
+        np.testing.assert_allclose(host(found[1][name]), values, 1e-9, 1e-9, err_msg=name)
