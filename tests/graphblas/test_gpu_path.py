@@ -43,6 +43,12 @@ def test_products_with_dense_matrices(cuda, kernel):
     for mask in (None, M.S, ~M.S):
         agree(lambda mask=mask: gb.semiring.min_plus(A @ F).new(mask=mask), "cuda", kernel=kernel)
 
+    def as_operand_and_mask():
+        some = gb.semiring.min_plus(A @ F).new()
+        return gb.semiring.plus_first(some @ gb.Matrix.from_dense(np.ones((6, 6)))).new(mask=some.S)
+
+    agree(as_operand_and_mask, "cuda")
+
 
 def test_vectors(cuda):
     rng = np.random.default_rng(12)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.device_functions import BLOCK
-from weft.graphblas.gpu.entries import DeviceMatrix, compacted, resident
+from weft.graphblas.gpu.entries import DeviceMatrix, FullRows, compacted, resident
 from weft.graphblas.gpu.module import kernels_of
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
@@ -108,12 +108,7 @@ def _outside(left: DeviceMatrix, out: Any, named: DeviceMatrix) -> DeviceMatrix:
 
 def _of_rows(left: DeviceMatrix, out: Any, width: int) -> DeviceMatrix:
     """Return the product of the left factor's rows that have entries: they are full."""
-    xp, shape = left.xp, (left.shape[0], width)
-    lengths = left.offsets[1:] - left.offsets[:-1]
-    rows = xp.flatnonzero(lengths)
-    if rows.size == shape[0]:
-        return DeviceMatrix(xp, shape, out, None, None)
-    offsets = xp.zeros(shape[0] + 1, np.int64)
-    offsets[1:] = xp.cumsum(lengths > 0, dtype=np.int64) * width
-    cols = (xp.arange(int(rows.size) * width) % width).astype(np.int32)
-    return DeviceMatrix(xp, shape, out.reshape(shape)[rows].reshape(-1), offsets, cols)
+    shape = left.shape[0], width
+    if int(left.filled_rows().size) == shape[0]:
+        return DeviceMatrix(left.xp, shape, out, None, None)
+    return FullRows(left.xp, shape, out, left)

@@ -205,7 +205,7 @@ class MatrixStore:
     def np_type(self) -> np.dtype:
         """The type of the values."""
         if self._values is None:
-            return np.dtype(next(iter(self.resident.values())).values.dtype)
+            return np.dtype(next(iter(self.resident.values())).dtype)
         return self._values.dtype
 
     def picked(self, where: Array) -> MatrixStore:
