@@ -18,6 +18,8 @@ WARP = 32
 KERNELS = ("dense_rows", "dense_shares", "dense_carries", "dense_masked")
 # Bytes that a lane reads of a row at once, at most.
 WIDEST = 16
+# Entries of a row that a warp takes alone, at most.
+LONGEST = 8192
 # Entries of a share, and from how many entries on it is the larger one: a share brings a carry.
 SHARE, LARGE_SHARE, LARGE = 128, 256, 1 << 24
 
@@ -39,10 +41,15 @@ def lanes_and_pack(width: int, itemsize: int) -> tuple[int, int]:
 
 
 def merges(entries: DeviceMatrix) -> bool:
-    """Return whether the entries of a matrix are shared out evenly, not its rows."""
+    """Return whether the entries of a matrix are shared out evenly, not its rows.
+
+    They are if rows are short, or one is so long that a warp would still be busy with it when all
+    others are done.
+    """
     if current["kernel"] in {"row", "merge"}:
         return bool(current["kernel"] == "merge")
-    return bool(entries.nvals < config["merge_below"] * entries.shape[0])
+    short = entries.nvals < config["merge_below"] * entries.shape[0]
+    return bool(short or entries.longest_row() > LONGEST)
 
 
 def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> MatrixStore:

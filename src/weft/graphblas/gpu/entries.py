@@ -28,7 +28,7 @@ class DeviceMatrix:
         Where rows begin, as int64, and columns, as int32; None if the matrix has all values.
     """
 
-    __slots__ = ("_cols", "_filled_rows", "_offsets", "_rows", "_values", "shape", "xp")
+    __slots__ = ("_cols", "_filled_rows", "_longest", "_offsets", "_rows", "_values", "shape", "xp")
 
     def __init__(
         self, xp: Any, shape: tuple[int, int], values: Array, offsets: Array, cols: Array
@@ -37,6 +37,7 @@ class DeviceMatrix:
         self._offsets, self._cols = offsets, cols
         self._rows: Array = None
         self._filled_rows: Array = None
+        self._longest: int | None = None
 
     @property
     def nvals(self) -> int:
@@ -79,6 +80,13 @@ class DeviceMatrix:
         if self._filled_rows is None:
             self._filled_rows = self.xp.flatnonzero(self.offsets[1:] - self.offsets[:-1])
         return self._filled_rows
+
+    def longest_row(self) -> int:
+        """Return how many values the longest row has; it is found once."""
+        if self._longest is None:
+            lengths = self.offsets[1:] - self.offsets[:-1]
+            self._longest = int(lengths.max()) if lengths.size else 0
+        return self._longest
 
     def filled(self) -> Array | None:
         """Return a mask of the rows that have a value; None where all values are there."""
