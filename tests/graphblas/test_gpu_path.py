@@ -87,5 +87,8 @@ def test_transposes_and_graphs_stay(cuda):
         assert C._store.is_away and select(C, -1).new().isequal(select(B, -1).new())
     counts = C.reduce_rowwise(gb.agg.count).new()
     assert counts._store.is_away and counts.isequal(B.reduce_rowwise(gb.agg.count).new())
+    for dtype in (np.float32, bool):
+        turned = C.dup(dtype)
+        assert turned._store.is_away and turned.isequal(B.dup(dtype), check_dtype=True)
     assert C._store.is_away and C.isequal(B)
     assert C.T.new().isequal(C)

@@ -99,6 +99,12 @@ class DeviceMatrix:
             self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
         return self._rows
 
+    def converted(self, np_type: np.dtype) -> DeviceMatrix:
+        """Return the same entries with values of another type; floats do not become integers."""
+        values = self.values != 0 if np_type.kind == "b" else self.values.astype(np_type)
+        places = (None, None) if self.is_full else (self.offsets, self.cols)
+        return DeviceMatrix(self.xp, self.shape, values, *places)
+
     def transposed(self) -> DeviceMatrix:
         """Return the transpose, in row-major order of its own."""
         xp, (nrows, ncols) = self.xp, self.shape

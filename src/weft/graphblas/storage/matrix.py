@@ -199,6 +199,9 @@ class MatrixStore:
         """Return the same matrix with values of another type."""
         if self.np_type == np_type:
             return self
+        if self.is_away and not (self.np_type.kind == "f" and np_type.kind in "iu"):
+            device, entries = next(iter(self.resident.items()))
+            return MatrixStore.on_device(device, entries.converted(np_type))
         return self.with_values(cast(self.values, np_type))
 
     @property
