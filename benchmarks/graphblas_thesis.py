@@ -67,7 +67,7 @@ class Bench:
 
     def choices(self, **more: Any) -> Any:
         """Return the options that everything runs with."""
-        return gb.options(device=self.device, **more)
+        return gb.options(**{"device": self.device, "kernel": "compiled", **more})
 
 
 def show(*cells: Any) -> None:
@@ -304,6 +304,7 @@ def main() -> None:
     args = parser.parse_args()
     scale, sources = (7, 1) if args.tiny else (args.scale, args.sources)
     if args.tiny:
+        gb.config.set(small=0)
         globals().update(RUNS=1, SECONDS=0.0, SHARES=(0.04, 1.0), FAMILIES=("kron", "er"))
     bench = Bench(args.device, scale, sources)
     for number in args.x.split(","):

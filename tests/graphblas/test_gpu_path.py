@@ -43,6 +43,12 @@ def test_products_with_dense_matrices(cuda, kernel):
     for mask in (None, M.S, ~M.S):
         agree(lambda mask=mask: gb.semiring.min_plus(A @ F).new(mask=mask), "cuda", kernel=kernel)
 
+    def as_operand_and_mask():
+        some = gb.semiring.min_plus(A @ F).new()
+        return gb.semiring.plus_first(some @ gb.Matrix.from_dense(np.ones((6, 6)))).new(mask=some.S)
+
+    agree(as_operand_and_mask, "cuda")
+
 
 def test_vectors(cuda):
     rng = np.random.default_rng(12)
@@ -81,5 +87,8 @@ def test_transposes_and_graphs_stay(cuda):
         assert C._store.is_away and select(C, -1).new().isequal(select(B, -1).new())
     counts = C.reduce_rowwise(gb.agg.count).new()
     assert counts._store.is_away and counts.isequal(B.reduce_rowwise(gb.agg.count).new())
+    for dtype in (np.float32, bool):
+        turned = C.dup(dtype)
+        assert turned._store.is_away and turned.isequal(B.dup(dtype), check_dtype=True)
     assert C._store.is_away and C.isequal(B)
     assert C.T.new().isequal(C)

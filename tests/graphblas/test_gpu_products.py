@@ -95,6 +95,8 @@ def test_the_kernel_of_a_dense_product():
             assert dense.merges(long)
         with gb.config.set(merge_below=20):
             assert dense.merges(long)
+        hub = resident(from_rows(rng, [dense.LONGEST + 1, 1], 9000)._store, "emulated")
+        assert dense.merges(hub)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -81,8 +81,8 @@ def options(**choices: Any) -> Iterator[None]:
         Whether operations run in NumPy or in kernels that weft compiles. By default operands of
         more than ``gb.config["small"]`` values use compiled kernels where the operators allow.
         "row" and "merge" are compiled, too: on a GPU a product with a dense matrix takes a warp for
-        each row, or shares all entries out evenly. By default short rows are merged; see
-        ``merge_below`` of `gb.config`.
+        each row, or shares all entries out evenly. By default short rows are merged, and very
+        unequal ones; see ``merge_below`` of `gb.config`.
     device : {"cpu", "cuda", "emulated"}
         Where compiled kernels run. Operands are moved there and results back.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.backends.device_functions import BLOCK
-from weft.graphblas.gpu.entries import DeviceMatrix, compacted, resident
+from weft.graphblas.gpu.entries import DeviceMatrix, FullRows, compacted, resident
 from weft.graphblas.gpu.module import kernels_of
 from weft.graphblas.options import current
 from weft.graphblas.settings import config
@@ -18,6 +18,8 @@ WARP = 32
 KERNELS = ("dense_rows", "dense_shares", "dense_carries", "dense_masked")
 # Bytes that a lane reads of a row at once, at most.
 WIDEST = 16
+# Entries of a row that a warp takes alone, at most.
+LONGEST = 8192
 # Entries of a share, and from how many entries on it is the larger one: a share brings a carry.
 SHARE, LARGE_SHARE, LARGE = 128, 256, 1 << 24
 
@@ -39,10 +41,15 @@ def lanes_and_pack(width: int, itemsize: int) -> tuple[int, int]:
 
 
 def merges(entries: DeviceMatrix) -> bool:
-    """Return whether the entries of a matrix are shared out evenly, not its rows."""
+    """Return whether the entries of a matrix are shared out evenly, not its rows.
+
+    They are if rows are short, or one is so long that a warp would still be busy with it when all
+    others are done.
+    """
     if current["kernel"] in {"row", "merge"}:
         return bool(current["kernel"] == "merge")
-    return bool(entries.nvals < config["merge_below"] * entries.shape[0])
+    short = entries.nvals < config["merge_below"] * entries.shape[0]
+    return bool(short or entries.longest_row() > LONGEST)
 
 
 def product_with_full(left: MatrixStore, right: MatrixStore, op: Any, mask: Any) -> MatrixStore:
@@ -108,12 +115,7 @@ def _outside(left: DeviceMatrix, out: Any, named: DeviceMatrix) -> DeviceMatrix:
 
 def _of_rows(left: DeviceMatrix, out: Any, width: int) -> DeviceMatrix:
     """Return the product of the left factor's rows that have entries: they are full."""
-    xp, shape = left.xp, (left.shape[0], width)
-    lengths = left.offsets[1:] - left.offsets[:-1]
-    rows = xp.flatnonzero(lengths)
-    if rows.size == shape[0]:
-        return DeviceMatrix(xp, shape, out, None, None)
-    offsets = xp.zeros(shape[0] + 1, np.int64)
-    offsets[1:] = xp.cumsum(lengths > 0, dtype=np.int64) * width
-    cols = (xp.arange(int(rows.size) * width) % width).astype(np.int32)
-    return DeviceMatrix(xp, shape, out.reshape(shape)[rows].reshape(-1), offsets, cols)
+    shape = left.shape[0], width
+    if int(left.filled_rows().size) == shape[0]:
+        return DeviceMatrix(left.xp, shape, out, None, None)
+    return FullRows(left.xp, shape, out, left)

@@ -28,19 +28,36 @@ class DeviceMatrix:
         Where rows begin, as int64, and columns, as int32; None if the matrix has all values.
     """
 
-    __slots__ = ("_cols", "_offsets", "_rows", "shape", "values", "xp")
+    __slots__ = ("_cols", "_filled_rows", "_longest", "_offsets", "_rows", "_values", "shape", "xp")
 
     def __init__(
         self, xp: Any, shape: tuple[int, int], values: Array, offsets: Array, cols: Array
     ) -> None:
-        self.xp, self.shape, self.values = xp, shape, values
+        self.xp, self.shape, self._values = xp, shape, values
         self._offsets, self._cols = offsets, cols
         self._rows: Array = None
+        self._filled_rows: Array = None
+        self._longest: int | None = None
 
     @property
     def nvals(self) -> int:
         """The number of values."""
-        return int(self.values.size)
+        return int(self._values.size)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all values are there."""
+        return self.nvals == self.shape[0] * self.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return np.dtype(self._values.dtype)
+
+    @property
+    def values(self) -> Array:
+        """The values."""
+        return self._values
 
     @property
     def offsets(self) -> Array:
@@ -55,12 +72,25 @@ class DeviceMatrix:
         """The column of every value."""
         if self._cols is None:
             nrows, ncols = self.shape
-            self._cols = (self.xp.arange(nrows * ncols) % ncols).astype(np.int32)
+            self._cols = _all_columns(self.xp, nrows, ncols)
         return self._cols
+
+    def filled_rows(self) -> Array:
+        """Return the rows that have a value; they are found once."""
+        if self._filled_rows is None:
+            self._filled_rows = self.xp.flatnonzero(self.offsets[1:] - self.offsets[:-1])
+        return self._filled_rows
+
+    def longest_row(self) -> int:
+        """Return how many values the longest row has; it is found once."""
+        if self._longest is None:
+            lengths = self.offsets[1:] - self.offsets[:-1]
+            self._longest = int(lengths.max()) if lengths.size else 0
+        return self._longest
 
     def filled(self) -> Array | None:
         """Return a mask of the rows that have a value; None where all values are there."""
-        return None if self._offsets is None else self.offsets[1:] > self.offsets[:-1]
+        return None if self.is_full else self.offsets[1:] > self.offsets[:-1]
 
     @property
     def rows(self) -> Array:
@@ -68,6 +98,12 @@ class DeviceMatrix:
         if self._rows is None:
             self._rows = row_of_slots(self.offsets, self.nvals, np.dtype(np.int32))
         return self._rows
+
+    def converted(self, np_type: np.dtype) -> DeviceMatrix:
+        """Return the same entries with values of another type; floats do not become integers."""
+        values = self.values != 0 if np_type.kind == "b" else self.values.astype(np_type)
+        places = (None, None) if self.is_full else (self.offsets, self.cols)
+        return DeviceMatrix(self.xp, self.shape, values, *places)
 
     def transposed(self) -> DeviceMatrix:
         """Return the transpose, in row-major order of its own."""
@@ -77,6 +113,67 @@ class DeviceMatrix:
         offsets[1:] = xp.cumsum(xp.bincount(self.cols, minlength=ncols))
         values, cols = self.values[order], self.rows[order]
         return DeviceMatrix(xp, (ncols, nrows), values, offsets, cols)
+
+
+class FullRows(DeviceMatrix):
+    """The entries of a matrix some of whose rows have all values, and the others none.
+
+    Parameters
+    ----------
+    out
+        Values for all rows, of which those without values have no meaning. They are taken out when
+        the values are asked for.
+    like
+        A matrix that has values in the same rows.
+    """
+
+    __slots__ = ("_like", "_out")
+
+    def __init__(self, xp: Any, shape: tuple[int, int], out: Array, like: DeviceMatrix) -> None:
+        super().__init__(xp, shape, None, None, None)
+        self._out, self._like = out, like
+
+    @property
+    def nvals(self) -> int:
+        """The number of values."""
+        return int(self._like.filled_rows().size) * self.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return np.dtype(self._out.dtype)
+
+    @property
+    def values(self) -> Array:
+        """The values."""
+        if self._values is None:
+            self._values = self._out.reshape(self.shape)[self._like.filled_rows()].reshape(-1)
+        return self._values
+
+    @property
+    def offsets(self) -> Array:
+        """Where each row begins, and the end."""
+        if self._offsets is None:
+            begins = self._like.offsets
+            self._offsets = self.xp.zeros(self.shape[0] + 1, np.int64)
+            filled = begins[1:] > begins[:-1]
+            self._offsets[1:] = self.xp.cumsum(filled, dtype=np.int64) * self.shape[1]
+        return self._offsets
+
+    @property
+    def cols(self) -> Array:
+        """The column of every value."""
+        if self._cols is None:
+            rows = int(self._like.filled_rows().size)
+            self._cols = _all_columns(self.xp, rows, self.shape[1])
+        return self._cols
+
+
+def _all_columns(xp: Any, nrows: int, ncols: int) -> Array:
+    """Return the columns of rows that have all values."""
+    found = xp.empty((nrows, ncols), np.int32)
+    found[:] = xp.arange(ncols, dtype=np.int32)
+    return found.reshape(-1)
 
 
 def resident(store: Any, device: str) -> DeviceMatrix:
@@ -100,7 +197,8 @@ def compacted(entries: DeviceMatrix, values: Array, there: Array) -> DeviceMatri
     before = xp.zeros(there.size + 1, np.int64)
     before[1:] = xp.cumsum(there, dtype=np.int64)
     if int(before[-1]) == there.size:
-        return DeviceMatrix(xp, entries.shape, values, entries._offsets, entries._cols)
+        places = (None, None) if entries.is_full else (entries.offsets, entries.cols)
+        return DeviceMatrix(xp, entries.shape, values, *places)
     return DeviceMatrix(
         xp, entries.shape, values[there], before[entries.offsets], entries.cols[there]
     )

@@ -199,13 +199,16 @@ class MatrixStore:
         """Return the same matrix with values of another type."""
         if self.np_type == np_type:
             return self
+        if self.is_away and not (self.np_type.kind == "f" and np_type.kind in "iu"):
+            device, entries = next(iter(self.resident.items()))
+            return MatrixStore.on_device(device, entries.converted(np_type))
         return self.with_values(cast(self.values, np_type))
 
     @property
     def np_type(self) -> np.dtype:
         """The type of the values."""
         if self._values is None:
-            return np.dtype(next(iter(self.resident.values())).values.dtype)
+            return np.dtype(next(iter(self.resident.values())).dtype)
         return self._values.dtype
 
     def picked(self, where: Array) -> MatrixStore:
