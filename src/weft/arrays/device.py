@@ -16,6 +16,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,7 +97,9 @@ class Device:
         if self.kind == "cuda":
             _cupy().cuda.runtime.deviceSynchronize()
 
-    def current(self, hints: Callable[[], Sequence[str]] | None = None) -> Current:
+    def current(
+        self, hints: Callable[[], Sequence[str]] | None = None
+    ) -> AbstractContextManager[None]:
         """Return a context that makes this the current device and reports memory errors clearly.
 
         All public functions that compute with arrays use it. `hints` returns choices that need less
@@ -108,7 +111,7 @@ class Device:
         DeviceMemoryError
             Instead of CuPy's error.
         """
-        return Current(self, hints)
+        return Current(self, hints) if self.kind == "cuda" else _NOTHING
 
     def _memory_error(
         self, error: MemoryError, hints: Callable[[], Sequence[str]] | None
@@ -128,8 +131,11 @@ class Device:
         return out_of_memory(self, needed, free or 0, total, choices)
 
 
+_NOTHING: Final = nullcontext()
+
+
 class Current:
-    """A block in which a device is the current one, made by `Device.current`.
+    """A block in which a GPU is the current device, made by `Device.current`.
 
     Blocks are nested, several per call, so one that finds the device already set does no more than
     check it.
@@ -142,15 +148,12 @@ class Current:
         self._switched: Any = None
 
     def __enter__(self) -> None:
-        if self._device.kind == "cuda":
-            cuda = (sys.modules.get("cupy") or _cupy()).cuda
-            if cuda.runtime.getDevice() != self._device.index:
-                self._switched = cuda.Device(self._device.index)
-                self._switched.__enter__()
+        cuda = (sys.modules.get("cupy") or _cupy()).cuda
+        if cuda.runtime.getDevice() != self._device.index:
+            self._switched = cuda.Device(self._device.index)
+            self._switched.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if self._device.kind != "cuda":
-            return
         translated: MemoryError | None = None
         if isinstance(error, MemoryError):
             translated = self._device._memory_error(error, self._hints)
@@ -270,6 +273,8 @@ def move(array: Any, device: Device) -> Any:
 
 def to_host(array: Any) -> NDArray[Any]:
     """Return an array (or anything array-like) as a NumPy array; itself if it already is one."""
+    if type(array) is np.ndarray:
+        return array
     if is_device_array(array):
         return module_of(array).asnumpy(array)
     return as_array(array)
