@@ -75,3 +75,18 @@ def test_trails_of_renumbered_vertices_name_the_users():
     assert [sorted(np.flatnonzero(state.level == k).tolist()) for k in range(5)] == [
         part.tolist() for part in trail
     ]
+
+
+@weft.edge(into="x", reduce=weft.sum)
+def bounce(u, v, e):
+    return 1
+
+
+def test_trails_grow_by_steps_and_by_members():
+    g, _, trail = searched("cpu", 4200)
+    assert len(trail) == 4200 and trail[4199].tolist() == [4199]
+    assert trail.flat.size == g.num_vertices
+    g = weft.generators.complete(3)
+    state = g.state(x=weft.full(0))
+    trail = g.iterate(bounce, state, max_iter=2500, trail=True).trail
+    assert {tuple(part.tolist()) for part in trail} == {(0, 1, 2)} and len(trail) == 2500

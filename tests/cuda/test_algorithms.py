@@ -130,3 +130,33 @@ def test_graphs_made_on_the_device_are_those_of_the_host(device, sized):
         there, here = make(device).to("cpu"), make("cpu")
         for got, want in zip(there.to_edges(), here.to_edges(), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+SWEPT = {
+    "betweenness": lambda g: weft.betweenness(g, [g.num_vertices // 2, 1]),
+    "forest": lambda g: weft.minimum_spanning_forest(g).edge,
+    "independent set": weft.maximal_independent_set,
+    "colours": weft.color,
+    "components both ways": weft.strongly_connected_components,
+}
+
+
+@pytest.mark.parametrize("shape", ["deep", "dense", "chain of hubs"])
+@pytest.mark.parametrize("name", SWEPT)
+def test_frontiers_of_all_sizes_are_swept_as_on_the_host(device, sized, name, shape):
+    """Narrow and wide levels by turns, counts beyond floats, edges of which few are light."""
+    if shape == "deep":
+        g = weft.generators.road(sized(600, 14), 0.8, seed=2, weights="int")
+    elif shape == "dense":
+        g = weft.generators.rmat(sized(14, 6), 24, seed=2, weights="float", directed=False)
+    else:
+        leaves, hubs = sized(900, 20), np.arange(sized(1200, 6))
+        ends = hubs.size + np.arange(leaves)
+        src = np.r_[hubs[:-1], ends % hubs.size, hubs[:-2]]
+        dst = np.r_[hubs[1:], ends, hubs[2:]]
+        g = weft.Graph.from_edges(src, dst, directed=False)
+    if name == "components both ways":
+        src, dst, _ = g.to_edges()
+        g = weft.Graph.from_edges(np.r_[src, dst], np.r_[dst, src], num_vertices=g.num_vertices)
+    found, wanted = SWEPT[name](g.to(device)), SWEPT[name](g)
+    np.testing.assert_allclose(found.get() if hasattr(found, "get") else found, wanted, rtol=1e-8)

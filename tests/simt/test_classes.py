@@ -123,6 +123,34 @@ def test_sorted_rows_are_those_of_the_way_and_of_the_frontier(monkeypatch):
     np.testing.assert_array_equal(seen[1].b, seen[0].b)
 
 
+@weft.vertex(wake="changed")
+def weigh(v):
+    v.a = v.gather(lambda u, e: u.b, weft.sum) + v.id
+    weft.reduce("weighed", v.a, weft.sum)
+    v.changed = True
+
+
+@pytest.mark.parametrize("fuse", ["all", "none"])
+def test_supersteps_with_and_without_rows_that_all_blocks_share(monkeypatch, fuse):
+    """Where no row was split, nothing is left to be put together."""
+    monkeypatch.setattr(choices, "_grid_degree", lambda rendered: 8)
+    path, leaves = np.arange(9), 9 + np.arange(30)
+    src = np.r_[path[:-1], leaves, [2] * 4]
+    dst = np.r_[path[1:], np.full(30, 4), [50, 51, 52, 4]]
+    g = weft.Graph.from_edges(src, dst, num_vertices=60)
+    seen = []
+    for there in (g, g.to("emulated")):
+        state = there.state(
+            level=weft.full(-1), a=weft.full(0), b=np.arange(60), weighed=weft.scalar(0)
+        )
+        state.level[0] = 0
+        chosen = {"schedule": "twc", "fuse": fuse} if there is not g else {}
+        there.iterate([discover, weigh], state, [0], config=weft.Config(**chosen))
+        seen.append((state.level, state.a, state.weighed))
+    for ours, wanted in zip(*seen, strict=True):
+        np.testing.assert_array_equal(ours, wanted)
+
+
 @weft.vertex
 def fade(v):
     v.x = v.x // 2 + v.gather(lambda u, e: u.x, weft.sum) // 32

@@ -1,6 +1,7 @@
 """Generated CUDA compiles for every architecture with NVRTC; no GPU is needed."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +163,24 @@ def test_blocks_that_share_features_compile(compile_cubin):
     rendered = compile_program(request)[0].rendered
     code = compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")
     assert code.startswith(b"\x7fELF") and "TwcSchedule<Csr<Vertex>, 0>" in rendered.source
+
+
+LIBRARY = {
+    "betweenness": lambda g: weft.betweenness(g, [0]),
+    "forest": weft.minimum_spanning_forest,
+    "set": weft.maximal_independent_set,
+    "colours": weft.color,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["vertex", "twc"])
+@pytest.mark.parametrize("name", LIBRARY)
+def test_programs_of_the_library_compile(compile_cubin, name, schedule):
+    g = weft.generators.complete(70 if schedule == "twc" else 5).to("emulated")
+    with watching(Watch(keeping=True)) as watch:
+        LIBRARY[name](g)
+    for request in watch.requests.values():
+        request.options = replace(request.options, schedule=schedule)
+        rendered = compile_program(request)[0].rendered
+        compile_cubin(rendered.source, rendered.kernels, rendered.headers, "sm_90")

@@ -136,7 +136,7 @@ def round_of(kind: str) -> list[Any]:
     ),
     needs=Needs(
         BOTH,
-        Fields(lambda i, w: 3 * i + 16, lambda i, w: 2 * i + 16, lambda i, w: 4 * i + 32, own=40),
+        Fields(lambda i, w: 3 * i + 17, lambda i, w: i, lambda i, w: 2 * i, per_edge=56),
         weighted=True,
     ),
 )

@@ -32,6 +32,7 @@ class Fields:
     cpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a CPU
     gpu_buffers: Callable[[int, int], int] = lambda i, w: 0  # second buffers on a GPU
     own: int = 0  # arrays that it computes beside its programs
+    per_edge: int = 0  # the same, bytes per edge
 
 
 @dataclass(frozen=True)

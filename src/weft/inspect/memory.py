@@ -309,7 +309,11 @@ def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     workspace = _gpu_workspace if on_gpu else _cpu_workspace
     return [
         Part("state", "fields of the vertices", needs.fields.state(i, wide) * n),
-        Part("state", "arrays beside the programs", needs.fields.own * n),
+        Part(
+            "state",
+            "arrays beside the programs",
+            needs.fields.own * n + needs.fields.per_edge * g.num_edges,
+        ),
         Part("workspace", "control blocks and records", CONTROL_BYTES),
         *(Part("workspace", *part) for part in workspace(topology, needs, i, wide)),
         Part("workspace", "buckets", (2 * i + 1) * n if needs.ordered else 0),

@@ -327,8 +327,10 @@ class _Run:
         binder = self.binder
         held = binder._trail()[: self.saved("trail_size")].copy()
         ends = binder._trail_ends()[: self.saved("step") + 1].copy()
-        binder.trail_size = 2 * binder.trail_size + self.n
-        binder.trail_steps *= 2
+        if held.size + self.saved("size") > binder.trail_size:
+            binder.trail_size = 2 * binder.trail_size + self.n
+        if ends.size >= binder.trail_steps:
+            binder.trail_steps *= 4
         binder._trail()[: held.size] = held
         binder._trail_ends()[: ends.size] = ends
         binder.pairs.clear()

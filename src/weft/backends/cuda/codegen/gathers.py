@@ -174,8 +174,12 @@ def gather_phases(
         commit = _gather_commit(
             kernel, sweep, k, kind, gather, inboxes=inboxes, totals=totals, finish=finish, way=way
         )
-        after = ["t.loop.touched += i64(t.cells[FAR]);"] if touched else []
-        after += ["keep_counts(t);", commit]
+        after = ["keep_counts(t);", commit]
+        if touched:  # there may be no row that was split
+            after = [
+                "t.loop.touched += i64(t.cells[FAR]);", "keep_counts(t);",
+                f"if (t.loop.touched != 0) {{ {commit} }} else {{", *totals, finish, "}",
+            ]  # fmt: skip
         if rows == "told":
             after = unless_unsplit(kernel, "gather", way, after, done)
     else:
