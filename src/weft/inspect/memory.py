@@ -309,11 +309,7 @@ def _run_parts(g: Graph, needs: Needs) -> list[Part]:
     workspace = _gpu_workspace if on_gpu else _cpu_workspace
     return [
         Part("state", "fields of the vertices", needs.fields.state(i, wide) * n),
-        Part(
-            "state",
-            "arrays beside the programs",
-            needs.fields.own * n + needs.fields.per_edge * g.num_edges,
-        ),
+        Part("state", "arrays beside the programs", needs.fields.own * n),
         Part("workspace", "control blocks and records", CONTROL_BYTES),
         *(Part("workspace", *part) for part in workspace(topology, needs, i, wide)),
         Part("workspace", "buckets", (2 * i + 1) * n if needs.ordered else 0),
@@ -339,11 +335,22 @@ def _gpu_workspace(topology: Topology, needs: Needs, i: int, wide: int) -> list[
     return [
         ("second buffers", needs.fields.gpu_buffers(i, wide) * n),
         ("trail of frontiers", 4 * 8 * n if needs.trail else 0),
-        ("labels of neighbours", 2 * i * topology.num_arcs if needs.keys else 0),
+        ("labels of neighbours", _entry_bytes(topology, i) if needs.keys else 0),
         ("queues, stamps and bitmaps", (2 * i + 4) * n + maps),
         ("last frontier", (1 + 8 + 2 * i) * n),
         ("rows sorted by schedules", _schedule_bytes(topology, needs.ordered)),
     ]
+
+
+def _entry_bytes(topology: Topology, i: int) -> int:
+    """Return the bytes of gathers by key: tables for the longest rows, results, lists of rows.
+
+    Tables have an entry for each arc in all, or one of them is as large as the longest row needs.
+    """
+    n, arcs = topology.num_vertices, topology.num_arcs
+    sides = (topology.out_degree, topology.in_degree) if topology.directed else ()
+    longest = sum(int(side.max()) for side in sides or (topology.out_degree,)) if arcs else 0
+    return (i + 8) * (max(arcs, 8 * longest // 3) + 512) + (2 * i + 2 * 8) * n
 
 
 def _schedule_bytes(topology: Topology, ordered: bool) -> int:
