@@ -237,3 +237,30 @@ def test_rows_of_two_graphs_and_functions_over_each(graph, host, device):
     steps = [discover, weft.over("again", discover)]
     two = g.iterate(steps, days, [0], graphs={"again": again})
     assert host(day.day).tolist() == host(days.day).tolist() and one.steps == two.steps
+
+
+@weft.edge
+def weighed(u, v, e):
+    e.count = weft.common(u, v, lambda w: 1, weft.sum)
+    e.ids = weft.common(u, v, lambda w: w.id, weft.sum)
+
+
+@pytest.mark.parametrize("far", [2000, 70_000])
+def test_dense_beginnings_of_rows(device, sized, host, far):
+    far = sized(far, 300)
+    rng = np.random.default_rng(3)
+    u, v = np.triu_indices(120, 1)
+    kept = rng.random(u.size) < 0.6
+    src = np.concatenate((u[kept], rng.integers(0, 120, 5 * far)))
+    dst = np.concatenate((v[kept], rng.integers(0, far, 5 * far)))
+    g = weft.Graph.from_edges(src, dst, num_vertices=far, directed=False)
+    assert g.topology.row_bits() is not None
+    plain = weft.Config(passes_off="row_bits")
+    found = []
+    for there, config in ((g, plain), (g.to(device), None), (g.to(device), plain)):
+        state = there.edge_state(count=weft.full(0), ids=weft.full(0))
+        there.run(weighed, there.state(), edge_state=state, config=config)
+        found.append((host(state.count), host(state.ids)))
+    for other in found[1:]:
+        for got, want in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(got, want)
