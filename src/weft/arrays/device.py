@@ -63,7 +63,7 @@ class Device:
 
     kind: str
     index: int = 0
-    streams: bool = False
+    streams: bool = field(default=False, repr=False)
     on_host: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
