@@ -327,6 +327,18 @@ WEFT_DEVICE TeamTable<Ops, may_overflow> table_at(unsigned char* memory, i64 siz
             reinterpret_cast<typename Ops::Stored*>(memory + word_bytes), size, rank, ranks, full};
 }
 
+// Not a generic lambda: some compilers take those for functions of the host.
+template <class Ops, class Entries>
+WEFT_DEVICE void finish_by_warp(const Ops& ops, i64 i, i64 v, const Entries& entries) {
+    if constexpr (Ops::writes) {
+        ops.write(v, entries);
+    } else {
+        typename Ops::Partial partial = ops.consume(v, entries, lane_id(), warp_size);
+        meet_in_warp(ops, partial);
+        if (lane_id() == 0) ops.close(i, partial);
+    }
+}
+
 template <class Ops>
 WEFT_DEVICE void gather_by_warp(const Place& place, const Ops& ops, i64 i, i64 v, i64 length) {
     unsigned char* const memory =
@@ -336,22 +348,13 @@ WEFT_DEVICE void gather_by_warp(const Place& place, const Ops& ops, i64 i, i64 v
     sync_warp(full_mask);
     ops.walk(v, table);
     sync_warp(full_mask);
-    const auto finish = [&](const auto& entries) {
-        if constexpr (Ops::writes) {
-            ops.write(v, entries);
-        } else {
-            typename Ops::Partial partial = ops.consume(v, entries, lane_id(), warp_size);
-            meet_in_warp(ops, partial);
-            if (lane_id() == 0) ops.close(i, partial);
-        }
-    };
     if constexpr (Ops::sorts) {
         const i64 count = move_together(table);
         SortedEntries<Ops> entries{table.words, table.values, count};
         sort_together(entries, lane_id(), warp_size, [] { sync_warp(full_mask); });
-        finish(entries);
+        finish_by_warp(ops, i, v, entries);
     } else {
-        finish(table);
+        finish_by_warp(ops, i, v, table);
     }
     sync_warp(full_mask);
 }
