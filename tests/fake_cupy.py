@@ -333,6 +333,15 @@ def _bincount(x, weights=None, minlength=0):
         return counts
 
 
+def _strict_arange(arange):
+    def strict(*bounds, dtype=None):
+        if dtype is not None and np.dtype(dtype).kind == "u" and min(bounds) < 0:
+            raise OverflowError(f"{min(bounds)} out of bounds for {np.dtype(dtype)}")
+        return arange(*bounds, dtype=dtype)
+
+    return strict
+
+
 def _add_at(array, indices, values):
     if array.dtype == np.int64:
         raise TypeError("cupy.add.at only supports int32, ..., uint32, uint64 as data type")
@@ -390,6 +399,7 @@ CUPY.ndarray = ndarray
 CUPY.sort, CUPY.argsort, CUPY.bincount, CUPY.repeat = _sort, _argsort, _bincount, _repeat
 CUPY.compress, CUPY.unique = _compress, _unique
 CUPY.asarray, CUPY.array = _asarray, _array
+CUPY.arange = _strict_arange(CUPY.arange)
 CUPY.add.at = _add_at
 CUPY.maximum.at = _maximum_at
 CUPY.bitwise_or.at = _bitwise_or_at

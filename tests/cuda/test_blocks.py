@@ -48,24 +48,28 @@ def test_the_device_holds_state_and_few_blocks(opened, device):
     assert pool.used_bytes() - before <= 4 * arcs + 200 * whole.num_vertices
 
 
-def test_nccl_gathers_arrays_of_the_device(device):
+@pytest.fixture
+def alone(device):
+    """A function that returns an exchange of one process, which has the GPU to itself."""
+    if not device.startswith("cuda") or not hasattr(open_device(device).xp.cuda, "nccl"):
+        pytest.skip("needs NCCL, and CuPy built with it")
+    return lambda: weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+
+
+def test_nccl_gathers_arrays_of_the_device(device, alone):
     """One process: NCCL refuses two on one GPU."""
-    if not device.startswith("cuda"):
-        pytest.skip("needs NCCL")
-    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    exchange = alone()
     xp = open_device(device).xp
     for array in (xp.arange(5), xp.zeros((0, 3)), xp.ones((4, 2), bool)):
         (found,) = exchange.gather(array)
         np.testing.assert_array_equal(to_host(found), to_host(array))
 
 
-def test_a_group_of_one_gpu_agrees_with_memory(device, sized, tmp_path):
-    if not device.startswith("cuda"):
-        pytest.skip("needs NCCL")
+def test_a_group_of_one_gpu_agrees_with_memory(device, sized, tmp_path, alone):
     whole = weft.generators.rmat(sized(16, 7), seed=4)
     weft.write(whole, tmp_path / "whole.weft")
     weft.partition(tmp_path / "whole.weft", tmp_path / "blocks", blocks=8)
-    exchange = weft.NcclExchange(weft.HostExchange(0, 1, ("127.0.0.1", 0), b"alone"))
+    exchange = alone()
     g = weft.open(tmp_path / "blocks", device=device, exchange=exchange)
     np.testing.assert_allclose(to_host(weft.pagerank(g)), weft.pagerank(whole), rtol=1e-6)
     np.testing.assert_array_equal(to_host(weft.bfs(g, 0).level), weft.bfs(whole, 0).level)

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.arrays.device import open_device
 from weft.blocks.exchange import Exchange
+from weft.errors import DeviceError
 
 
 class NcclExchange:
@@ -25,7 +26,12 @@ class NcclExchange:
         self.host, self.rank, self.size, self.bytes_sent = host, host.rank, host.size, 0
         gpu = open_device(device)
         self.xp = gpu.xp
-        nccl = self.xp.cuda.nccl
+        nccl = getattr(self.xp.cuda, "nccl", None)
+        if nccl is None:
+            raise DeviceError(
+                "CuPy finds no NCCL here. Install the package nvidia-nccl-cu13 (or -cu12, by the "
+                "CUDA version of CuPy), or exchange by weft.HostExchange alone."
+            )
         own = nccl.get_unique_id() if self.rank == 0 else ()
         identifiers = host.gather(np.array(own, np.int64))
         identifier = tuple(int(number) for number in identifiers[0])

@@ -206,9 +206,12 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
     on_gpu = backend_of(topology.device).looks_at_degrees
     early = building = 0
     other = needs.oriented  # the run uses a graph derived from this one
-    if needs.simple and not _is_simple(g):
+    # Of weighted edges between two vertices the lightest are copied, also where there is one each.
+    if needs.simple and ((needs.weighted and g.weighted) or not _is_simple(g)):
         other, m = True, 2 * g.num_edges
         parts.append(Part("graph", "simple copy, at most", _direction_bytes(n, m, i)))
+        if needs.weighted and g.weighted:  # by edge, and what slots of float64 take beyond narrower
+            parts.append(Part("graph", "weights of the copy, at most", 8 * m))
         early = COPIED_BYTES * m + PART_BYTES * n
     if needs.oriented:
         m //= 2

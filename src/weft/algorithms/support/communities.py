@@ -98,7 +98,7 @@ def first_members(number: Array, count: int) -> Array:
         first = np.empty(count, number.dtype)
         first[number[::-1]] = np.arange(number.size, dtype=number.dtype)[::-1]  # the last one stays
         return first
-    behind = xp.arange(number.size, 0, -1, dtype=np.uint64)
+    behind = number.size - xp.arange(number.size, dtype=np.uint64)
     return (number.size - greatest_of_keys(number, behind, count)).astype(number.dtype)
 
 
