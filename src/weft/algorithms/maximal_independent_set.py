@@ -1,10 +1,10 @@
 """A maximal independent set.
 
 Method: vertices have a fixed order: fewest neighbours first, then by random bits. A vertex joins
-the set once all neighbours before it are out, and is out once one of these joined; both are decided
+the set once all neighbours before it are out, and is out once a neighbour joined; both are decided
 by vertices that never change again, so that the result is the one that a sequential pass in this
-order gives, in any order of execution, and whether a decision is seen at once or later. O(m) work
-in O(log² n) rounds, with high probability, for a random order.
+order gives, in any order of execution. O(m) work in O(log² n) rounds, with high probability, for a
+random order.
 
 G. Blelloch, J. Fineman, J. Shun: Greedy sequential maximal independent set and matching are
 parallel on average (SPAA 2012).
@@ -14,7 +14,7 @@ independent set implementation for GPUs (ACM TOPC 5, 2018).
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -28,32 +28,34 @@ from weft.graph import Graph
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.proxies import send
-from weft.program import vertex
+from weft.program import edge, vertex
 
 Array = np.ndarray[Any, Any]
 
-# Places of decided vertices: before all that have neighbours, and behind all.
-IN: Final = 0
-OUT: Final = np.iinfo(np.int64).max
-WAITS, LOST = 1, 2
+OPEN, IN, OUT = 0, 1, 2
 
 
-@vertex(wake="changed", order_free=True)
-def decide(v: Any) -> Any:
-    """Join the set if all neighbours before v are out; the first that is not ends the search.
-
-    Whether that one is in the set or still waits may change meanwhile, but only once.
-    """
-    found = v.gather(
-        lambda u, e: send(
-            fn.where(u.place == IN, fn.cast(LOST, np.int8), fn.cast(WAITS, np.int8)),
-            when=comes_before(u, v),
-        ),
+@vertex
+def join(v: Any) -> Any:
+    """Join the set if no open neighbour comes before v; the first one found ends the search."""
+    waits = v.gather(
+        lambda u, e: send(fn.cast(1, np.int8), when=(u.status == OPEN) & comes_before(u, v)),
         monoids.any,
     )
-    decided = fn.where(found == LOST, fn.cast(OUT, np.int64), fn.cast(IN, np.int64))
-    v.place.at(v.id).set(fn.where(found == WAITS, v.place, decided))
-    return found == WAITS
+    v.status = fn.where(waits > 0, fn.cast(OPEN, np.int8), fn.cast(IN, np.int8))
+    return waits == 0
+
+
+@edge(into="status", reduce=monoids.max, accept=lambda v: v.status == OPEN)
+def exclude(u: Any, v: Any, e: Any) -> Any:
+    """Exclude the neighbours of a vertex that joined."""
+    return fn.cast(OUT, np.int8)
+
+
+@vertex(on="all")
+def is_open(v: Any) -> Any:
+    """Whether v is undecided."""
+    return v.status == OPEN
 
 
 @algorithm(
@@ -66,7 +68,7 @@ def decide(v: Any) -> Any:
         "are parallel on average (SPAA 2012)"
     ),
     needs=Needs(
-        ("out",), Fields(lambda i, w: 8, lambda i, w: 1, lambda i, w: 8), simple=True,
+        ("out",), Fields(lambda i, w: 9, lambda i, w: 1, lambda i, w: 9), simple=True,
         degrees=("out",),
     ),
 )  # fmt: skip
@@ -94,7 +96,9 @@ def maximal_independent_set(g: Graph, *, seed: int = 0, config: Config | None = 
     [False, True, True, True]
     """
     g = simple(g)
-    state = g.state(place=full(0), seed=scalar(check_integer("seed", seed, 0)))
+    state = g.state(
+        status=full(OPEN, np.int8), place=full(0), seed=scalar(check_integer("seed", seed, 0))
+    )
     g.run(place, state, config=config)
-    g.iterate(decide, state, config=config)
-    return state.place == IN
+    g.iterate([join, exclude, is_open], state, config=config)
+    return state.status == IN
