@@ -3,7 +3,7 @@
 Method: Borůvka's. In each round every component takes its lightest edge to another one, and
 components joined by a chosen edge become one. Edges are ranked by (weight, number), so that ranks
 are distinct and the forest is unique; of a pair of components that choose the same edge, the one
-with the smaller name stays a root. Components at least halve in number, which makes O(m log n) work.
+with the smaller name stays a root. Components at least halve in number: O(m log n) work in all.
 Rounds go over vertices and their rows where rows are long, over a list of edges elsewhere.
 
 Where weights have 32 bits, the rank is the weight above the number of the edge; else weights are

@@ -30,8 +30,9 @@ def choosing(kind: str, direction: str) -> Any:
     """Return the vertex function that finds the lightest edge to another component."""
 
     def rank(e: Any) -> Any:
-        value = {"number": lambda: None, "sorted": lambda: e.rank_of_edge}
-        return rank_of(kind, value.get(kind, lambda: e.weight)(), e.id)
+        if kind == "number":
+            return rank_of(kind, None, e.id)
+        return rank_of(kind, e.rank_of_edge if kind == "sorted" else e.weight, e.id)
 
     @vertex(order_free=True)
     def choose(v: Any) -> Any:
@@ -76,7 +77,7 @@ def climb(v: Any) -> None:
 
 def forest_by_rows(g: Graph, ranks: Ranks, config: Config | None) -> Array:
     """Return for each edge whether it is in the forest."""
-    if ranks.kind == "sorted":
+    if ranks.kind == "sorted" and ranks.values is not None:
         g = Graph(g.topology, edge={"rank_of_edge": ranks.values}, order=g.order)
     identity = full(lambda v: v.id, vertex_id)
     state = g.state(
