@@ -219,11 +219,14 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--dense", default=",".join(DENSE), help="graphs, or banded<scale>")
     parser.add_argument("--sparse", default=",".join(SPARSE), help="graphs, or banded<scale>")
+    graph_names.add_file(parser)
     args = parser.parse_args()
     dense, sparse = (tuple(n for n in t.split(",") if n) for t in (args.dense, args.sparse))
     if args.tiny:
         globals().update(RUNS=1, SECONDS=0.1)
         dense, sparse = TINY, TINY[:2]
+    if "graph" in args:  # a file
+        dense = sparse = (args.graph,)
     began = time.perf_counter()
     theirs = CuSparse() if args.device == "cuda" else None
     clock = Clock(args.device)

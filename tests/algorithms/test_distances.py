@@ -130,7 +130,7 @@ def test_errors():
         weft.multi_source_bfs(g, [])
     with pytest.raises(GraphError, match="source=9 does not exist"):
         weft.bfs(g, [0, 9])
-    with pytest.raises(GraphError, match="source=9 does not exist"):
+    with pytest.raises(GraphError, match="target=9 does not exist"):
         weft.sssp(g, 0, target=9)
     with pytest.raises(ConfigError, match="cutoff=-1 is not"):
         weft.sssp(g, 0, cutoff=-1)

@@ -17,6 +17,12 @@ def members(bits, row):
     return set_bits + (first << BLOCK_BITS)
 
 
+def test_kernels_have_blocks_of_the_same_size():
+    from weft.backends.cpu.runtime import row_bits as kernels
+
+    assert kernels.BLOCK_WORDS == BLOCK_WORDS
+
+
 def check(adjacency):
     bits = row_bits(adjacency)
     if bits is None:

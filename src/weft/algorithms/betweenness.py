@@ -23,13 +23,20 @@ U. Brandes: A faster algorithm for betweenness centrality (J. Mathematical Socio
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from weft.algorithms.registry import BOTH, Fields, Needs, algorithm
-from weft.algorithms.support.scaled_paths import ScaledSweeps, beside, sign
+from weft.algorithms.support.scaled_paths import (
+    ScaledSweeps,
+    beside,
+    keeps_at_once,
+    sign,
+    store,
+)
 from weft.algorithms.support.shortest_dags import Sweeps
 from weft.algorithms.support.simple import simple
 from weft.algorithms.support.sources import check_sources
@@ -53,20 +60,25 @@ def reach(u: Any, v: Any, e: Any) -> Any:
     return u.level + 1
 
 
-@vertex(order_free=True)
-def count(v: Any) -> None:
-    """Add up the shortest paths to the level before."""
-    paths = v.gather(lambda u, e: beside(v, u.paths), monoids.sum)
-    v.paths.at(v.id).set(sign(v) * paths)
+@functools.cache
+def sweeps(at_once: bool) -> tuple[Any, Any]:
+    """Return the functions that count paths and pass shares back."""
 
+    @vertex(order_free=True)
+    def count(v: Any) -> None:
+        """Add up the shortest paths to the level before."""
+        paths = v.gather(lambda u, e: beside(v, u.paths), monoids.sum)
+        store(v, "paths", sign(v) * paths, at_once)
 
-@vertex(order_free=True)
-def owe(v: Any) -> None:
-    """Gather the shares of the next level."""
-    beyond = v.gather(lambda u, e: beside(v, u.share), monoids.sum, direction="out")
-    paths = abs(v.paths)
-    v.share.at(v.id).set(sign(v) * (1 / paths + beyond))
-    v.total = v.total + fn.where(v.level > 0, paths * beyond, 0)
+    @vertex(order_free=True)
+    def owe(v: Any) -> None:
+        """Gather the shares of the next level."""
+        beyond = v.gather(lambda u, e: beside(v, u.share), monoids.sum, direction="out")
+        paths = abs(v.paths)
+        store(v, "share", sign(v) * (1 / paths + beyond), at_once)
+        v.total = v.total + fn.where(v.level > 0, paths * beyond, 0)
+
+    return count, owe
 
 
 @algorithm(
@@ -148,7 +160,7 @@ def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array:
         trail = search(g, state, source, config)
         if count_paths(g, state, source, trail, config):
             state.share = zeros
-            g.replay(owe, state, trail, config=config)
+            g.replay(sweeps(keeps_at_once(g))[1], state, trail, config=config)
         else:
             scaled = scaled or ScaledSweeps(g, config)
             scaled.add_owed(source, state.level, trail)
@@ -170,7 +182,7 @@ def count_paths(
     if not fits and most <= SHORT_ROWS:
         return False
     state.paths = full(0.0).but(source, 1.0)
-    g.replay(count, state, trail[:0:-1], config=config)
+    g.replay(sweeps(keeps_at_once(g))[0], state, trail[:0:-1], config=config)
     return fits or float(abs(state.paths).max()) <= 2.0**MOST_PATHS
 
 

@@ -33,6 +33,8 @@ class Backend(Protocol):
         Whether choosing a default looks at the degrees of the graph in both directions.
     runs_on_threads
         Whether programs run on the threads of this machine, as many as `Config.threads` says.
+    updates_at_once
+        Whether functions may read what others update through ``.at(i)`` in the same superstep.
     untunable
         Why `weft.tune` has nothing to choose here, with what to do; empty where it has.
     """
@@ -41,6 +43,7 @@ class Backend(Protocol):
     starts_are_read: bool
     looks_at_degrees: bool
     runs_on_threads: bool
+    updates_at_once: bool
     untunable: str
 
     def check(self, config: Config, topology: Topology) -> Any:
@@ -96,6 +99,7 @@ class Unscheduled:
     starts_are_read = False
     looks_at_degrees = False
     runs_on_threads = False
+    updates_at_once = True
     untunable = (
         "no choice of a configuration changes how programs run there. Tune the graph on the device "
         "that it is to run on"

@@ -59,8 +59,11 @@ class Crossing:
                 frontier = _taken(order, frontier)
                 if request.topology.device.on_host:  # GPU frontiers are sorted on demand
                     frontier = np.sort(frontier)
-        trail = Trail.of_parts(outcome.trail, order.size, xp)
-        return replace(outcome, frontier=frontier, trail=trail.with_members(lambda p: order[p]))
+        trail = outcome.trail
+        if trail:
+            held = Trail.of_parts(trail, order.size, xp)
+            trail = held.with_members(lambda p: order[p])
+        return replace(outcome, frontier=frontier, trail=trail)
 
 
 def cross(

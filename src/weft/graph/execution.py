@@ -54,6 +54,20 @@ class Loop(NamedTuple):
 
 
 PLAIN = Loop()
+
+
+def loop_of(*options: Any) -> Loop:
+    """Return the options of a loop, in the order of `Loop`; `PLAIN` itself if none is chosen."""
+    loop = Loop(*options)
+    plain = (
+        loop.until is None and loop.max_iter is None and loop.edge_state is None
+        and loop.next_threshold is None and loop.change_driven is None
+        and not (loop.refill or loop.trail)
+        and type(loop.tolerance) is float and loop.tolerance == 0
+    )  # fmt: skip
+    return PLAIN if plain else loop
+
+
 ARCS = "arcs put out"  # the hidden edge field of `output="arcs"`
 
 
@@ -277,7 +291,9 @@ def _ended(g: Graph, outcome: Outcome, state: State, frontier: Any, priority: An
         last.window = priority, outcome.window
     if outcome.steps == 0 and isinstance(frontier, Frontier):
         last = frontier  # which may hold arcs
-    trail = Trail.of_parts(outcome.trail, g.num_vertices, g._topology.xp)
+    trail: Sequence[Any] = []
+    if outcome.trail:  # on a GPU, making an empty one would take longer than a small run
+        trail = Trail.of_parts(outcome.trail, g.num_vertices, g._topology.xp)
     return Run(outcome.steps, outcome.converged, last, scalars, trail)
 
 

@@ -23,7 +23,7 @@ from weft.graph.build import (
 )
 from weft.graph.columns import EdgeColumns, VertexColumns
 from weft.graph.contraction import contracted_parts
-from weft.graph.execution import PLAIN, Loop
+from weft.graph.execution import loop_of
 from weft.graph.guesses import no_attribute, no_item, only_of_topology
 from weft.graph.interop import frames
 from weft.graph.interop.dlpack import read_tensor, tensor_ends
@@ -1089,10 +1089,9 @@ class Graph:
         >>> state.paths
         array([1, 1, 1, 2])
         """
-        loop = Loop(
+        loop = loop_of(
             edge_state, until, max_iter, refill, trail, next_threshold, change_driven, tolerance
         )
-        loop = PLAIN if loop == PLAIN else loop
         if graphs is not None:
             parts = several.parts_of(self, functions, graphs, edge_state)
             return several.iterate(parts, state, frontier, loop, config, direction)

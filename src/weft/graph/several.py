@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from weft.arrays.checks import check_steps
 from weft.arrays.device import to_host
-from weft.arrays.trail import Trail
 from weft.engine.frontier import Frontier
 from weft.engine.run import Run
 from weft.engine.state import State
@@ -91,8 +90,7 @@ def iterate(
     elif not steps:
         held = _holds(last, tested, state, 0, len(reached))
     scalars = {name: array[0] for name, array in state.scalars.items()}
-    trail = Trail.of_parts([], last.num_vertices, last.topology.xp)
-    return Run(steps, held, reached, scalars, trail)
+    return Run(steps, held, reached, scalars, [])
 
 
 def parts_of(g: Graph, functions: Any, graphs: Mapping[str, Graph], edges: Any) -> list[Part]:

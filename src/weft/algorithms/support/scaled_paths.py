@@ -17,11 +17,13 @@ built from bits, so that scaling is exact on every device.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.state import full
 from weft.graph import Graph
@@ -42,39 +44,61 @@ def sign(v: Any) -> Any:
     return fn.where((v.level & 1) == 0, 1.0, -1.0)
 
 
+def keeps_at_once(g: Graph) -> bool:
+    """Whether what a vertex stores may be seen at once, which saves a copy; else it is stored late.
+
+    It makes no difference to the result: a level reads only the levels beside it.
+    """
+    return g.topology.carrier is None and backend_of(g.topology.device).updates_at_once
+
+
+def store(v: Any, name: str, value: Any, at_once: bool) -> None:
+    """Store a value of v."""
+    if at_once:
+        getattr(v, name).at(v.id).set(value)
+    else:
+        setattr(v, name, value)
+
+
 def beside(v: Any, value: Any) -> Any:
     """Return what a neighbour holds if it is of a level next to that of v, else 0."""
     return fn.maximum(-sign(v) * value, 0.0)
 
 
-@vertex(order_free=True)
-def count(v: Any) -> None:
-    """Add up the shortest paths to the level before."""
-    power = v.gather(lambda u, e: send(u.power, when=beside(v, u.fraction) > 0), monoids.max)
-    paths = v.gather(
-        lambda u, e: send(
-            beside(v, u.fraction) * power_of_two(u.power - power), when=beside(v, u.fraction) > 0
-        ),
-        monoids.sum,
-    )
-    exponent = (fn.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
-    v.fraction.at(v.id).set(sign(v) * paths * power_of_two(-exponent))
-    v.power.at(v.id).set(power + exponent)
+@functools.cache
+def sweeps(at_once: bool) -> tuple[Any, Any]:
+    """Return the functions of both sweeps."""
 
+    @vertex(order_free=True)
+    def count(v: Any) -> None:
+        """Add up the shortest paths to the level before."""
+        power = v.gather(lambda u, e: send(u.power, when=beside(v, u.fraction) > 0), monoids.max)
+        paths = v.gather(
+            lambda u, e: send(
+                beside(v, u.fraction) * power_of_two(u.power - power),
+                when=beside(v, u.fraction) > 0,
+            ),
+            monoids.sum,
+        )
+        exponent = (fn.bitcast(paths, np.int64) >> FRACTION_BITS) - BIAS
+        store(v, "fraction", sign(v) * paths * power_of_two(-exponent), at_once)
+        store(v, "power", power + exponent, at_once)
 
-@vertex(order_free=True)
-def owe(v: Any) -> None:
-    """Gather the shares of the next level."""
-    beyond = v.gather(
-        lambda u, e: send(
-            beside(v, u.share) * power_of_two(v.power - u.power), when=beside(v, u.share) > 0
-        ),
-        monoids.sum,
-        direction="out",
-    )
-    fraction = abs(v.fraction)
-    v.share.at(v.id).set(sign(v) * (1 / fraction + beyond))
-    v.total = v.total + fn.where(v.level > 0, fraction * beyond, 0)
+    @vertex(order_free=True)
+    def owe(v: Any) -> None:
+        """Gather the shares of the next level."""
+        beyond = v.gather(
+            lambda u, e: send(
+                beside(v, u.share) * power_of_two(v.power - u.power), when=beside(v, u.share) > 0
+            ),
+            monoids.sum,
+            direction="out",
+        )
+        fraction = abs(v.fraction)
+        store(v, "share", sign(v) * (1 / fraction + beyond), at_once)
+        v.total = v.total + fn.where(v.level > 0, fraction * beyond, 0)
+
+    return count, owe
 
 
 def power_of_two(exponent: Any) -> Any:
@@ -103,5 +127,6 @@ class ScaledSweeps:
         g, state = self.g, self.state
         state.level, state.power, state.share = level, full(0), full(0.0)
         state.fraction = full(0.0).but(source, 1.0)
+        count, owe = sweeps(keeps_at_once(g))
         g.replay(count, state, trail[:0:-1], config=self.config)
         g.replay(owe, state, trail, config=self.config)

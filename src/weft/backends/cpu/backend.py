@@ -32,6 +32,7 @@ class CpuBackend:
     starts_are_read = True
     looks_at_degrees = False
     runs_on_threads = True
+    updates_at_once = True
     untunable = ""
 
     def check(self, config: Config, topology: Topology) -> str:

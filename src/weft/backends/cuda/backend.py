@@ -30,6 +30,7 @@ class CudaBackend:
     starts_are_read = False  # the kernel itself checks the proofs
     looks_at_degrees = True
     runs_on_threads = False
+    updates_at_once = True
     untunable = ""
 
     def check(self, config: Config, topology: Topology) -> Any:

@@ -15,6 +15,7 @@ from weft.plan.prepare import Form
 class RelationalBackend(Unscheduled):
     """Runs programs as SQL, on the connection of a graph."""
 
+    updates_at_once = False  # all updates of a superstep become visible together
     untunable = (
         "its queries do not depend on a configuration, and plan='auto' chooses their form by the "
         "size of each frontier. Leave tuning out; weft.sql.graph(..., plan=...) forces a form"

@@ -79,6 +79,7 @@ class BlockSpace:
             self.topology._secondary = Adjacency(self.offsets["in"], nothing)
         self.topology._degrees = dict(degrees)
         self.topology.num_arcs = manifest.num_arcs
+        self.topology._row_bits = (None,)  # rows come block by block
         # Vertex functions run over all vertices and no arcs.
         self.vertices = Topology(
             Adjacency(np.zeros(n + 1, np.int64), nothing),

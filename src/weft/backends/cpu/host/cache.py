@@ -50,6 +50,8 @@ RUNTIME_SOURCES = (
     "../runtime/processor.py",
     "../runtime/rounds.py",
     "../runtime/names.py",
+    "../runtime/radix.py",
+    "../runtime/row_bits.py",
     "../runtime/tables.py",
     "../../../arrays/random.py",
 )

@@ -7,8 +7,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from weft.backends.cpu.runtime.processor import call
-from weft.topology.row_bits import BLOCK_WORDS
 
+BLOCK_WORDS = 8  # as in weft.topology.row_bits, which is no part of kernels
 _WORD = ir.IntType(64)
 _BLOCK = ir.VectorType(_WORD, BLOCK_WORDS)
 
