@@ -2,7 +2,7 @@
 
 For every order: processor time to make it, the gap cost (the mean of log2(1 + |place u - place v|)
 over all arcs: about the bits that a gap-encoded arc takes) and processor time of PageRank (20
-iterations, float64, the best of several runs) over the graph in that order. Orders are made anew,
+iterations, float64, the best of several runs) over the graph in that order. Orders are computed,
 not read from disk. Vertices are numbered at random first, as generators number them otherwise.
 """
 

@@ -9,7 +9,7 @@ what every vertex owes to the paths beyond it:
     betweenness(v) += σ(v) · share(v) - 1    for v other than s.
 
 Counts and shares of odd levels are kept with a minus: at a neighbour, the sign alone then tells
-whether it is of the level next to that of v, of the same level (whose values change meanwhile), or
+whether it is of the level next to that of v, of the same level (whose values are changing), or
 was not yet reached by the sweep (0).
 
 Path counts grow exponentially with the depth of the search. Where degrees and depth allow more than

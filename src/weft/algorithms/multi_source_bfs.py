@@ -80,7 +80,7 @@ def multi_source_bfs(g: Graph, sources: Any, *, config: Config | None = None) ->
         places = move(block, g.topology.device)
         state.level[places, xp.arange(block.size)] = 0
         sweep(g, state, note_levels, block, config)
-        whole = block.size == chosen.size == WIDTH  # then nobody else writes there
+        whole = block.size == chosen.size == WIDTH  # then no other block writes there
         parts.append(state.level if whole else state.level[:, : block.size].copy())
     levels = xp.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
     if np.array_equal(column.ravel(), np.arange(chosen.size)):

@@ -36,7 +36,7 @@ from weft.topology.topology import Topology
 Array = np.ndarray[Any, Any]
 
 
-LONG_ROW = 64  # oriented arcs from which on sorting all arcs anew pays on a GPU
+LONG_ROW = 64  # oriented arcs from which on sorting all arcs again pays on a GPU
 
 # The graphs that triangles were counted in, by the topology of those that were asked about.
 _known: weakref.WeakKeyDictionary[Topology, Graph] = weakref.WeakKeyDictionary()

@@ -1,7 +1,7 @@
 """Trails: the frontiers of a run, one after another in one array.
 
 A run of thousands of supersteps leaves as many frontiers. They stay where the run wrote them, in
-any order each, until somebody looks at one; a replay takes them as they are.
+any order each, until one is read; a replay takes them as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether the next frontier may be a mere count: ``Config(frontier_out="counter")``.
 
-A count is enough where nobody reads the members: where all vertices run next if any changed, and
+A count is enough where no step reads the members: where all vertices run next if any changed, and
 where a pull tests the state in place of the frontier (operand reuse).
 """
 
@@ -22,7 +22,7 @@ def counting_sides(config: Config) -> tuple[str, ...]:
 
 
 def why_members(program: Program) -> str:
-    """Return who reads the members of a frontier of a program, or nothing where nobody does."""
+    """Return who reads the members of a frontier of a program, or nothing if none does."""
     if program.emits or program.mode == "run":
         return "the frontier is what one superstep returns"
     if program.trail:

@@ -150,7 +150,7 @@ class StreamedCarrier:
         return Swept(union(found, self.space.dtype, self.manifest.num_vertices), direct)
 
     def _pull(self, part: ArcPart, work: Work, plan: PullPlan) -> Swept:
-        """Pull along the rows of blocks that hold somebody who accepts."""
+        """Pull along the rows of blocks in which a vertex accepts."""
         self._count(len(plan.rows))
         run, cuts = plan.run, self.manifest.cuts
         totals = _Totals(part, work.data.scalars)

@@ -3,7 +3,7 @@
 The rows of the frontier are laid out by a scan of their lengths, so every arc has a place. There it
 leaves its target and its message. Targets are sorted with their places (alone, where all messages
 are the same), and every run of one target is reduced by one thread, in the order of the places. So
-the work is in the arcs of the frontier, nobody waits for an atomic, and the result is the same
+the work is in the arcs of the frontier, no thread waits for an atomic, and the result is the same
 whatever the number of threads.
 """
 

@@ -75,7 +75,7 @@ def by_teams(kernel: Kernel, sweep: Sweep) -> list[Value]:
 def needed_before(gather: Value, body: list[Value]) -> list[Value] | None:
     """Return the values outside a gather that its blocks use; None if they cannot come first.
 
-    Nothing writes live fields meanwhile, so reading them earlier makes no difference.
+    Nothing writes live fields in that phase, so reading them earlier makes no difference.
     """
     inside = {id(v) for block in gather.blocks for v in (*block.walk(), *_params(block))}
     wanted: set[int] = set()

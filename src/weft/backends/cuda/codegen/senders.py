@@ -27,7 +27,7 @@ def keep_senders(sweeps: list[Sweep], options: Options) -> None:
 def add_at_once(program: Program, sweeps: list[Sweep], options: Options) -> None:
     """Let differences be added to the sums that a program driven by changes keeps.
 
-    Nobody reads those meanwhile, and who got some runs next, whatever became of them: neither an
+    No step reads those before the next superstep, and whoever got some runs then: neither an
     inbox nor a phase that empties it is needed. After `keep_senders`.
     """
     if not program.wide or options.combine != "atomic" or options.push.frontier_out != "queue":

@@ -52,7 +52,7 @@ struct Loop {
     i64 reversed;    // epoch for which the reverse queue was made
     i64 swapped;     // the hidden fields of the next superstep are the present ones
     i64 overflow;    // a queue or a bin was too small
-    i64 rebuilt;     // the queue was assembled anew by ballot since the last record
+    i64 rebuilt;     // the queue was assembled again by ballot since the last record
     i64 following;   // what comes once the queue is there
     i64 once;        // its vertices were never in a frontier before
     i64 classed;     // the queue holds the frontier by degree class, of which there are:

@@ -99,7 +99,7 @@ WEFT_DEVICE i64 laid_row(const i64* starts, i64 low, i64 high, i64 place) {
     return low;
 }
 
-// Take every slot of the rows that were laid out; the visitor is told its place.
+// Take every slot of the rows that were laid out; the visitor gets its place.
 template <class Args, class Format, class Visitor>
 WEFT_DEVICE void take_laid(const Place& place, const Args& a, const Loop& loop,
                            const Format& format, const i64* starts, Visitor& visitor) {
