@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ["WEFT_CACHE_LIMIT"] = "0"  # orders are not read from disk
 
 import numpy as np
 
@@ -98,4 +97,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    os.environ["WEFT_CACHE_LIMIT"] = "0"  # orders are not read from disk
     sys.exit(main())
