@@ -158,7 +158,8 @@ def _dependencies(g: Graph, sources: Array, config: Config | None) -> Array:
     scaled = None
     for source in sources.tolist():
         trail = search(g, state, source, config)
-        if count_paths(g, state, source, trail, config):
+        tried = _bound(g, trail) <= MOST_PATHS or _most_steps(g) > SHORT_ROWS
+        if tried and count_paths(g, state, source, trail, config):
             state.share = zeros
             g.replay(sweeps(keeps_at_once(g))[1], state, trail, config=config)
         else:
@@ -177,13 +178,19 @@ def count_paths(
     g: Graph, state: State, source: int, trail: Sequence[Array], config: Config | None = None
 ) -> bool:
     """Count the shortest paths from a source, with their signs; return whether float64 can."""
-    most = min(int(g.out_degree.max()), int(g.in_degree.max()))
-    fits = (len(trail) - 1) * np.log2(max(most, 1)) <= MOST_PATHS
-    if not fits and most <= SHORT_ROWS:
-        return False
     state.paths = full(0.0).but(source, 1.0)
     g.replay(sweeps(keeps_at_once(g))[0], state, trail[:0:-1], config=config)
-    return fits or float(abs(state.paths).max()) <= 2.0**MOST_PATHS
+    return _bound(g, trail) <= MOST_PATHS or float(abs(state.paths).max()) <= 2.0**MOST_PATHS
+
+
+def _most_steps(g: Graph) -> int:
+    """Return the most ways on that a path has at a vertex."""
+    return min(int(g.out_degree.max()), int(g.in_degree.max()))
+
+
+def _bound(g: Graph, trail: Sequence[Array]) -> float:
+    """Return a number of shortest paths that none exceeds, as a power of two."""
+    return float((len(trail) - 1) * np.log2(max(_most_steps(g), 1)))
 
 
 def _scaled(total: Array, sources: Array, normalized: bool, directed: bool) -> Array:

@@ -139,7 +139,7 @@ def may_start_anywhere(request: Request, compiled: Proofs) -> bool:
 def wants_row_bits(request: Request) -> bool:
     """Whether common neighbours are found by the bits of dense rows.
 
-    They are made for runs at all vertices; a run at some of them uses those that are there.
+    Runs at all vertices build them; a run at some vertices uses them if they exist.
     """
     topology, config = request.topology, request.options.config
     if not any("common" in facts.ops for facts in program_facts(request.program)):

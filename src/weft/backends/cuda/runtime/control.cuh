@@ -38,7 +38,7 @@ enum Cause : u32 {
 };
 
 // The first cause of trouble, with the function and the vertex where it came up. An index out of
-// range is told, and how many there are.
+// range is kept with the number of places.
 struct Fault {
     u32 cause;
     u32 function;
