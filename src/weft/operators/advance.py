@@ -28,7 +28,7 @@ from weft.operators.running import (
 Function = Callable[..., Any]
 
 
-def advance(
+def advance(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     fn: Function | None = None,

@@ -16,7 +16,7 @@ from weft.operators.running import Call, check_choice, check_state, config_of, p
 from weft.operators.vertex_steps import reached, reduce_step
 
 
-def neighbor_reduce(
+def neighbor_reduce(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     message: Callable[..., Any],

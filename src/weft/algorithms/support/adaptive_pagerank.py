@@ -39,9 +39,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.support.ranking import Ranking
 from weft.arrays.device import move
 from weft.arrays.reduce import count_true, total
-from weft.config import Config, check_config
+from weft.config import check_config
 from weft.engine.frontier import Frontier
 from weft.engine.run import Run
 from weft.engine.state import State, full, scalar
@@ -158,7 +159,7 @@ def sweeping(weighted: bool, personal: bool, dtype: Any) -> list[Any]:
         fn.reduce("bend", bend, monoids.max)
 
     @vertex(on="all", wake="all")
-    def go(  # noqa: PLR0917 -- the scalars of the state
+    def go(  # noqa: PLR0913, PLR0917 -- the scalars of the state
         v: Any, damping: Any, bent: Any, plain: Any, length: Any, bend: Any, least: Any, first: Any,
     ) -> None:  # fmt: skip
         home = v.home if personal else 1 / fn.num_vertices()
@@ -220,17 +221,16 @@ class _Solver:
     """One ranking being computed."""
 
     def __init__(
-        self, g: Graph, home: Array | None, strength: Array | None, damping: float, tol: float,
-        dtype: Any, config: Config | None,
-    ) -> None:  # fmt: skip
+        self, g: Graph, home: Array | None, strength: Array | None, wanted: Ranking
+    ) -> None:
         self.home = None if home is None else move(home, g.topology.device)
-        self.g, self.damping = g, damping
-        self.dtype, self.config, self.weighted = dtype, config, strength is not None
-        topology, chosen = g.topology, check_config(config)
+        self.g, self.damping = g, wanted.damping
+        self.dtype, self.config, self.weighted = wanted.dtype, wanted.config, strength is not None
+        topology, chosen = g.topology, check_config(wanted.config)
         arcs, self.degree = topology.num_arcs, topology.out_degree
         self.sinks = (self.degree if strength is None else strength) <= 0
         held = self._held()
-        self.goal = tol if g.directed else tol * (1 - damping * held)
+        self.goal = wanted.tol if g.directed else wanted.tol * (1 - wanted.damping * held)
         self.least = self.goal / (4 * max(arcs + g.num_vertices, 1))
         pushes = topology.keep == "both" and chosen.direction != "pull"
         self.few = arcs // FEW if pushes and not chosen.deterministic else -1
@@ -325,22 +325,14 @@ class _Solver:
 
 
 def adaptive_ranks(
-    g: Graph,
-    home: Array | None,
-    strength: Array | None,
-    *,
-    damping: float,
-    tol: float,
-    max_iter: int,
-    dtype: Any,
-    config: Config | None,
+    g: Graph, home: Array | None, strength: Array | None, wanted: Ranking
 ) -> tuple[Array, Run]:
     """Return ranks that add up to 1, and how the run ended.
 
     `home` is where jumps go to (everywhere alike if None), `strength` the weight of the out-edges.
     As many pushes as may look at the arcs of one sweep count as one iteration.
     """
-    solver = _Solver(g, home, strength, damping, tol, dtype, config)
+    solver, max_iter = _Solver(g, home, strength, wanted), wanted.max_iter
     steps = solver.advance(max_iter)
     while solver.error > solver.goal and steps < max_iter:
         steps += solver.advance(max_iter - steps)

@@ -57,7 +57,7 @@ from weft.plan.prepare import (
 )
 from weft.plan.queries import Traits
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Sweep, plan_program
+from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
@@ -159,13 +159,13 @@ def _make(
     closed = prove_vertices(program, closed="index_proofs" not in off)
     config = request.options.config
     deterministic = config.deterministic
-    arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
-    arguments["wide_pairs"] = has_cas128()
-    arguments["pushes"] = "push" in directions
-    arguments["reuse"] = wants_state(request, REUSES)
-    arguments["ordering"] = may_order(request, directions)
-    arguments["radix"] = sorts = config.combine == "radix" and "push" in directions
-    planned, decided = plan_program(program, **arguments)
+    pushes = "push" in directions
+    sorts = config.combine == "radix" and pushes
+    planning = Planning(
+        kept, deterministic, has_cas128(), pushes, reuse=wants_state(request, REUSES),
+        ordering=may_order(request, directions), radix=sorts, off=off,
+    )  # fmt: skip
+    planned, decided = plan_program(program, planning)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
     if sorts:

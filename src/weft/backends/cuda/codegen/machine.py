@@ -312,7 +312,7 @@ class Kernel:
         deterministic = self.options.deterministic
         scope = Scope(
             site.load,
-            live=live,
+            live=live or set(),
             function=numbers[0] if numbers else 0,
             vertex=vertex,
             gather=lambda value, renderer: (
