@@ -52,6 +52,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "combine": (None, "atomic", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
+    "best_neighbor": (None, True, False),
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
@@ -73,6 +74,7 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
+    "best_neighbor",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -225,6 +227,11 @@ class Config:
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
     delta
         Bucket width of ordered processing; derived from the weights by default.
+    best_neighbor
+        Whether a pull that stops at the first message tries each vertex's neighbor of highest
+        degree before its row, where messages do not depend on the edge: ``True``, ``False``, or
+        where graph and device suit. The neighbors take an id per vertex and are kept with the
+        graph. Not in deterministic runs. GPU.
     fuse
         Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
         per direction) or ``"all"`` (one for everything). GPU.
@@ -279,6 +286,7 @@ class Config:
     combine: str | None = None
     ordering: bool | str = True
     delta: float | None = None
+    best_neighbor: bool | None = None
     fuse: str | None = None
     fold: bool = True
     change_driven: bool | str = False

@@ -186,7 +186,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "bin_size": 7, "dedup": "warp", "fuse": "none",
+        "best_neighbor": True, "bin_size": 7, "dedup": "warp", "fuse": "none",
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)
