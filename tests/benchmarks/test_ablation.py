@@ -56,3 +56,9 @@ def test_graph500_searches_files_and_named_graphs(tmp_path, capsys):
     file.write_text("".join(f"{v} {(v + 1) % 32}\n" for v in range(32)))
     assert graph500.main(["--device", "cpu", "--graphs", "er4", "--file", str(file)]) == 0
     assert "| er4 | 4 |" in (told := capsys.readouterr().out) and "| ring.el | 5 | 32 |" in told
+
+
+def test_the_nine_graphs_keep_to_the_budget(capsys):
+    """Graphs for which no time is left are not even generated."""
+    assert tuner_nine.main(["--device", "cpu", "--budget", "0"]) == 0
+    assert capsys.readouterr().out.count("no time left") == 9
