@@ -30,8 +30,9 @@ from weft.backends.cpu.runtime.control import (
     FAULT_VERTEX,
 )
 from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
+from weft.backends.cpu.runtime.rounds import ROUND_ROWS
 from weft.backends.limits import TimeLimit
-from weft.config import SIDES, of_side
+from weft.config import SIDES, entries_of, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
 from weft.ir.check.fault_lines import fault_error
@@ -119,6 +120,7 @@ def prepare(request: Request) -> Preparation:
         wants_row_bits(request),
         config.combine == "radix",
         may_order(request, directions) and early_share(topology) > 0,
+        entries_of(config),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -192,6 +194,7 @@ def _make(
         formats_of(request),
         bool(ordered) and has_horizon(sweeps[0], request, off),
         wants_row_bits(request),
+        entries_of(config) or ROUND_ROWS,
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)

@@ -53,8 +53,9 @@ FIXED = {
     "queue_0": "Vertex*", "queue_1": "Vertex*", "stamps": "u32*",
     "map_0": "u32*", "map_1": "u32*", "map_2": "u32*", "counts": "u64*",
     "accumulators": "u64*", "partials": "u64*", "most_blocks": "i64",
-    "row_lanes": "u32", "items": "u32", "warp_degree": "u32", "block_degree": "u32",
-    "grid_degree": "u32", "bin_size": "u32", "output_at": "u32", "touched_at": "u32",
+    "row_lanes": "u32", "items": "u32", "entries": "u32", "warp_degree": "u32",
+    "block_degree": "u32", "grid_degree": "u32", "bin_size": "u32", "output_at": "u32",
+    "touched_at": "u32",
     "marker_at": "u32", "marker_bits": "u32",
     "narrow_size": "i64", "narrow_edges": "i64", "few": "i64", "many": "i64",
 }  # fmt: skip

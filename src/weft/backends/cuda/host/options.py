@@ -20,7 +20,7 @@ from weft.backends.cuda.host.defaults import (
     joining_schedule,
     shape_of,
 )
-from weft.config import NARROW, SIDES, each_choice, of_side
+from weft.config import NARROW, SIDES, each_choice, entries_of, of_side
 from weft.errors import ConfigError
 from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
@@ -303,6 +303,7 @@ def launching(
     knobs = {
         "row_lanes": 0 if config.lanes == "block" else int(config.lanes or 8),
         "items": config.items_per_thread or 8,
+        "entries": min(block, entries_of(config) or block),
         "warp_degree": degrees.warp or 32,
         "block_degree": degrees.block or _block_degree(rendered),
         "grid_degree": degrees.grid or _grid_degree(rendered),

@@ -150,6 +150,7 @@ constexpr bool foresees = false;
 struct Knobs {
     u32 row_lanes;     // threads that share a row (schedule `row`); 0: a block
     u32 items;         // items per thread (schedule `merge`)
+    u32 entries;       // rows that a block registers at once (schedule `weaver`)
     u32 warp_degree;   // rows from here on go to a warp
     u32 block_degree;  // and from here on to a block
     u32 grid_degree;   // and from here on to all blocks
