@@ -10,11 +10,17 @@ import numpy as np
 
 from weft.config import Config
 from weft.engine.frontier import Frontier
+from weft.engine.prepared import Inputs
 from weft.engine.state import State
 from weft.errors import ConfigError, TraceError, unknown
+from weft.graph import execution
+from weft.ir.ops import Program
+from weft.ir.trace.cache import kept_trace
 from weft.operators import recording
 from weft.operators.balance import schedule_for
 from weft.operators.functions import ITERATION, MARK
+from weft.operators.standing import clear, stand
+from weft.report.tracebacks import hides_frames
 
 
 @dataclass(eq=False)
@@ -37,6 +43,7 @@ class Call:
     counts: bool = False  # whether a function asks for the number of the iteration
     advances: bool = False  # whether the output is one iteration further
     key: Any = ()  # what two calls have in common that do the same
+    recurs: Any = None  # the same by identity, see `weft.operators.standing`
 
 
 def perform(call: Call) -> Frontier:
@@ -50,26 +57,46 @@ def perform(call: Call) -> Frontier:
 
 def run_now(call: Call) -> Frontier:
     """Run a call and return its output."""
-    g = call.graph
-    held = twin(g, call.state, call.marks, call.frontier.iteration if call.counts else None)
+    g, state = call.graph, call.state
+    held = twin(g, state, call.marks, call.frontier.iteration if call.counts else None)
     steps = call.steps[0] if len(call.steps) == 1 else list(call.steps)
-    output = "arcs" if call.output == "arcs" else "vertices"
-    found: Frontier = g.run(
-        steps, held, call.frontier, edge_state=call.edge_state, output=output,
-        direction=call.direction, config=call.config,
-    )  # fmt: skip
-    return finished(call, found)
+    if call.output == "arcs":
+        found: Frontier = g.run(
+            steps, held, call.frontier, edge_state=call.edge_state, output="arcs",
+            direction=call.direction, config=call.config,
+        )  # fmt: skip
+    else:
+        program, found = _superstep(call, held, steps)
+        for name in call.marks:
+            clear(held.fields[name], found)
+        if call.recurs is not None:
+            stand(g, state, held, program, call)
+    return finished(g, call.frontier, found, call.output, call.advances)
 
 
-def finished(call: Call, found: Frontier) -> Frontier:
-    """Return the output of a call, with the iteration that it belongs to."""
+@hides_frames
+def _superstep(call: Call, held: State, steps: Any) -> tuple[Program, Frontier]:
+    """Run the steps of a call; return their program and what it puts out."""
     g = call.graph
-    if call.output == "same":
-        return call.frontier
-    if call.output is None:
-        found = g.frontier([])
+    held.settle()
+    program = kept_trace(steps, execution.signature_for(g, held, call.edge_state), "run")
+    inputs = Inputs(held, call.edge_state, call.frontier)
+    outcome = execution.run_program(g, program, call.config, inputs, call.direction)
+    return program, execution._frontier_of(g, outcome.frontier)
+
+
+def finished(
+    g: Any, first: Frontier, found: Frontier, output: str | None, advances: bool
+) -> Frontier:
+    """Return the output of an operator, with the iteration that it belongs to."""
+    if output == "same":
+        return first
+    if output is None:
+        topology = g._topology
+        nothing = topology.xp.zeros(0, topology.index_dtype)
+        found = Frontier(nothing, topology.num_vertices, device=topology.device)
     found.version = g._history.version
-    found.iteration = call.frontier.iteration + int(call.advances)
+    found.iteration = first.iteration + advances
     return found
 
 
