@@ -19,10 +19,10 @@ from weft.operators.running import (
     Call,
     check_choice,
     check_state,
-    config_of,
     finished,
     mark_of,
     perform,
+    scheduled,
     twin_of,
 )
 from weft.operators.standing import repeated
@@ -122,7 +122,7 @@ def advance(
         how = How(output, idempotent, along, True)
         return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
     first = checked(g, frontier, "advance", arcs=True)
-    config = config_of(g, first, config, schedule)
+    config = scheduled(g, first, config, schedule, along)
     recurs = (
         "advance", id(fn), id(cond), id(apply), output, idempotent, along, id(direction),
         id(config), frontier is None, first.arcs,

@@ -15,7 +15,7 @@ from weft.operators.arc_steps import arc_step
 from weft.operators.dedup import Tables, without_duplicates
 from weft.operators.functions import MARK, How, given
 from weft.operators.queue import Queue, checked, repeated_in
-from weft.operators.running import Call, check_state, config_of, finished, mark_of, perform
+from weft.operators.running import Call, check_state, finished, mark_of, perform, with_choices
 from weft.operators.standing import repeated
 from weft.operators.vertex_steps import vertex_step
 
@@ -77,7 +77,7 @@ def filter(
     if dedup not in CHOICES["dedup"]:
         raise ConfigError(unknown("dedup", dedup, CHOICES["dedup"]))
     first = checked(g, frontier, "filter", arcs=True)
-    config = config_of(g, first, config, None, dedup)
+    config = with_choices(config, None, dedup)
     everywhere = frontier is None
     recurs = ("filter", id(fn), id(cond), id(apply), id(config), everywhere, first.arcs)
     kept = repeated(g, first, state, edge_state, recurs)

@@ -16,9 +16,9 @@ from weft.operators.running import (
     Call,
     check_choice,
     check_state,
-    config_of,
     finished,
     perform,
+    scheduled,
 )
 from weft.operators.standing import repeated
 from weft.operators.vertex_steps import reached, reduce_step
@@ -84,7 +84,7 @@ def neighbor_reduce(
     check_choice("output", output, ("rows", "neighbors", None))
     check_choice("along", along, ("out", "in"))
     first = checked(g, frontier, "neighbor_reduce")
-    config = config_of(g, first, config, schedule)
+    config = scheduled(g, first, config, schedule, along)
     names = (into,) if isinstance(into, str) else tuple(into)
     recurs = (
         "neighbor_reduce", id(message), id(monoid), names, id(identity), output, along, id(config),

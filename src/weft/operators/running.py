@@ -19,7 +19,7 @@ from weft.ir.trace.cache import kept_trace
 from weft.operators import recording
 from weft.operators.balance import schedule_for
 from weft.operators.functions import ITERATION, MARK
-from weft.operators.standing import clear, stand
+from weft.operators.standing import clear, stand, turn_of
 from weft.report.tracebacks import hides_frames
 
 
@@ -80,7 +80,8 @@ def _superstep(call: Call, held: State, steps: Any) -> tuple[Program, Frontier]:
     g = call.graph
     held.settle()
     program = kept_trace(steps, execution.signature_for(g, held, call.edge_state), "run")
-    inputs = Inputs(held, call.edge_state, call.frontier)
+    turn = turn_of(call.state, call.frontier)
+    inputs = Inputs(held, call.edge_state, call.frontier, turn=turn)
     outcome = execution.run_program(g, program, call.config, inputs, call.direction)
     return program, execution._frontier_of(g, outcome.frontier)
 
@@ -148,19 +149,20 @@ def check_state(who: str, state: Any) -> None:
         )
 
 
-def config_of(
-    g: Any, frontier: Frontier, config: Config | None, schedule: Any, dedup: str | None = None
+def scheduled(
+    g: Any, frontier: Frontier, config: Config | None, schedule: Any, along: str
 ) -> Config | None:
     """Return the configuration of a call with the schedule that its frontier asks for."""
-    chosen = schedule_for(g, frontier, schedule)
-    if chosen is None and dedup is None:
+    if schedule is None:
         return config
-    return _with(config, chosen, dedup)
+    return with_choices(config, schedule_for(g, frontier, schedule, along), None)
 
 
 @lru_cache(maxsize=256)
-def _with(config: Config | None, schedule: Any, dedup: str | None) -> Config:
+def with_choices(config: Config | None, schedule: Any, dedup: str | None) -> Config | None:
     """Return a configuration with other choices; the same object for the same ones."""
+    if schedule is None and dedup is None:
+        return config
     made = Config() if config is None else config
     if schedule is not None:
         made = replace(made, schedule=schedule)

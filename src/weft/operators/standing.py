@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
+from weft.engine import profile
 from weft.engine.frontier import Frontier
 from weft.engine.prepared import Inputs
 from weft.engine.state import State
@@ -54,11 +55,16 @@ class Again:
         held = self.twin or state
         if self.counts:
             held.scalars[ITERATION][0] = first.iteration
-        inputs = Inputs(held, self.edge_state, first)
+        inputs = Inputs(held, self.edge_state, first, turn=turn_of(state, first))
         found = execution._frontier_of(g, kept.prepared.run(g._prepared.columns, inputs).frontier)
         for mark in self.marks:
             clear(mark, found)
         return found
+
+
+def turn_of(state: State, first: Frontier) -> tuple[Any, int] | None:
+    """Return for an open profile which loop a call belongs to, and the iteration."""
+    return (weakref.ref(state), first.iteration) if profile.stack.get() else None
 
 
 def clear(mark: Any, found: Frontier) -> None:
