@@ -62,6 +62,7 @@ from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
+FEW = 256
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
 
@@ -316,7 +317,7 @@ class _Run:
             degrees = self.workspace.degrees
             if degrees is None:
                 degrees = self.workspace.degrees = topology.out_degree
-            edges = degrees[frontier[0]] if size == 1 else degrees[frontier].sum()
+            edges = degrees[frontier[0]] if size == 1 else np.add.reduce(degrees.take(frontier))
             ctl[_SIZE] = size
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
@@ -352,7 +353,8 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            if size > 1 and np.any(frontier[1:] < frontier[:-1]):
+            few = size < FEW  # which are sorted sooner than looked at
+            if size > 1 and (few or np.count_nonzero(frontier[1:] < frontier[:-1])):
                 frontier.sort()
             if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
                 names = list(self.compiled.rendered.bindings)
