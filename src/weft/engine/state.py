@@ -218,7 +218,7 @@ class State:
         vars(self).update(
             fields=fields, scalars=scalars, parameters=parameters or {}, old={},
             _untouched=untouched or {}, _version=version, _known=frozenset(), _signature=None,
-            _watch=None, _place=None,
+            _watch=None, _place=None, _standing=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
@@ -230,6 +230,7 @@ class State:
     _known: frozenset[str]  # see `known_to_be`
     _place: Callable[[Any], Any] | None  # the vertex of a label
     _signature: Any  # cached signature, with the versions it was derived from
+    _standing: Any  # calls of operators that may recur, see `weft.operators.standing`
     _watch: Callable[[str], None] | None  # called before anyone uses the values, see `settle`
 
     def known_to_be(self, *known: str) -> State:

@@ -19,7 +19,7 @@ from weft.errors import ConfigError
 from weft.ir.check.facts import program_facts
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
-from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
+from weft.ir.reference.evaluate import arrays_evaluator, evaluate_arrays, holds_outside
 from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
 from weft.plan.outputs import check_told, counting_sides
@@ -57,6 +57,18 @@ class Proofs:
         loads = [value.attr for value in step.accept.walk() if value.op == "load"]
         names = [attr[2] for attr in loads if attr[0] == "field"]
         return tuple(dict.fromkeys([*names, claim_field(step)]))
+
+    @functools.cached_property
+    def accepts(self) -> Callable[[Callable[[Any], Any]], Any]:
+        """The acceptance of the first step, evaluated for many vertices at once."""
+        accept = self.sweeps[0].steps[0].accept
+        assert accept is not None
+        return arrays_evaluator(accept)
+
+    @functools.cached_property
+    def claimed(self) -> str:
+        """The field that the first step claims."""
+        return claim_field(self.sweeps[0].steps[0])
 
     @functools.cached_property
     def right_starts(self) -> Cache[Any, bool]:
@@ -231,8 +243,6 @@ def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) ->
 
 def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     sweep = compiled.sweeps[0]
-    accept = sweep.steps[0].accept
-    assert accept is not None
     everywhere = request.start.frontier is None or sweep.steps[0].everywhere
     chosen: Any = slice(None) if everywhere else request.start.frontier
     loaded: dict[str, Any] = {}
@@ -246,14 +256,13 @@ def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -
             return constants[attr[1]]
         return None
 
-    accepts = evaluate_arrays(accept, load)
-    if accepts.item() if accepts.size == 1 else accepts.any():
+    if np.count_nonzero(compiled.accepts(load)):
         return False
     # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
-    claimed = load(("field", "v", claim_field(sweep.steps[0])))
+    claimed = load(("field", "v", compiled.claimed))
     if claimed.dtype.kind == "f" or not claimed.size:
         return True
-    largest = claimed.item() if claimed.size == 1 else int(claimed.max())
+    largest = int(claimed[claimed.argmax()])  # sooner than `max` for few
     room = _most(claimed.dtype) - max(0, largest)
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
 

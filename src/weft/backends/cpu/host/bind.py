@@ -21,7 +21,7 @@ from weft.backends.layouts import (
     out_of_messages,
     too_many_arcs,
 )
-from weft.config import of_side
+from weft.config import entries_of, of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
@@ -85,6 +85,7 @@ class Steady(NamedTuple):
     changing: list[tuple[int, str, tuple[Any, ...]]]  # position and binding of these
     queues: list[Array]
     bits: list[Array]
+    inboxes: dict[int, tuple[Any, int, Array]]  # by position: for which dtype and size, and it
 
 
 class Binder:
@@ -124,6 +125,7 @@ class Binder:
             changing,
             [get(("queue", which), self.n, self._index()) for which in (0, 1)],
             [get(("bits", which), (self.n + 63) // 64, np.uint64) for which in (0, 1)],
+            {},
         )
 
     def arguments(self, steady: Steady) -> list[Any]:
@@ -133,9 +135,20 @@ class Binder:
         for position, kind, rest in steady.changing:
             if kind == "field" and (held := fields[rest[0]]).ndim == 1 and held.dtype != bool:
                 arguments[position] = held
+            elif kind == "inbox":
+                arguments[position] = self._held_inbox(steady, position, rest)
             else:
                 arguments[position] = self._bind(kind, *rest)
         return arguments
+
+    def _held_inbox(self, steady: Steady, position: int, rest: tuple[Any, ...]) -> Array:
+        """Return the inbox at a position; the one of the run before if the field is alike."""
+        field = self.request.data.fields[rest[0]]
+        held = steady.inboxes.get(position)
+        if held is None or held[0] is not field.dtype or held[1] != field.size:
+            held = field.dtype, field.size, self._inbox(*rest)
+            steady.inboxes[position] = held
+        return held[2]
 
     def _bind(self, kind: str, *rest: Any) -> Any:
         return getattr(self, f"_{kind}")(*rest)
@@ -308,7 +321,8 @@ class Binder:
         return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
 
     def _weaver_table(self) -> Array:
-        return self.workspace.get("weaver_table", 2 * self.nt * ROUND_ROWS, np.int64)
+        entries = entries_of(self.request.options.config) or ROUND_ROWS
+        return self.workspace.get("weaver_table", 2 * self.nt * entries, np.int64)
 
     def _weaver_sums(self) -> Array:
         return self.workspace.get("weaver_sums", 2 * self.nt * STRIDE, np.int64)

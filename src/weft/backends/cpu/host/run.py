@@ -30,8 +30,9 @@ from weft.backends.cpu.runtime.control import (
     FAULT_VERTEX,
 )
 from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
+from weft.backends.cpu.runtime.rounds import ROUND_ROWS
 from weft.backends.limits import TimeLimit
-from weft.config import SIDES, of_side
+from weft.config import SIDES, entries_of, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
 from weft.ir.check.fault_lines import fault_error
@@ -62,6 +63,7 @@ from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
+FEW = 256
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
 
@@ -120,6 +122,7 @@ def prepare(request: Request) -> Preparation:
         wants_row_bits(request),
         config.combine == "radix",
         may_order(request, directions) and early_share(topology) > 0,
+        entries_of(config),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -196,6 +199,7 @@ def _make(
         formats_of(request),
         bool(ordered) and has_horizon(sweeps[0], request, off),
         wants_row_bits(request),
+        entries_of(config) or ROUND_ROWS,
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)
@@ -318,7 +322,7 @@ class _Run:
             degrees = self.workspace.degrees
             if degrees is None:
                 degrees = self.workspace.degrees = topology.out_degree
-            edges = degrees[frontier[0]] if size == 1 else degrees[frontier].sum()
+            edges = degrees[frontier[0]] if size == 1 else np.add.reduce(degrees.take(frontier))
             ctl[_SIZE] = size
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
@@ -354,7 +358,8 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            if size > 1 and np.any(frontier[1:] < frontier[:-1]):
+            few = size < FEW  # which are sorted sooner than looked at
+            if size > 1 and (few or np.count_nonzero(frontier[1:] < frontier[:-1])):
                 frontier.sort()
             if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
                 names = list(self.compiled.rendered.bindings)
