@@ -51,6 +51,7 @@ from weft.plan.prepare import (
     has_converged,
     kept_old,
     may_order,
+    may_start_anywhere,
     proven_form,
     push_narrow,
     wants_row_bits,
@@ -127,7 +128,10 @@ def prepare(request: Request) -> Preparation:
     def make(program: Program, off: frozenset[str]) -> Compiled:
         return _make(replace(request, program=program), directions, kept, off)
 
-    return Preparation(request, _compiled, shape, make)
+    preparation = Preparation(request, _compiled, shape, make)
+    if not may_start_anywhere(request, preparation.compiled()):
+        preparation.without("write_once")
+    return preparation
 
 
 def compile_program(request: Request) -> Form:
@@ -283,7 +287,8 @@ class _Run:
             if patience is not None:
                 patience.check()
         self.workspace.epoch = int(ctl[_EPOCH])
-        binder.unpack()
+        if binder.pairs:
+            binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
             facts = {"device": "cpu", "threads": self.nt}

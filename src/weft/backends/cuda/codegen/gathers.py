@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +42,7 @@ from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Delivery, deliver, empty, touch_first
 from weft.backends.cuda.codegen.visitors import MOST_AHEAD, Visitor, registers_of
+from weft.backends.emit.gathers import handed_out
 from weft.ir.check.facts import is_pure
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import INT64, Block, Step, Value, identity_of, payload_identity
@@ -317,19 +317,11 @@ def _take_lines(
         renderer = kernel.renderer(out, site, step)
         renderer.known |= known | {id(v): n for v, n in zip(ahead, carried, strict=True)}
         results = renderer.block(block)
-    for accumulator in accumulators:
-        accumulator.renderer = kernel.renderer(out, site, step)
-    at = 0
-    for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
-        messages = results[at : at + count]
-        at += count
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if ({results[at]})"))
-                at += 1
-            accumulator.take(messages, site.edge)
-            if exits:
-                out.line("return true;")
+    taking = kernel.renderer(out, site, step)
+    for accumulator, messages in handed_out(taking, results, gather.attr[1], accumulators):
+        accumulator.take(messages, site.edge)
+        if exits:
+            out.line("return true;")
     for accumulator in accumulators:
         accumulator.end_slot("s")
     visitor.take = out.lines

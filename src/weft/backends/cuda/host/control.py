@@ -142,8 +142,12 @@ class Control:
         start = len(LOOP) + position
         return self.report[start : start + 1].view(np.uint8)
 
+    def is_faulty(self) -> bool:
+        """Whether a kernel met a fault."""
+        return bool(self._seen[-FAULT_WORDS] & 0xFFFFFFFF)
+
     def fault(self) -> tuple[int, int, int, int, int]:
-        """Return cause, function and vertex of the first fault; cause 0 where there was none.
+        """Return cause, function and vertex of the first fault.
 
         Of an index out of range the index follows, and how many there are.
         """
