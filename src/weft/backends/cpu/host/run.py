@@ -41,7 +41,7 @@ from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
-from weft.plan.horizon import early_share, has_horizon
+from weft.plan.horizon import has_horizon, share_within
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -121,7 +121,7 @@ def prepare(request: Request) -> Preparation:
         tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
-        may_order(request, directions) and early_share(topology) > 0,
+        may_order(request, directions) and share_within(request) > 0,
         entries_of(config),
     )  # fmt: skip
 

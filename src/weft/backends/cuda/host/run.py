@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.arrays.device import to_host
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
+from weft.backends.cuda.codegen.horizon import may_have_horizon
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
 from weft.backends.cuda.codegen.radix import layout_refused
@@ -28,6 +29,7 @@ from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.horizon import has_horizon
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -162,6 +164,9 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     if program.wide and request.options.config.fuse is None:
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
+    horizon = options.horizon and may_have_horizon(options)
+    options = replace(options, horizon=horizon and has_horizon(sweeps[0], request, off))
+    decided += ["horizon"] if options.horizon else []
     keep_senders(sweeps, options)
     add_at_once(program, sweeps, options)
     renumbered = topology.numbering is not None
