@@ -76,6 +76,8 @@ class Record:
         Vertices in the frontiers of the run so far, each superstep counted once, divided by all
         vertices; at most 1. Exact if a vertex enters one frontier, as in a search by levels. NaN
         if the number of vertices is not known.
+    arcs_share : float
+        Edges visited in the phase, divided by all arcs of the graph. NaN if these are not known.
     filter : str
         How the next frontier was assembled: ``"online"``, ``"ballot"``, ``"batch"``, ``"atomic"``
         (see `Config.compaction`; under ``"jit"`` the one that the superstep ended with), or
@@ -99,6 +101,7 @@ class Record:
     ms: float
     config: dict[str, object]
     visited_share: float = float("nan")
+    arcs_share: float = float("nan")
     filter: str = ""
     schedule: str = ""
     width: str = ""
@@ -114,6 +117,7 @@ class _Run(NamedTuple):
     dropped: int
     facts: dict[str, object]
     vertices: int
+    arcs: int
 
 
 class Profile:
@@ -159,6 +163,7 @@ class Profile:
         dropped: int = 0,
         facts: dict[str, object] | None = None,
         vertices: int = 0,
+        arcs: int = 0,
     ) -> None:
         """Keep a copy of one run's records.
 
@@ -174,13 +179,13 @@ class Profile:
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
             Execution details: device, grid, block, registers, launches, ...
-        vertices : int
-            Vertices of the graph; 0 if not known.
+        vertices, arcs : int
+            Of the graph; 0 if not known.
         """
-        rows = np.array(records, RECORD)
-        self._runs.append(_Run(run_name, dict(config), rows, dropped, dict(facts or {}), vertices))
+        rows, told = np.array(records, RECORD), dict(facts or {})
+        self._runs.append(_Run(run_name, dict(config), rows, dropped, told, vertices, arcs))
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped, facts, vertices)
+            self._outer.add(run_name, config, records, dropped, facts, vertices, arcs)
 
     @property
     def records(self) -> list[Record]:
@@ -220,6 +225,7 @@ class Profile:
                     ms=ns / 1e6,
                     config=run.config,
                     visited_share=share,
+                    arcs_share=edges / run.arcs if run.arcs else float("nan"),
                     **_execution(run, DIRECTIONS[direction], bool(rebuilt)),
                 )
 
@@ -325,7 +331,8 @@ class Profile:
                     "edges": record.edges,
                     "edges_per_second": record.edges_per_second,
                     "ms": record.ms,
-                    "visited_share": None if isnan(record.visited_share) else record.visited_share,
+                    "visited_share": _known(record.visited_share),
+                    "arcs_share": _known(record.arcs_share),
                     "filter": record.filter,
                     "schedule": record.schedule,
                     "width": record.width,
@@ -396,6 +403,10 @@ def _draw(axes: Any, steps: list[_Superstep], quantity: str) -> None:
             axes.axvline(i - 0.5, color="#94a3b8", linewidth=0.8, linestyle=":")
     axes.set_ylabel(_LABELS.get(quantity, quantity))
     axes.set_ylim(bottom=0)
+
+
+def _known(share: float) -> float | None:
+    return None if isnan(share) else share
 
 
 def _visited_shares(run: _Run) -> np.ndarray:
