@@ -291,10 +291,15 @@ class _Run:
             binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
-            facts = {"device": "cpu", "threads": self.nt}
+            facts = {"device": "cpu", "threads": self.nt, "peak_bytes": self._bytes()}
             records = clock.records(self.workspace.ring, count, self.saved("began"))
             report(records, facts, count - len(records["ns"]))
         return self._outcome(status, queues[0])
+
+    def _bytes(self) -> int:
+        """Return the bytes of graph, state and workspace, which a run never gives back."""
+        held = self.request.topology.memory_bytes + self.request.data.nbytes
+        return int(held + self.workspace.nbytes)
 
     def _swap_far(self) -> None:
         names = list(self.compiled.rendered.bindings)

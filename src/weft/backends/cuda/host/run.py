@@ -22,6 +22,7 @@ from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
+from weft.backends.cuda.host.defaults import WARP
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
 from weft.ir.check.fault_lines import fault_error
@@ -455,8 +456,16 @@ class _Run:
         facts = run_facts(
             self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
         )
-        counted = self.driver.counted
-        facts |= {name: count - self.counted.get(name, 0) for name, count in counted.items()}
+        before, now = self.counted, self.driver.counted
+        counted = {name: count - before.get(name, 0) for name, count in now.items()}
+        facts |= counted
+        if counted:
+            taken = WARP * max(1, counted["warp_iterations"])
+            facts["lane_utilisation"] = round(counted["arcs"] / taken, 3)
+        request = self.request  # nothing is given back during a run
+        facts["peak_bytes"] = (
+            request.topology.memory_bytes + request.data.nbytes + self.workspace.nbytes
+        )
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:
