@@ -222,6 +222,13 @@ def test_a_pull_takes_two_frontiers_and_gives_two(device):
     assert sizes == sorted(sizes, reverse=True)
     assert unvisited.tolist() == np.flatnonzero(want < 0).tolist()
     assert list(state.fields) == ["level"]
+    state.level = weft.full(-1).but(0, 0)
+    active, unvisited = advance(
+        g, ([0], range(1, g.num_vertices)), label, state, idempotent=True, direction="pull"
+    )
+    assert len(unvisited) == sizes[1] and unvisited.tolist() == np.flatnonzero(
+        state.level < 0
+    ).tolist()
     with pytest.raises(TraceError, match="Expected 'pull'"):
         advance(g, (active, unvisited), label, state, idempotent=True, direction="push")
     with pytest.raises(TraceError, match="Expected 'vertices'"):
@@ -277,6 +284,22 @@ def test_schedules():
         advance(g, [0], relax, state, schedule=sides)
     with pytest.raises(ConfigError, match="schedule='outputs' is not known"):
         advance(g, [0], relax, state, schedule="outputs")
+
+
+def test_an_idempotent_advance_needs_no_atomics():
+    g = awkward("hub").to("emulated")
+
+    def atomics(fn, idempotent):
+        with weft.profile() as p:
+            advance(g, None, fn, start(g), output=None, idempotent=idempotent, direction="push")
+        return p.facts[0]["atomics"]
+
+    # Both runs have those that hand out work; one has an atomic more at every arc.
+    assert atomics(count, False) - atomics(assign_seven, True) == g.topology.num_arcs
+
+
+def assign_seven(u, v, e):
+    v.y = 7
 
 
 def test_misuse_is_told():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.arrays.device import module_of
 from weft.config import Config
 from weft.engine.frontier import Frontier
@@ -116,11 +118,12 @@ def advance(
     """
     check_choice("output", output, ("vertices", "arcs", None))
     check_choice("along", along, ("out", "in"))
-    if type(frontier) is tuple and len(frontier) == 2 and _are_frontiers(frontier):
+    if type(frontier) is tuple and _are_two(frontier):
         check_state("advance", state)
         functions = given("advance", "u, v, e", fn, cond, apply)
         how = How(output, idempotent, along, True)
-        return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
+        options = (direction, edge_state, config, schedule)
+        return _pull(g, frontier, functions, state, how, options)
     first = checked(g, frontier, "advance", arcs=True)
     config = scheduled(g, first, config, schedule, along)
     recurs = (
@@ -157,8 +160,11 @@ def advance(
     )
 
 
-def _are_frontiers(pair: tuple[Any, ...]) -> bool:
-    return all(isinstance(part, Frontier) for part in pair)
+def _are_two(parts: tuple[Any, ...]) -> bool:
+    """Whether these are two frontiers, rather than vertices."""
+    return len(parts) == 2 and any(
+        isinstance(part, Frontier | list | range | np.ndarray) for part in parts
+    )
 
 
 def _counting(g: Any, state: State, edge_state: State | None) -> Any:
@@ -175,8 +181,9 @@ def _pull(
     options: tuple[Any, ...],
 ) -> tuple[Frontier, Frontier]:
     """Visit unvisited vertices from active ones; return those reached, and those that remain."""
-    direction, edge_state, config = options
+    direction, edge_state, config, schedule = options
     active, unvisited = (checked(g, part, "advance") for part in pair)
+    config = scheduled(g, unvisited, config, schedule, "in" if how.along == "out" else "out")
     if direction not in (None, "pull", "auto"):
         raise TraceError(
             f"advance got a pair of frontiers and direction={direction!r}. Expected 'pull', which "
@@ -205,6 +212,7 @@ def _pull(
             marks=mark_of((step,)),
             advances=True,
             key=(*functions, *how, "pair"),
+            owner=state,
         )
     )
     with g.topology.device.current():

@@ -44,6 +44,7 @@ class Call:
     advances: bool = False  # whether the output is one iteration further
     key: Any = ()  # what two calls have in common that do the same
     recurs: Any = None  # the same by identity, see `weft.operators.standing`
+    owner: State | None = None  # the state of the user, where `state` is a twin of it
 
 
 def perform(call: Call) -> Frontier:
@@ -80,7 +81,7 @@ def _superstep(call: Call, held: State, steps: Any) -> tuple[Program, Frontier]:
     g = call.graph
     held.settle()
     program = kept_trace(steps, execution.signature_for(g, held, call.edge_state), "run")
-    turn = turn_of(call.state, call.frontier)
+    turn = turn_of(call.owner or call.state, call.frontier)
     inputs = Inputs(held, call.edge_state, call.frontier, turn=turn)
     outcome = execution.run_program(g, program, call.config, inputs, call.direction)
     return program, execution._frontier_of(g, outcome.frontier)
