@@ -13,6 +13,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
 from weft.operators.functions import MARK, OPEN, How, given
@@ -208,7 +209,8 @@ def _pull(
             output="vertices",
             edge_state=edge_state,
             config=config,
-            direction=direction or "pull",
+            # A condition on both ends, before what takes effect at once, is tested in pushes.
+            direction=direction or (None if isinstance(step, Fold) else "pull"),
             marks=mark_of((step,)),
             advances=True,
             key=(*functions, *how, "pair"),

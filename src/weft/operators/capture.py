@@ -102,8 +102,11 @@ class Capture:
         given = call.frontier
         if call.output in (None, "same"):
             self.pending.append(entry_of(call, None))
+            if call.output == "same":
+                return given
             nothing: Frontier = call.graph.frontier([])
-            return given if call.output == "same" else nothing
+            nothing.iteration = given.iteration + call.advances
+            return nothing
         output = Recorded(self, call.frontier, call.who, int(call.advances))
         output.version = call.graph._history.version
         self.pending.append(entry_of(call, output))
@@ -205,6 +208,7 @@ class Capture:
     def _drop(self, entries: list[Entry]) -> None:
         """Forget a pass that the loop, which had ended, would not have made."""
         for entry in entries:
+            entry.ran = True
             entry.settle(entry.call.graph.frontier([]))
         self.pending = []
 

@@ -23,6 +23,7 @@ class Entry:
     everywhere: bool
     source: Node | Frontier
     made: Node | Frontier | None
+    ran: bool = False
 
     def unchanged(self) -> bool:
         """Whether its functions still read what they read when it was recorded."""
@@ -59,7 +60,10 @@ def entry_of(call: Call, output: Recorded | None) -> Entry:
     if isinstance(given, Recorded):
         call.frontier = Frontier(None, given.length)
         call.frontier.iteration = given.iteration
-    return Entry(call, _identity(call.key), everywhere, source, made)
+    entry = Entry(call, _identity(call.key), everywhere, source, made)
+    if isinstance(source, Node) and source.value is None:
+        source.takers.append(entry)
+    return entry
 
 
 def _is_everywhere(step: Any) -> bool:
@@ -162,20 +166,44 @@ def _always(v: Any, old: Any) -> bool:
 
 
 def runs_of(entries: list[Entry]) -> list[list[Entry]]:
-    """Cut calls into parts that can run as one program each.
+    """Cut calls into parts that can run as one program each, which leaves its last output only.
 
-    A part ends where the user still holds a frontier, which would not be seen otherwise.
+    A part ends where another output would be lost that the user still holds or that a call after
+    the part takes.
     """
     parts: list[list[Entry]] = []
-    for entry in entries:
-        ends = not parts or bool(obstacle([*parts[-1], entry]))
-        if not ends and parts[-1][-1].held:
-            ends = entry.made is not parts[-1][-1].made
-        if ends:
+    for place, entry in enumerate(entries):
+        part = parts[-1] if parts else []
+        if not part or obstacle([*part, entry]) or _loses(part, entries, place):
             parts.append([entry])
         else:
-            parts[-1].append(entry)
+            part.append(entry)
     return parts
+
+
+def _loses(part: list[Entry], entries: list[Entry], place: int) -> bool:
+    """Whether an output of a part would be lost if the call at a place joined it."""
+    entry = entries[place]
+    after = entries[place + 1] if place + 1 < len(entries) else None
+    inside = {id(e) for e in entries[: place + 1]}
+    for node in (one.made for one in part):
+        if not isinstance(node, Node) or node.value is not None or node is entry.made:
+            continue
+        takers = [e for e in node.takers if not e.ran and id(e) not in inside]
+        if node.held:
+            return True
+        if not takers:
+            continue
+        handed_on = (
+            after is not None
+            and after.source is node
+            and passes_on(entry, after)
+            and not obstacle([*part, entry, after])
+            and (after.made is node or takers == [after])
+        )
+        if not handed_on:
+            return True
+    return False
 
 
 def period_of(entries: list[Entry]) -> tuple[int, int]:

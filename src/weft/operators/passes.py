@@ -64,6 +64,8 @@ def run_as_program(entries: list[Entry], until: Function | None, times: int | No
                 f"recorded. Make it a scalar of the state, ask for `iteration`, or run the loop "
                 f"outside weft.capture."
             )
+    for entry in entries:
+        entry.ran = True
     call, made = entries[0].call, steps_of(entries)
     steps = made[0] if len(made) == 1 else made
     marks = tuple(name for entry in entries for name in entry.call.marks)

@@ -16,6 +16,7 @@ from weft.errors import ConfigError, TraceError, unknown
 from weft.graph import execution
 from weft.ir.ops import Program
 from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.balance import schedule_for
 from weft.operators.functions import ITERATION, MARK
@@ -132,7 +133,8 @@ def twin_of(state: State, fields: dict[str, Any], iteration: int | None = None) 
 
 def mark_of(steps: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the hidden fields that steps mark vertices in."""
-    names = [name for step in steps for name in getattr(step, "into", ())]
+    parts = [part for step in steps for part in (step.parts if isinstance(step, Fold) else [step])]
+    names = [name for part in parts for name in getattr(part, "into", ())]
     return tuple(name for name in names if name.startswith(MARK))
 
 
