@@ -16,13 +16,17 @@ MOST_SETUP, LONGEST_BODY = 8, 32  # calls before a repetition, and within one
 
 @dataclass(eq=False)
 class Entry:
-    """One recorded call; `source` and `made` are its input and its output."""
+    """One recorded call; `source` and `made` are its input and its output.
+
+    Passes of a loop share calls, so that what belongs to one pass is here.
+    """
 
     call: Call
     identity: Any
     everywhere: bool
     source: Node | Frontier
     made: Node | Frontier | None
+    iteration: int  # of what it takes
     ran: bool = False
 
     def unchanged(self) -> bool:
@@ -49,18 +53,29 @@ class Entry:
             self.made.settle(found)
 
 
-def entry_of(call: Call, output: Recorded | None) -> Entry:
-    """Return the entry of a call; it does not hold the frontiers that the user was given."""
+_NOWHERE = Frontier(None, 0)
+
+
+def entry_of(call: Call, given: Frontier, output: Recorded | None, identity: Any = None) -> Entry:
+    """Return the entry of a call; it does not hold the frontiers that the user was given.
+
+    Parameters
+    ----------
+    call
+        The call, perhaps of an earlier pass.
+    given, output
+        What it takes, and what stands for what it puts out.
+    identity
+        That of its functions, if it is known.
+    """
     everywhere = any(_is_everywhere(step) for step in call.steps)
-    given = call.frontier
     source: Any = given.node if isinstance(given, Recorded) else given
     made: Any = None if output is None else output.node
     if call.output == "same":
         made = source
-    if isinstance(given, Recorded):
-        call.frontier = Frontier(None, given.length)
-        call.frontier.iteration = given.iteration
-    entry = Entry(call, _identity(call.key), everywhere, source, made)
+    call.frontier = _NOWHERE
+    identity = _identity(call.key) if identity is None else identity
+    entry = Entry(call, identity, everywhere, source, made, given.iteration)
     if isinstance(source, Node) and source.value is None:
         source.takers.append(entry)
     return entry
@@ -75,6 +90,8 @@ def _is_everywhere(step: Any) -> bool:
 def same(a: Entry, b: Entry) -> bool:
     """Whether two calls do the same to whatever frontier they get."""
     one, other = a.call, b.call
+    if one is other:
+        return a.identity == b.identity
     return (
         one.who == other.who
         and one.graph is other.graph
@@ -100,7 +117,7 @@ def obstacle(entries: list[Entry]) -> str:
         unlike = call.config is not first.config and call.config != first.config
         if unlike or call.direction != first.direction:
             return f"{call.who} has other options than {first.who}"
-        if call.counts and (entry.everywhere or call.frontier.iteration != _begins(entries)):
+        if call.counts and (entry.everywhere or entry.iteration != _begins(entries)):
             return f"{call.who} asks for the number of an iteration that others advance"
         if before is None or entry.everywhere:
             continue
@@ -112,7 +129,7 @@ def obstacle(entries: list[Entry]) -> str:
 
 
 def _begins(entries: list[Entry]) -> int:
-    return next((e.call.frontier.iteration for e in entries if not e.everywhere), 0)
+    return next((e.iteration for e in entries if not e.everywhere), 0)
 
 
 def passes_on(before: Entry, entry: Entry) -> bool:
@@ -204,6 +221,19 @@ def _loses(part: list[Entry], entries: list[Entry], place: int) -> bool:
         if not handed_on:
             return True
     return False
+
+
+def iteration_after(entries: list[Entry], passes: int) -> int:
+    """Return the iteration of what a loop puts out; a call at all vertices begins with its own."""
+    begins = [
+        place
+        for place, e in enumerate(entries)
+        if e.everywhere and not isinstance(e.source, Node) and e.source.is_all
+    ]
+    if not begins:
+        return entries[0].iteration + passes * sum(e.call.advances for e in entries)
+    own = entries[begins[-1] :]
+    return own[0].iteration + sum(e.call.advances for e in own)
 
 
 def period_of(entries: list[Entry]) -> tuple[int, int]:
