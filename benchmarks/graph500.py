@@ -8,7 +8,7 @@ that fewer edges count, and weights are integers from 1 to 64. Every search is c
 
 Prints a table; ``--plot FILE`` draws both kernels over the scales as one SVG figure, and ``--draw
 FILE`` draws the table that ``--json`` wrote earlier. Scales that no longer fit into ``--budget`` or
-into memory are left out and named.
+into memory are left out and named. ``--graphs`` and ``--file`` search other graphs instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import gpu_graphs
+from benchmarks import gpu_graphs, graph_names
 from benchmarks.gpu_tasks import TASKS
 from benchmarks.gpu_timing import Clock, Times
 
@@ -37,10 +37,11 @@ GROWTH = 2.6  # times as long as the scale before, with its generation and its c
 WIDTH, HEIGHT, LEFT, BOTTOM = 520, 300, 60, 40
 
 
-def measure(scale: int, device: str) -> dict[str, Any]:
-    """Return the speeds of one scale."""
-    workload = gpu_graphs.make(f"kron{scale}x{EDGE_FACTOR}", device)
-    clock, row = Clock(device), {"scale": scale, "edges": workload.arcs.m // 2}
+def measure(name: str, device: str) -> dict[str, Any]:
+    """Return the speeds of one graph; its scale is the logarithm of its number of vertices."""
+    workload = gpu_graphs.make(name, device)
+    scale = round(math.log2(max(1, workload.graph.num_vertices)), 1)
+    clock, row = Clock(device), {"graph": name, "scale": scale, "edges": workload.arcs.m // 2}
     for name in KERNELS:
         task = TASKS[name]
         task.call(workload.graph, workload.source)  # compiles
@@ -61,10 +62,11 @@ def measure(scale: int, device: str) -> dict[str, Any]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table."""
-    lines = ["| scale | edges | BFS ms | BFS GTEPS | SSSP ms | SSSP GTEPS | result |"]
-    lines.append("|--:|--:|--:|--:|--:|--:|---|")
+    lines = ["| graph | scale | edges | BFS ms | BFS GTEPS | SSSP ms | SSSP GTEPS | result |"]
+    lines.append("|---|--:|--:|--:|--:|--:|--:|---|")
     lines += [
-        f"| {r['scale']} | {r['edges']:,} | {r['bfs_ms']:.3g} | {r['bfs']:.3g} | "
+        f"| {Path(r['graph']).name} | {r['scale']:g} | {r['edges']:,} | "
+        f"{r['bfs_ms']:.3g} | {r['bfs']:.3g} | "
         f"{r['sssp_ms']:.3g} | {r['sssp']:.3g} | {'; '.join(r['faults']) or 'ok'} |"
         for r in rows
     ]
@@ -96,7 +98,7 @@ def svg(rows: list[dict[str, Any]]) -> str:
         )
     for scale in scales:
         x, y = place(scale, 10.0**low)
-        parts.append(f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{scale}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{scale:g}</text>')
     for number, name in enumerate(KERNELS):
         points = [place(row["scale"], row[name]) for row in rows if row[name] > 0]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -116,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print and draw; return 1 if a search was wrong."""
     parser = argparse.ArgumentParser(description="Graph500's searches over a range of scales.")
     parser.add_argument("--scales", nargs=2, type=int, default=SCALES, metavar=("FROM", "TO"))
+    graph_names.add_graphs(parser, ())
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu or emulated")
     parser.add_argument("--budget", type=float, default=140.0, help="seconds in all")
     parser.add_argument("--json", type=Path, help="where to write the rows")
@@ -135,22 +138,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def searched(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the rows of all scales that there is time and memory for."""
+    """Return the rows of all graphs that there is time and memory for, in order of their scale."""
     began, rows, last = time.monotonic(), [], 0.0
-    for scale in range(options.scales[0], options.scales[1] + 1):
+    scales = range(options.scales[0], options.scales[1] + 1)
+    names = graph_names.chosen(options) or [f"kron{scale}x{EDGE_FACTOR}" for scale in scales]
+    for name in names:
         left = options.budget - (time.monotonic() - began)
         if GROWTH * last > left:
-            print(f"scales from {scale} on: no time left")
+            print(f"from {name} on: no time left")
             break
         start = time.monotonic()
         try:
-            rows.append(measure(scale, options.device))
+            rows.append(measure(name, options.device))
         except MemoryError as error:
-            print(f"scale {scale}: {str(error).splitlines()[0]}")
+            print(f"{name}: {str(error).splitlines()[0]}")
             break
         last = time.monotonic() - start
-        print(f"[{time.monotonic() - began:6.1f} s] scale {scale}", flush=True)
-    return rows
+        print(f"[{time.monotonic() - began:6.1f} s] {name}", flush=True)
+    return sorted(rows, key=lambda row: row["scale"])
 
 
 if __name__ == "__main__":

@@ -154,10 +154,11 @@ def add_graphs(
     parser: argparse.ArgumentParser, default: Sequence[str], more: Mapping[str, Sequence[str]] = {}
 ) -> None:
     """Add ``--graphs NAMES``, ``--file PATH`` and flags that stand for `more` lists of names."""
+    usual = f"; by default {','.join(default)}" if default else " in place of the usual ones"
     parser.set_defaults(graphs=None)
     parser.add_argument(
         "--graphs", type=listed, default=argparse.SUPPRESS,
-        help=f"{EXPECTED}, between commas; by default {','.join(default)}",
+        help=f"{EXPECTED}, between commas{usual}",
     )  # fmt: skip
     for flag, names in more.items():
         parser.add_argument(

@@ -41,8 +41,9 @@ FAMILIES = ("kron", "rmat", "rgg", "delaunay", "er", "powerlaw", "planted")
 class Bench:
     """Where and how large everything runs."""
 
-    def __init__(self, device: str, scale: int, sources: int) -> None:
+    def __init__(self, device: str, scale: int, sources: int, graph: str | None = None) -> None:
         self.device, self.scale, self.sources = device, scale, sources
+        self.name = graph or f"kron{scale}"
         self.clock = Clock(device)
         self.rng = np.random.default_rng(1)
 
@@ -85,9 +86,9 @@ def head(*cells: str) -> None:
 
 def x1(bench: Bench) -> None:
     """Time four variants of a product over the values of the vector, and of the mask."""
-    _, A = bench.matrix(f"kron{bench.scale}")
+    _, A = bench.matrix(bench.name)
     size = A.nrows
-    head(f"X1, kron{bench.scale}", "push", "pull", "push, mask", "pull, mask")
+    head(f"X1, {bench.name}", "push", "pull", "push, mask", "pull, mask")
     for share in SHARES:
         places = bench.places(size, share)
         v = gb.Vector.from_coo(places, 1.0, size=size)
@@ -117,7 +118,7 @@ def steps(A: gb.Matrix, source: int) -> Iterator[tuple[Any, Any]]:
 
 def x2(bench: Bench) -> None:
     """Time every step of searches in both directions."""
-    _, A = bench.matrix(f"kron{bench.scale}")
+    _, A = bench.matrix(bench.name)
     found: dict[int, list[tuple[float, float]]] = {}
     degrees = A.reduce_rowwise(gb.agg.count).new().to_coo()[0]
     for source in bench.rng.choice(degrees, bench.sources):
@@ -133,7 +134,7 @@ def x2(bench: Bench) -> None:
                     times, _ = bench.clock.repeat(call, 1, 0.0)
                     pair.append(times.median_ms)
             found.setdefault(number, []).append((pair[0], pair[1]))
-    head(f"X2, kron{bench.scale}, {bench.sources} sources", "searches", "push", "pull")
+    head(f"X2, {bench.name}, {bench.sources} sources", "searches", "push", "pull")
     for number, pairs in found.items():
         push, pull = (statistics.median(side) for side in zip(*pairs, strict=True))
         show(f"step {number + 1}", len(pairs), push, pull)
@@ -153,10 +154,10 @@ def search(A: gb.Matrix, source: int, semiring: Any) -> int:
 
 def x3(bench: Bench) -> None:
     """Time a search with one choice after another."""
-    _, A = bench.matrix(f"kron{bench.scale}")
+    _, A = bench.matrix(bench.name)
     source = int(np.argmax(A.reduce_rowwise(gb.agg.count).new().to_dense(0)))
     plus, any_ = gb.semiring.plus_times, gb.semiring.any_pair
-    head(f"X3, kron{bench.scale}", "ms", "x")
+    head(f"X3, {bench.name}", "ms", "x")
     before = 0.0
     for name, semiring, chosen in (
         ("push, values, mask after", plus, {"direction": "push", "mask": "after"}),
@@ -173,9 +174,9 @@ def x3(bench: Bench) -> None:
 
 def x4(bench: Bench) -> None:
     """Time a dense vector, and sparse ones in both ways of combining."""
-    _, A = bench.matrix(f"kron{bench.scale}")
+    _, A = bench.matrix(bench.name)
     size = A.nrows
-    head(f"X4, kron{bench.scale}", "pull, dense", "push, atomics", "push, radix sort")
+    head(f"X4, {bench.name}", "pull, dense", "push, atomics", "push, radix sort")
     for share in SHARES:
         v = gb.Vector.from_coo(bench.places(size, share), 1.0, size=size)
         full = gb.Vector.from_scalar(1.0, size)
@@ -234,7 +235,7 @@ def x5(bench: Bench) -> None:
 def x6(bench: Bench) -> None:
     """Time algorithms in the notation beside the built-in ones."""
     head("X6, X7", "algorithm", "weft.graphblas", "weft", "ratio")
-    for name in (f"kron{bench.scale}", f"road{1 << (bench.scale // 2 + 1)}"):
+    for name in (bench.name, f"road{1 << (bench.scale // 2 + 1)}"):
         g, A = bench.matrix(name)
         source = int(np.argmax(A.reduce_rowwise(gb.agg.count).new().to_dense(0)))
         L = gb.select.tril(A, -1).new()
@@ -299,6 +300,7 @@ def main() -> None:
     parser.add_argument("--x", default=",".join(EXPERIMENTS), help="numbers between commas")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"])
     parser.add_argument("--scale", type=int, default=14)
+    graph_names.add_graph(parser)
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--tiny", action="store_true")
     args = parser.parse_args()
@@ -306,7 +308,7 @@ def main() -> None:
     if args.tiny:
         gb.config.set(small=0)
         globals().update(RUNS=1, SECONDS=0.0, SHARES=(0.04, 1.0), FAMILIES=("kron", "er"))
-    bench = Bench(args.device, scale, sources)
+    bench = Bench(args.device, scale, sources, args.graph)
     for number in args.x.split(","):
         EXPERIMENTS[number.strip()](bench)
 

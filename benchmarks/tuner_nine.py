@@ -113,9 +113,15 @@ def main(arguments: list[str] | None = None) -> int:
     progress, rows = tuner.Progress(), []
     left = (FIRST + len(graphs) - 1) * len(tasks)
     for position, name in enumerate(graphs):
+        if progress.elapsed > options.budget:
+            progress.say(f"{name}: no time left")
+            continue
         workload = gpu_graphs.make(name, options.device)
         progress.say(f"{name}: {workload.arcs.n:,} vertices, {workload.arcs.m:,} arcs")
         for task in tasks:
+            if progress.elapsed > options.budget:
+                progress.say(f"  {task}: no time left")
+                continue
             share = 1.0 if position else FIRST
             seconds = max(0.0, options.budget - progress.elapsed) * share / left
             left -= share

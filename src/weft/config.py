@@ -37,6 +37,7 @@ PASSES = (
 ORDERS = ("community", "degree", "gorder", "hub", "llp", "random", "rcm")
 MAX_ITEMS = 64
 MAX_BIN = 1024
+MAX_ENTRIES = 1 << 16
 WARP, MAX_BLOCK = 32, 1024
 
 # Allowed values of enumerated fields; None leaves the choice to the engine.
@@ -52,6 +53,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "combine": (None, "atomic", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets"),
     "fuse": (None, "none", "direction", "all"),
+    "best_neighbor": (None, True, False),
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
@@ -73,6 +75,7 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
+    "best_neighbor",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -85,6 +88,33 @@ INPUTS = {"push": ("queue", "bitmap", "bytemap"), "pull": OF_PULLS, "gather": OF
 """Frontier kinds that each side can read."""
 NARROW = "narrow"
 """An extra side of `schedule`: a push from a frontier so narrow that one cluster runs it."""
+
+
+@dataclass(frozen=True)
+class WeaverTable:
+    """The table in which the schedule ``"weaver"`` registers rows; `Config` takes a mapping too.
+
+    Parameters
+    ----------
+    entries
+        Rows of a round: a multiple of 32 up to 65536. A block of a GPU registers at most one row
+        per thread, so more entries than threads have no effect. A thread of a CPU registers 4096.
+    table
+        Where the table lies; only ``"shared"``: memory that a block's or all threads share.
+
+    Examples
+    --------
+    >>> import weft
+    >>> weft.Config(weaver={"entries": 512}).weaver
+    WeaverTable(entries=512, table='shared')
+    """
+
+    entries: int | None = None
+    table: str = "shared"
+
+    def __post_init__(self) -> None:
+        _check_range("entries", self.entries, WARP, MAX_ENTRIES, WARP)
+        _check_choice("table", self.table, ("shared",))
 
 
 class BySide(Mapping[str, Any]):
@@ -125,6 +155,11 @@ def of_side(value: Any, side: str) -> Any:
     ('warp', None)
     """
     return value.get(side) if isinstance(value, BySide) else value
+
+
+def entries_of(config: Config) -> int | None:
+    """Return how many rows the schedule ``"weaver"`` registers at once; None: as usual."""
+    return config.weaver.entries if isinstance(config.weaver, WeaverTable) else None
 
 
 def each_choice(value: Any) -> tuple[Any, ...]:
@@ -225,6 +260,11 @@ class Config:
         method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
     delta
         Bucket width of ordered processing; derived from the weights by default.
+    best_neighbor
+        Whether a pull that stops at the first message tries each vertex's neighbor of highest
+        degree before its row, where messages do not depend on the edge: ``True``, ``False``, or
+        where graph and device suit. The neighbors take an id per vertex and are kept with the
+        graph. Not in deterministic runs. GPU.
     fuse
         Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
         per direction) or ``"all"`` (one for everything). GPU.
@@ -245,6 +285,8 @@ class Config:
         ``True`` always runs a compiled kernel. By default, work on small graphs is evaluated with
         NumPy until compiling pays (``WEFT_EVALUATE=off`` switches that off). ``False`` evaluates
         always, an error where that is impossible. CPU.
+    weaver
+        The table of the schedule ``"weaver"``: ``{"entries": 512}``, or a `WeaverTable`.
 
     Examples
     --------
@@ -279,6 +321,7 @@ class Config:
     combine: str | None = None
     ordering: bool | str = True
     delta: float | None = None
+    best_neighbor: bool | None = None
     fuse: str | None = None
     fold: bool = True
     change_driven: bool | str = False
@@ -286,6 +329,7 @@ class Config:
     passes_off: frozenset[str] | str = field(default_factory=frozenset)
     deterministic: bool = False
     compiled: bool | None = None
+    weaver: WeaverTable | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in BY_SIDE:
@@ -303,6 +347,7 @@ class Config:
             value = getattr(self, name)
             if type(value) is not bool and isinstance(value, Integral):
                 object.__setattr__(self, name, int(value))  # accepts NumPy integers
+        object.__setattr__(self, "weaver", _checked_table(self.weaver))
         object.__setattr__(self, "direction", _checked_direction(self.direction))
         for name, choices in CHOICES.items():
             if name == "direction" and not isinstance(self.direction, str):
@@ -364,6 +409,24 @@ def _checked_direction(value: Any) -> Any:
             f"{len(wanted)} number(s) above 0: {', '.join(wanted)}."
         )
     return (name, *numbers)
+
+
+def _checked_table(value: Any) -> WeaverTable | None:
+    if value is None or isinstance(value, WeaverTable):
+        return value
+    known = [f.name for f in fields(WeaverTable)]
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"weaver={shortened(value)} is not possible. Expected a mapping with some of "
+            f"{listed(known)}, or None."
+        )
+    for name in value:
+        if name not in known:
+            raise ConfigError(unknown("setting of weaver", name, known))
+    try:
+        return WeaverTable(**value)
+    except ConfigError as error:
+        raise ConfigError(f"weaver={shortened(dict(value))}: {error}") from None
 
 
 def _check_inputs(chosen: object) -> None:

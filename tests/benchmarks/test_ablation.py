@@ -49,3 +49,16 @@ def test_graph500_over_a_range_of_scales(tmp_path):
     assert figure.read_text().count("<circle") == 4
     found = json.loads(rows.read_text())
     assert [row["scale"] for row in found] == [5, 6] and "| 6 |" in graph500.table(found)
+
+
+def test_graph500_searches_files_and_named_graphs(tmp_path, capsys):
+    file = tmp_path / "ring.el"
+    file.write_text("".join(f"{v} {(v + 1) % 32}\n" for v in range(32)))
+    assert graph500.main(["--device", "cpu", "--graphs", "er4", "--file", str(file)]) == 0
+    assert "| er4 | 4 |" in (told := capsys.readouterr().out) and "| ring.el | 5 | 32 |" in told
+
+
+def test_the_nine_graphs_keep_to_the_budget(capsys):
+    """Graphs for which no time is left are not even generated."""
+    assert tuner_nine.main(["--device", "cpu", "--budget", "0"]) == 0
+    assert capsys.readouterr().out.count("no time left") == 9

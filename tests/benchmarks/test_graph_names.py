@@ -119,7 +119,6 @@ def test_every_benchmark_that_makes_graphs_takes_names_and_files():
     """A command line without the shared options must not generate graphs."""
     without = {
         "headline.py", "operator_lines.py", "format_lines.py", "gpu_worker.py", "graph_names.py",
-        "graph500.py", "graphblas_thesis.py",  # scales of one generator
     }  # fmt: skip
     takes = ("add_graph(", "add_graphs(", '"--file"', "add_file(")
     for path in sorted(BENCHMARKS.glob("*.py")):

@@ -49,8 +49,9 @@ GRAPHS = {
 
 
 def configurations(*threads):
-    return [weft.Config(schedule="weaver", direction="push", threads=t, compiled=True)
-            for t in threads]  # fmt: skip
+    most = [None, {"entries": 32}, {"entries": 8192}]
+    return [weft.Config(schedule="weaver", direction="push", threads=t, compiled=True, weaver=table)
+            for t, table in zip(threads, most, strict=True)]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -89,6 +90,6 @@ def test_entries_are_searched_for_and_then_walked():
     find = next_entry.py_func  # what is compiled is called by kernels alone
     table = np.cumsum([0, 3, 0, 0, 2, 0, 1, 0])
     for place, entry in enumerate([1, 1, 1, 4, 4, 6]):
-        assert find(table, 0, table.size, -1, place) == entry
+        assert find(table, 0, 4096, table.size, -1, place) == entry
         for before in range(entry + 1):
-            assert find(table, 0, table.size, before, place) == entry
+            assert find(table, 0, 4096, table.size, before, place) == entry

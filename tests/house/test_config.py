@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft.config import CHOICES, DIRECTION_RULES, GPU_ONLY, RANGES
+from weft.engine.tuning_rows import config_from, config_text
 from weft.errors import ConfigError
 from weft.formats import base as formats
 from weft.frontiers import base as frontiers
@@ -122,7 +123,7 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_every_field_is_checked_and_documented():
     names = {f.name for f in fields(weft.Config)}
-    assert names == {*CHOICES, *RANGES, "format", "schedule", "delta", "passes_off"}
+    assert names == {*CHOICES, *RANGES, "format", "schedule", "delta", "passes_off", "weaver"}
     for name in names:
         assert f"\n    {name}\n" in weft.Config.__doc__
     assert names >= set(GPU_ONLY)
@@ -186,7 +187,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "bin_size": 7, "dedup": "warp", "fuse": "none",
+        "best_neighbor": True, "bin_size": 7, "dedup": "warp", "fuse": "none",
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)
@@ -372,3 +373,18 @@ def test_orderings_give_the_same_distances(ordering):
     g = weft.generators.road(12, weights="float", seed=1)
     got = weft.sssp(g, 0, config=weft.Config(ordering=ordering))
     assert got.dist.tolist() == weft.sssp(g, 0).dist.tolist()
+
+
+def test_the_table_of_the_schedule_weaver():
+    config = weft.Config(schedule="weaver", weaver={"entries": 64})
+    assert config == weft.Config(schedule="weaver", weaver=weft.config.WeaverTable(64))
+    assert hash(config) != hash(weft.Config(schedule="weaver"))
+    assert config_from(config_text(config)) == config
+    for wrong, words in (
+        ({"entries": 33}, "a multiple of 32 from 32 to 65536"),
+        ({"table": "global"}, "Expected one of 'shared'"),
+        ({"rows": 3}, r"'rows' is not known. Expected one of 'entries', 'table'"),
+        (64, "Expected a mapping with some of 'entries', 'table'"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            weft.Config(weaver=wrong)

@@ -16,6 +16,7 @@ from oracle import assert_same
 from small_formats import FORMATS
 from weft.algorithms.connected_components import link
 from weft.backends.cuda.drivers.emulated import EmulatedDriver
+from weft.config import WeaverTable
 from weft.errors import ConfigError, DeviceError
 from weft.formats import format as format_named
 from weft.schedules import schedules
@@ -35,6 +36,7 @@ AXES = {
     "bin_size": [64, 1],
     "lanes": [2, 8, "block", 32, 1],
     "items_per_thread": [1, 8],
+    "weaver": [None, WeaverTable(32)],
     # Where rows go to warps, blocks and all blocks: a small graph has some of each.
     "warp_degree": [2, 32],
     "block_degree": [6, 1024],
@@ -348,6 +350,7 @@ SANITIZED = [
     ("features", {"schedule": "merge", "direction": "push"}),
     ("search", {"schedule": "row", "lanes": 4, "format": "tigr(3)", "direction": "pull"}),
     ("ranks", {"schedule": "edge", "format": "gshard(16)"}),
+    ("search", {"best_neighbor": True, "direction": "pull"}),
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ LONGEST = ("features", {"schedule": "twc"})
 # One program each, and what makes its code different from that of the others.
 CASES = [
     ("search", {}),
+    ("search", {"best_neighbor": True}),
     ("search", {"schedule": "edge", "format": "coo", "fuse": "direction"}),
     ("paths", {"schedule": "twc"}),
     ("ranks", {"schedule": "merge"}),

@@ -5,7 +5,6 @@ import math
 import signal
 from dataclasses import replace
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -428,6 +427,7 @@ def test_something_else_is_not_a_graph():
 
 
 def test_devices_without_choices_are_refused(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
     g = weft.generators.path(4)
     partitioned, con = written(g, tmp_path), duckdb.connect()
     for there, words in (

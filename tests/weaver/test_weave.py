@@ -102,3 +102,14 @@ def test_verilog_from_the_command_line(tmp_path):
     file = tmp_path / "weaver.v"
     invoke("rtl", "--lanes", 2, "--warps", 2, "--entries", 4, "-o", file)
     assert "endmodule" in file.read_text()
+
+
+def test_info_about_the_unit():
+    result = CliRunner().invoke(app, ["info", "--unit", "--json"])
+    told = json.loads(result.stdout)
+    assert told["unit"].startswith("none") and told["software"]["entries"] == 4096
+    assert told["modelled unit"]["lanes"] == 32 and told["modelled unit"]["ST bytes"] == 6144
+    assert "synthesised unit" in told
+    text = CliRunner().invoke(app, ["info", "--unit", "--device", "emulated"]).stdout
+    assert "each block" in text and "modelled unit lanes" in text
+    assert "Expected the file of a graph, or --unit" in CliRunner().invoke(app, ["info"]).output

@@ -10,16 +10,15 @@ import typer
 
 from weft.cli.progress import working
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        help="File with a graph; its suffix says the format, with or without .gz, .bz2 or .xz: "
-        ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .properties, .e, .v, .parquet, "
-        ".graphml, .gml, .npz.",
-        show_default=False,
-        metavar="FILE",
-    ),
-]
+_FILE = typer.Argument(
+    help="File with a graph; its suffix says the format, with or without .gz, .bz2 or .xz: "
+    ".weft, .mtx, .txt, .el, .wel, .csv, .tsv, .gr, .graph, .properties, .e, .v, .parquet, "
+    ".graphml, .gml, .npz.",
+    show_default=False,
+    metavar="FILE",
+)
+File = Annotated[Path, _FILE]
+OptionalFile = Annotated[Path | None, _FILE]
 Undirected = Annotated[
     bool,
     typer.Option(

@@ -1,4 +1,4 @@
-"""`weft info`: size, degrees, components and memory of the graph in a file."""
+"""`weft info`: size, degrees, components and memory of a graph, or the SparseWeaver unit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from weft.cli.files import File, Json, Labels, Undirected, graph_facts, read_graph
+from weft.cli.files import Json, Labels, OptionalFile, Undirected, graph_facts, read_graph
 from weft.cli.progress import working
 from weft.cli.results import jsonable
 from weft.cli.show import console, facts_table, rows_table
@@ -18,7 +18,7 @@ QUANTILES = ((0.5, "median"), (0.9, "90 %"), (0.99, "99 %"))
 
 
 def info(
-    file: File,
+    file: OptionalFile = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -36,11 +36,29 @@ def info(
     undirected: Undirected = False,
     labels: Labels = False,
     as_json: Json = False,
+    unit: Annotated[
+        bool,
+        typer.Option(
+            "--unit", help="Tell whether the device has the SparseWeaver unit, and its sizes."
+        ),
+    ] = False,
+    device: Annotated[str, typer.Option(help="The device that --unit tells about.")] = "cpu",
 ) -> None:
     """Tell the size of a graph, its weights, degrees, components and memory.
 
-    Example: "weft info social.mtx --plot degrees.png".
+    Examples: "weft info social.mtx --plot degrees.png", "weft info --unit".
     """
+    if unit:
+        from weft.weaver.target import unit_facts
+
+        about = unit_facts(device)
+        if as_json:
+            typer.echo(json.dumps(about, indent=2))
+        else:
+            console().print(facts_table(flat(about)))
+        return
+    if file is None:
+        raise typer.BadParameter("Expected the file of a graph, or --unit.", param_hint="FILE")
     g = read_graph(file, undirected, labels)
     told = facts(g, file, components)
     if plot is not None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from weft.config import Config
+from weft.config import Config, WeaverTable
 from weft.engine.fingerprint import Fingerprint
 from weft.errors import ConfigError
 
@@ -97,6 +97,8 @@ def tuning_of(values: Mapping[str, Any]) -> Tuning:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, WeaverTable):
+        return asdict(value)
     return dict(value) if isinstance(value, Mapping) else sorted(value)
 
 

@@ -33,7 +33,7 @@ from weft.operators.standing import repeated
 Function = Callable[..., Any]
 
 
-def advance(
+def advance(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     fn: Function | None = None,

@@ -22,7 +22,7 @@ from weft.operators.vertex_steps import vertex_step
 Function = Callable[..., Any]
 
 
-def filter(
+def filter(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     fn: Function | None = None,

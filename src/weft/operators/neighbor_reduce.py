@@ -25,7 +25,7 @@ from weft.operators.standing import repeated
 from weft.operators.vertex_steps import reached, reduce_step
 
 
-def neighbor_reduce(
+def neighbor_reduce(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     message: Callable[..., Any],

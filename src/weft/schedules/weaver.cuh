@@ -35,7 +35,7 @@ struct WeaverSchedule {
     struct Memory {};
 
     template <u32 phase, class Rows, class Visitor>
-    static WEFT_DEVICE void run(const Place& place, const Knobs&, const Memory&,
+    static WEFT_DEVICE void run(const Place& place, const Knobs& knobs, const Memory&,
                                 const Format& format, const Rows& rows, Visitor& visitor) {
         const i64 size = rows.size();
         if constexpr (lanes == 0) {
@@ -43,7 +43,7 @@ struct WeaverSchedule {
                 walk_row(format, rows.row(i), visitor);
             }
         } else {
-            const u32 tile = rows_at_a_time(size, place.blocks, block_size());
+            const u32 tile = rows_at_a_time(size, place.blocks, knobs.entries);
             const i64 stride = static_cast<i64>(place.blocks) * tile;
             for (i64 first = static_cast<i64>(place.block) * tile; first < size; first += stride) {
                 const i64 limit = first + tile < size ? first + tile : size;

@@ -48,8 +48,8 @@ class Machine:
     l2_latency: int = 20
     l3_latency: int = 40
     dram_latency: int = 100  # DRAM cycles
-    dram_channels: int = 4
-    dram_bytes_per_cycle: int = 32  # of a channel, a DRAM cycle
+    dram_channels: int = 2
+    dram_bytes_per_cycle: int = 16  # of a channel, a DRAM cycle
     clock_ratio: float = 1.0  # core cycles in a DRAM cycle
     shared_latency: int = 4
     shared_words: int = 4096

@@ -12,13 +12,12 @@ import numpy as np
 from weft.backends.cpu.codegen.blocks import (
     BlockRenderer,
     Operand,
-    Scope,
     Stretch,
     cast_loaded,
     stored,
 )
 from weft.backends.cpu.codegen.expressions import literal
-from weft.backends.cpu.codegen.parts import arcs_of
+from weft.backends.cpu.codegen.parts import ArcNames, arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
@@ -311,21 +310,14 @@ def _walk(
     out = renderer.out
     slot, far = out.fresh("s"), out.fresh("u")
     format_, row = site.gathers, site.index["v"]
-    with arcs_of(out, site.args, format_, "gather", way, vertex=row, slot=slot, far=far) as place:
+    with arcs_of(out, site.args, format_, "gather", way, ArcNames(row, slot, far)) as place:
         known = {key: op for key, op in site.known.items() if key[1:2] == ("v",)}
         inner = replace(
             site, direction=way, slot=place, index={**site.index, "u": far}, known=known,
             turned=way == "out",
             layout="gather" if format_ is not None and format_.own_order else "",
         )  # fmt: skip
-        scope = Scope(
-            inner.load,
-            live=renderer.scope.live,
-            function=renderer.scope.function,
-            vertex=renderer.scope.vertex,
-            site=inner,
-        )
-        nested = BlockRenderer(out, renderer.args, renderer.scratch, scope)
+        nested = BlockRenderer(out, renderer.args, renderer.scratch, renderer.scope.at(inner))
         nested.known = dict(renderer.known)
         nested.parts = renderer.parts
         body(nested, inner)

@@ -14,6 +14,7 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Scope, Scratch
 from weft.backends.cpu.codegen.expressions import literal
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.text import Arguments, Emitter
+from weft.backends.cpu.runtime.rounds import ROUND_ROWS
 from weft.ir.check.facts import block_facts
 from weft.ir.ops import Block, Program, Reduction, Step, identity_of, total_dtype
 from weft.plan.directions import COST
@@ -53,6 +54,7 @@ class Options:
     formats: dict[str, Any] = field(default_factory=dict)  # by side; none: that of the adjacency
     horizon: bool = False  # an ordered step first settles what lies within a horizon
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    entries: int = ROUND_ROWS  # rows that a thread registers at once under `weaver`
 
     def format(self, side: str) -> Any:
         """Return the format of a side, None where the adjacency is walked as it is."""
@@ -116,7 +118,7 @@ class Kernel:
 
         scope = Scope(
             site.load,
-            live=live,
+            live=live or set(),
             function=number,
             vertex=vertex,
             gather=lambda value, renderer: (

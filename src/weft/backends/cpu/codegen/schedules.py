@@ -105,20 +105,21 @@ def cut_rows(kernel: Kernel, way: Direction, rows: int) -> Iterator[None]:
 def _registered_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
     """Register rows of the frontier round by round, then take batches of their slots.
 
-    A thread registers ROUND_ROWS rows that follow each other. After one barrier the cursor hands
-    out batches in the order of requests, over the parts of all threads. Table, sums and cursor of
-    two rounds lie side by side: a thread may register rows of the next round while others finish
-    this one.
+    A thread registers rows that follow each other, as many as its part of the table has entries.
+    After one barrier the cursor hands out batches in the order of requests, over the parts of all
+    threads. Table, sums and cursor of two rounds lie side by side: a thread may register rows of
+    the next round while others finish this one.
     """
     out, args = kernel.out, kernel.args
     offsets = args.use("offsets", way)
     table, sums = args.use("weaver_table"), args.use("weaver_sums")
+    most = kernel.options.entries
     out.line("turn = registered = 0")
     with out.block("while registered < size:"):
-        out.line("begin_row = min(registered + tid * ROUND_ROWS, size)")
-        out.line("end_row = min(begin_row + ROUND_ROWS, size)")
+        out.line(f"begin_row = min(registered + tid * {most}, size)")
+        out.line(f"end_row = min(begin_row + {most}, size)")
         rows = f"{offsets}, queue_a, dense, begin_row, end_row"
-        out.line(f"register_rows({rows}, {table}, {sums}, turn, tid, nt)")
+        out.line(f"register_rows({rows}, {table}, {most}, {sums}, turn, tid, nt)")
         kernel.barrier()
         out.line("clear_batches(ctl, base, turn, tid)")
         out.line(f"work_all = registered_slots({sums}, turn, nt)")
@@ -134,9 +135,10 @@ def _registered_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
                     out.line("behind = ahead")
                     out.line(f"ahead += {sums}[(turn * nt + who) * STRIDE]")
                     out.line("row = -1")
-                out.line("entries = (turn * nt + who) * ROUND_ROWS")
-                out.line("begin_row = registered + who * ROUND_ROWS")
-                out.line(f"row = next_entry({table}, entries, size - begin_row, row, low - behind)")
+                out.line(f"entries = (turn * nt + who) * {most}")
+                out.line(f"begin_row = registered + who * {most}")
+                found = f"{table}, entries, {most}, size - begin_row, row, low - behind"
+                out.line(f"row = next_entry({found})")
                 out.line("u = np.uint64(begin_row + row)")
                 with out.block("if not dense:"):
                     out.line("u = np.uint64(queue_a[u])")
@@ -147,7 +149,7 @@ def _registered_rows(kernel: Kernel, way: Direction) -> Iterator[None]:
                 yield
                 out.line("low = until")
             out.line(f"low = next_batch(ctl, base, turn, {BATCH}, work_all)")
-        out.line("registered += nt * ROUND_ROWS")
+        out.line(f"registered += nt * {most}")
         out.line("turn = 1 - turn")
 
 

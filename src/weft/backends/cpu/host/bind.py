@@ -21,7 +21,7 @@ from weft.backends.layouts import (
     out_of_messages,
     too_many_arcs,
 )
-from weft.config import of_side
+from weft.config import entries_of, of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
@@ -321,7 +321,8 @@ class Binder:
         return self.workspace.get("row_sums", self.nt * STRIDE, np.int64)
 
     def _weaver_table(self) -> Array:
-        return self.workspace.get("weaver_table", 2 * self.nt * ROUND_ROWS, np.int64)
+        entries = entries_of(self.request.options.config) or ROUND_ROWS
+        return self.workspace.get("weaver_table", 2 * self.nt * entries, np.int64)
 
     def _weaver_sums(self) -> Array:
         return self.workspace.get("weaver_sums", 2 * self.nt * STRIDE, np.int64)

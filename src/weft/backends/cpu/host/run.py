@@ -30,8 +30,9 @@ from weft.backends.cpu.runtime.control import (
     FAULT_VERTEX,
 )
 from weft.backends.cpu.runtime.loops import INDEX_RANGE, LOOP_BOUND, NOT_POSITIVE, SAVED, SINGULAR
+from weft.backends.cpu.runtime.rounds import ROUND_ROWS
 from weft.backends.limits import TimeLimit
-from weft.config import SIDES, of_side
+from weft.config import SIDES, entries_of, of_side
 from weft.errors import FaultError
 from weft.formats import format as format_named
 from weft.ir.check.fault_lines import fault_error
@@ -57,7 +58,7 @@ from weft.plan.prepare import (
 )
 from weft.plan.queries import Traits
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Sweep, plan_program
+from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
@@ -120,6 +121,7 @@ def prepare(request: Request) -> Preparation:
         wants_row_bits(request),
         config.combine == "radix",
         may_order(request, directions) and early_share(topology) > 0,
+        entries_of(config),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
@@ -160,13 +162,13 @@ def _make(
     closed = prove_vertices(program, closed="index_proofs" not in off)
     config = request.options.config
     deterministic = config.deterministic
-    arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
-    arguments["wide_pairs"] = has_cas128()
-    arguments["pushes"] = "push" in directions
-    arguments["reuse"] = wants_state(request, REUSES)
-    arguments["ordering"] = may_order(request, directions)
-    arguments["radix"] = sorts = config.combine == "radix" and "push" in directions
-    planned, decided = plan_program(program, **arguments)
+    pushes = "push" in directions
+    sorts = config.combine == "radix" and pushes
+    planning = Planning(
+        kept, deterministic, has_cas128(), pushes, reuse=wants_state(request, REUSES),
+        ordering=may_order(request, directions), radix=sorts, off=off,
+    )  # fmt: skip
+    planned, decided = plan_program(program, planning)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
     if sorts:
@@ -193,6 +195,7 @@ def _make(
         formats_of(request),
         bool(ordered) and has_horizon(sweeps[0], request, off),
         wants_row_bits(request),
+        entries_of(config) or ROUND_ROWS,
     )
     traits = Traits(topology.directed, topology.keep, topology.numbering is not None)
     rendered = render(program, planned, traits, options)

@@ -10,13 +10,16 @@ from weft.backends.cpu.runtime.control import STOP, STRIDE
 from weft.backends.cpu.runtime.loops import CURSOR, ONE
 
 ROUND_ROWS = 4096
-"""Rows that a thread registers in a round: the entries of its part of the table."""
+"""Rows that a thread registers in a round by default: the entries of its part of the table."""
 
 
 @inner()
-def register_rows(offsets, queue, dense, begin, end, table, sums, turn, tid, nt):
-    """Write running sums of the degrees of a thread's rows into its part of the table."""
-    entry = (turn * nt + tid) * ROUND_ROWS
+def register_rows(offsets, queue, dense, begin, end, table, most, sums, turn, tid, nt):
+    """Write running sums of the degrees of a thread's rows into its part of the table.
+
+    The part has `most` entries.
+    """
+    entry = (turn * nt + tid) * most
     total = np.int64(0)
     for i in range(begin, end):
         u = np.uint64(i) if dense else np.uint64(queue[i])
@@ -50,13 +53,13 @@ def next_batch(ctl, base, turn, batch, slots):
 
 
 @inner()
-def next_entry(table, entries, count, row, place):
+def next_entry(table, entries, most, count, row, place):
     """Return the entry in which a slot of a thread's part lies: `row`, or one after it.
 
     A batch walks its rows in order, so only the first one (`row` = -1) is searched for.
     """
     if row < 0:
-        low, high = 0, min(count, ROUND_ROWS) - 1
+        low, high = 0, min(count, most) - 1
         while low < high:
             middle = (low + high) // 2
             if table[entries + middle] > place:

@@ -100,6 +100,7 @@ BUFFERS: dict[str, Buffer] = {
     "reverse": Buffer("const Arc*"),
     "row_bits": Buffer("const i64*", steady=True),
     "row_words": Buffer("const u64*", steady=True),
+    "best_neighbor": Buffer("const Vertex*", steady=True),
     "num_edges": Buffer("i64", steady=True),
     "vertex_ids": Buffer("const Vertex*", steady=True),
     "vertex_places": Buffer("const Vertex*", steady=True),

@@ -14,11 +14,11 @@ are the frontier; those that came near since they were put on the far list are t
 from __future__ import annotations
 
 from weft.backends.cuda.codegen.blocks import BlockRenderer
-from weft.backends.cuda.codegen.edges import CLASSES, degree_functor, inputs_of, visitor_phase
+from weft.backends.cuda.codegen.edges import CLASSES, Work, degree_functor, inputs_of, visitor_phase
 from weft.backends.cuda.codegen.expressions import cast
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.pairs import overlay_pairs
-from weft.backends.cuda.codegen.parts import MAP, QUEUE, Stage, sweep_parts, wants_map
+from weft.backends.cuda.codegen.parts import MAP, QUEUE, PartSweep, Stage, sweep_parts, wants_map
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter
 from weft.backends.cuda.codegen.updates import improve
@@ -173,20 +173,16 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         ],
     )
 
+    work = Work(_near(kernel, "exact"), head, {"waiting": "Far<Vertex, true>"})
+
     def body_of(stage: Stage) -> list[str]:
-        body = visitor_phase(
-            kernel, sweep, visitor, output=_near(kernel, "exact"), touched=False, head=head,
-            call=stage.call, format_=stage.format, rows=stage.rows,
-            members={"waiting": "Far<Vertex, true>"},
-        )  # fmt: skip
-        return [*body, "waiting.end();"]
+        return [*visitor_phase(kernel, sweep, visitor, stage, work), "waiting.end();"]
 
     def phases(name: str, by: str = "") -> str:
-        return sweep_parts(
-            kernel, name, "push", sweep.way("push"), source=MAP if by_map else QUEUE, plain=plain,
-            body_of=body_of, after=[finish],
-            kept=("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);"), by=by,
-        )  # fmt: skip
+        kept = ("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);")
+        source = MAP if by_map else QUEUE
+        parts = PartSweep(name, "push", sweep.way("push"), source, plain, kept=kept, by=by)
+        return sweep_parts(kernel, parts, body_of, [finish])
 
     start, narrow = phases("relax"), kernel.options.narrow
     if narrow is not None and narrow.frontier_in == side.frontier_in:

@@ -53,8 +53,9 @@ FIXED = {
     "queue_0": "Vertex*", "queue_1": "Vertex*", "stamps": "u32*",
     "map_0": "u32*", "map_1": "u32*", "map_2": "u32*", "counts": "u64*",
     "accumulators": "u64*", "partials": "u64*", "most_blocks": "i64",
-    "row_lanes": "u32", "items": "u32", "warp_degree": "u32", "block_degree": "u32",
-    "grid_degree": "u32", "bin_size": "u32", "output_at": "u32", "touched_at": "u32",
+    "row_lanes": "u32", "items": "u32", "entries": "u32", "warp_degree": "u32",
+    "block_degree": "u32", "grid_degree": "u32", "bin_size": "u32", "output_at": "u32",
+    "touched_at": "u32",
     "marker_at": "u32", "marker_bits": "u32",
     "narrow_size": "i64", "narrow_edges": "i64", "few": "i64", "many": "i64",
 }  # fmt: skip
@@ -83,6 +84,7 @@ class Rendered:
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
     gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
+    guesses: bool = False  # pulls look at the neighbor of highest degree first
     table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
 
     @property
@@ -145,6 +147,7 @@ def render(
         kernel.widest,
         kernel.states_by_in,
         scheduled and widest_items(kernel, every) > 1,
+        kernel.guesses,
         kernel.table_bytes,
     )
 

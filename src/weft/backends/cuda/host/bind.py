@@ -30,6 +30,7 @@ from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
+from weft.topology.best_neighbors import best_neighbors
 from weft.topology.row_bits import RowBits
 from weft.topology.topology import Direction, Topology
 
@@ -384,6 +385,9 @@ class Binder:
 
     def _row_words(self) -> Any:
         return self._heads().words
+
+    def _best_neighbor(self, direction: Direction) -> Any:
+        return self.topology.found("best", direction, best_neighbors)
 
     def _heads(self) -> RowBits:
         heads = self.topology.row_bits()

@@ -20,12 +20,13 @@ from weft.backends.cuda.host.defaults import (
     joining_schedule,
     shape_of,
 )
-from weft.config import NARROW, SIDES, each_choice, of_side
+from weft.config import NARROW, SIDES, each_choice, entries_of, of_side
 from weft.errors import ConfigError
 from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
+from weft.plan.first_looks import looks_first
 from weft.plan.outputs import COUNTER, counts_outputs
 from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
@@ -34,6 +35,7 @@ from weft.topology.topology import Topology
 BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
+LOOK_BYTES = 2 * 8 * WARP  # of a warp: rows that a first look did not end, as in vertex.cuh
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
@@ -143,6 +145,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        best_neighbor=looks_first(request.topology, config, on_gpu=True),
         group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),
         row_bits=not deterministic and wants_row_bits(request),
@@ -249,6 +252,8 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
+    if rendered.guesses:
+        needs.append(block // WARP * LOOK_BYTES)
     if rendered.table_bytes:
         needs.append(CLAIM_BYTES + block // 32 * (rendered.table_bytes + TABLE_BYTES))
     return _Areas(
@@ -298,6 +303,7 @@ def launching(
     knobs = {
         "row_lanes": 0 if config.lanes == "block" else int(config.lanes or 8),
         "items": config.items_per_thread or 8,
+        "entries": min(block, entries_of(config) or block),
         "warp_degree": degrees.warp or 32,
         "block_degree": degrees.block or _block_degree(rendered),
         "grid_degree": degrees.grid or _grid_degree(rendered),

@@ -17,6 +17,7 @@ from weft.backends.cuda.codegen.senders import add_at_once, keep_senders
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
@@ -39,7 +40,7 @@ from weft.plan.prepare import (
     push_narrow,
 )
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Sweep, claim_field, plan_program
+from weft.plan.sweeps import Planning, Sweep, claim_field, plan_program
 from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
@@ -129,13 +130,13 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     program, topology = request.program, request.topology
     fired = run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
-    arguments: dict[str, Any] = {
-        "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
-        "reuse": options.reuses, "ordering": may_order(request, options.directions),
-        "pushes": "push" in options.directions,
-    }  # fmt: skip
-    arguments["radix"] = sorts = options.combine == "radix" and "push" in options.directions
-    planned, decided = plan_program(program, **arguments)
+    pushes = "push" in options.directions
+    sorts = options.combine == "radix" and pushes
+    planning = Planning(
+        options.kept_old, options.deterministic, pushes=pushes, reuse=options.reuses,
+        ordering=may_order(request, options.directions), radix=sorts, off=off,
+    )  # fmt: skip
+    planned, decided = plan_program(program, planning)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
     if request.options.config.combine is None and must_sort(every, options):
@@ -169,6 +170,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     made += ["row_bits"] if options.row_bits and rendered.marks else []
+    made += ["best_neighbor"] if rendered.guesses else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -210,6 +212,18 @@ class _Plan:
         # Bindings to what differs from run to run.
         self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
         self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
+        self._together: dict[str, tuple[Any, Geometry]] = {}
+
+    def together(self, name: str) -> tuple[Any, Geometry]:
+        """Return a kernel whose blocks meet, and how it is launched."""
+        known = self._together.get(name)
+        if known is None:
+            how = self.launching
+            grid, cluster = how.grid_of(name)
+            meets = grid > cluster  # the blocks of a cluster run at once anyway
+            geometry = Geometry(grid, how.block, how.shared_bytes, cluster, meets)
+            known = self._together[name] = self.module.kernel(name), geometry
+        return known
 
 
 class _Run:
@@ -364,23 +378,15 @@ class _Run:
 
     def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
         """Start a kernel whose blocks meet."""
-        how = self.launching
-        grid, cluster = how.grid_of(name)
+        kernel, geometry = self.plan.together(name)
         self.launches += 1
-        self.driver.launch(
-            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
-            shared_bytes=how.shared_bytes, cluster=cluster,
-            cooperative=grid > cluster,  # the blocks of a cluster run at once anyway
-        )  # fmt: skip
+        self.driver.launch(kernel, geometry, arguments, given)
 
     def _start_one(self, name: str, arguments: Any, given: list[Any], grid: int) -> None:
         """Start a kernel that ends where its blocks would meet."""
-        how = self.launching
+        geometry = Geometry(grid, self.launching.block, self.launching.shared_bytes)
         self.launches += 1
-        self.driver.launch(
-            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
-            shared_bytes=how.shared_bytes,
-        )  # fmt: skip
+        self.driver.launch(self.plan.module.kernel(name), geometry, arguments, given)
 
     def _wait(self, ended: Any = None) -> None:
         self.driver.wait(self.stop, self.limit, ended)

@@ -29,7 +29,7 @@ struct Turn {
 
 template <class Args>
 WEFT_DEVICE Knobs knobs_of(const Args& a) {
-    return {a.row_lanes, a.items, a.warp_degree, a.block_degree, a.grid_degree};
+    return {a.row_lanes, a.items, a.entries, a.warp_degree, a.block_degree, a.grid_degree};
 }
 
 // One of the two queues; where a trail is replayed, what lies there from some place on.
