@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.threads import num_threads
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current, is_compiled
@@ -70,7 +69,6 @@ def _adds_floats(op: Any) -> bool:
         op.monoid.parent.name in {"plus", "times"}
         and op.monoid.type.np_type.kind == "f"
         and current["schedule"] == "auto"
-        and num_threads() == 1
     )
 
 

@@ -151,7 +151,12 @@ def pull(module: ModuleType, matrix: MatrixStore, vector: VectorStore, op: Any) 
     """Return the product with a vector that has all values, summed up along rows."""
     found = np.empty(matrix.nrows, op.monoid.type.np_type)
     given = np.ascontiguousarray(vector.dense)
-    module.pull(*matrix_arrays(matrix), given, found)
+    indptr, *entries = matrix_arrays(matrix)
+
+    def part(begin: int, end: int) -> None:
+        module.pull(indptr[begin : end + 1], *entries, given, found[begin:end])
+
+    on_threads(part, stretches(indptr[1:]))
     return VectorStore.from_map(cast(found, op.return_type.np_type), matrix.filled()).settled()
 
 
