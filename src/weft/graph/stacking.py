@@ -29,7 +29,9 @@ def stacked_parts(first: Graph, *others: Any) -> dict[str, Any]:
         adjacency = Adjacency(
             xp.concatenate([rows[0].offsets[:1], *offsets]), xp.concatenate(targets)
         )
-        topology = Topology.from_sorted(adjacency, directed=True, keep="out")
+        topology = Topology.from_sorted(
+            adjacency, directed=True, keep="out", device=first.topology.device
+        )
         columns = {
             name: xp.concatenate([_in_rows(g, name) for g in graphs]) for name in _shared(graphs)
         }
