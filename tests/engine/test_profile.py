@@ -184,6 +184,7 @@ def test_json_holds_all_numbers(two_runs, tmp_path):
         "edges_per_second": 250_000.0,
         "ms": 2.0,
         "visited_share": None,
+        "arcs_share": None,
         "filter": "",
         "schedule": "",
         "width": "",

@@ -41,7 +41,7 @@ from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
-from weft.plan.horizon import early_share, has_horizon
+from weft.plan.horizon import has_horizon, share_within
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -121,7 +121,7 @@ def prepare(request: Request) -> Preparation:
         tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
-        may_order(request, directions) and early_share(topology) > 0,
+        may_order(request, directions) and share_within(request) > 0,
         entries_of(config),
     )  # fmt: skip
 
@@ -291,10 +291,15 @@ class _Run:
             binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
-            facts = {"device": "cpu", "threads": self.nt}
+            facts = {"device": "cpu", "threads": self.nt, "peak_bytes": self._bytes()}
             records = clock.records(self.workspace.ring, count, self.saved("began"))
             report(records, facts, count - len(records["ns"]))
         return self._outcome(status, queues[0])
+
+    def _bytes(self) -> int:
+        """Return the bytes of graph, state and workspace, which a run never gives back."""
+        held = self.request.topology.memory_bytes + self.request.data.nbytes
+        return int(held + self.workspace.nbytes)
 
     def _swap_far(self) -> None:
         names = list(self.compiled.rendered.bindings)

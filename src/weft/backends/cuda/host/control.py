@@ -22,13 +22,14 @@ LOOP = (
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "laid", "digit", "hubs", "before", "ending",
     "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
-    "threshold", "raised", "delta", "floor", "least", "mean",
+    "threshold", "raised", "delta", "floor", "least", "mean", "horizon",
 )  # fmt: skip
-DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean"})
+DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean", "horizon"})
 # What is not 0 when a run begins.
 START = {
     "phase": -1, "counted": 1, "accepting": -1, "reversed": -1,
     "threshold": -np.inf, "floor": -np.inf, "least": np.inf,
+    "horizon": np.nan,
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}
 CELLS = 32

@@ -9,6 +9,7 @@ from typing import Any
 from weft.backends.cuda.codegen.adjacent import CHUNK
 from weft.backends.cuda.codegen.edges import CLASSES
 from weft.backends.cuda.codegen.frontier_forms import class_starts
+from weft.backends.cuda.codegen.horizon import wants_horizon
 from weft.backends.cuda.codegen.machine import Options, Side
 from weft.backends.cuda.codegen.program import KERNELS, Rendered
 from weft.backends.cuda.host.defaults import (
@@ -145,6 +146,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        horizon=_ordered(request) and wants_horizon(request),
         best_neighbor=looks_first(request.topology, config, on_gpu=True),
         group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),

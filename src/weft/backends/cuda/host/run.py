@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.arrays.device import to_host
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
+from weft.backends.cuda.codegen.horizon import may_have_horizon
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
 from weft.backends.cuda.codegen.radix import layout_refused
@@ -21,6 +22,7 @@ from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
+from weft.backends.cuda.host.defaults import WARP
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
 from weft.ir.check.fault_lines import fault_error
@@ -28,6 +30,7 @@ from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.horizon import has_horizon
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -162,6 +165,9 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     if program.wide and request.options.config.fuse is None:
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
+    horizon = options.horizon and may_have_horizon(options)
+    options = replace(options, horizon=horizon and has_horizon(sweeps[0], request, off))
+    decided += ["horizon"] if options.horizon else []
     keep_senders(sweeps, options)
     add_at_once(program, sweeps, options)
     renumbered = topology.numbering is not None
@@ -450,8 +456,16 @@ class _Run:
         facts = run_facts(
             self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
         )
-        counted = self.driver.counted
-        facts |= {name: count - self.counted.get(name, 0) for name, count in counted.items()}
+        before, now = self.counted, self.driver.counted
+        counted = {name: count - before.get(name, 0) for name, count in now.items()}
+        facts |= counted
+        if counted:
+            taken = WARP * max(1, counted["warp_iterations"])
+            facts["lane_utilisation"] = round(counted["arcs"] / taken, 3)
+        request = self.request  # nothing is given back during a run
+        facts["peak_bytes"] = (
+            request.topology.memory_bytes + request.data.nbytes + self.workspace.nbytes
+        )
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:
