@@ -61,6 +61,22 @@ FIXED = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What decides about a launch."""
+
+    # Of each visitor: width of its groups, most bytes of a partial result and of a row, in a lane.
+    held: frozenset[tuple[int, int, int]] = frozenset()
+    fuse: str = "all"
+    marks: bool = False  # blocks keep rows in markers
+    narrows: bool = True  # frontiers may become small, for one cluster to work on
+    deep: bool = False  # and mostly are
+    widest: int = 1  # most lanes that share features
+    gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
+    guesses: bool = False  # pulls look at the neighbor of highest degree first
+    table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
+
+
 @dataclass
 class Rendered:
     """The text of a program and what its kernels must be called with."""
@@ -74,23 +90,14 @@ class Rendered:
     accumulators: int
     identities: list[tuple[Reduction, Any]] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
-    # Of each visitor: width of its groups, most bytes of a partial result and of a row, in a lane.
-    held: frozenset[tuple[int, int, int]] = frozenset()
-    fuse: str = "all"
-    marks: bool = False  # blocks keep rows in markers
-    narrows: bool = True  # frontiers may become small, for one cluster to work on
-    deep: bool = False  # and mostly are
     turned: frozenset[tuple[str, str]] = frozenset()  # buffers that change places with arrays
-    widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
-    gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
-    guesses: bool = False  # pulls look at the neighbor of highest degree first
-    table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
+    needs: Needs = Needs()
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels."""
-        return KERNELS[self.fuse]
+        return KERNELS[self.needs.fuse]
 
 
 def render(
@@ -128,6 +135,17 @@ def render(
     types = {name: type_of_argument(kernel, binding) for name, binding in bindings.items()}
     source = _source(kernel, types, sweeps)
     scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
+    needs = Needs(
+        frozenset(kernel.held),
+        options.fuse,
+        kernel.marks,
+        _narrows(program, sweeps),
+        kernel.deep or (program.mode == "replay" and options.deep),
+        kernel.widest,
+        scheduled and widest_items(kernel, every) > 1,
+        kernel.guesses,
+        kernel.table_bytes,
+    )
     return Rendered(
         source,
         dict(bindings),
@@ -138,17 +156,9 @@ def render(
         max(1, len(kernel.slots)),
         [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
         {**FIXED, **kernel.extra_fixed},
-        frozenset(kernel.held),
-        options.fuse,
-        kernel.marks,
-        _narrows(program, sweeps),
-        kernel.deep or (program.mode == "replay" and options.deep),
         frozenset(second for _, second in turned_bindings(kernel)),
-        kernel.widest,
         kernel.states_by_in,
-        scheduled and widest_items(kernel, every) > 1,
-        kernel.guesses,
-        kernel.table_bytes,
+        needs,
     )
 
 
