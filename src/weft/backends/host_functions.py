@@ -20,12 +20,16 @@ from weft.ir.trace.expr import Expr, node
 _NOTHING = Signature((), (), (), (), np.dtype(np.int64))
 _HEAD = """
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+in_any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 inlined = njit(nogil=True, inline="always", error_model="numpy")
 """
 
 
 def head() -> str:
-    """Return the beginning of a module: its imports, and the decorator ``compiled``."""
+    """Return the beginning of a module: its imports, and the decorators of kernels.
+
+    They are ``compiled`` and, for sums that may be made in any order, ``in_any_order``.
+    """
     from weft.backends.cpu.codegen.kernel import IMPORTS
 
     return IMPORTS + _HEAD
