@@ -24,7 +24,7 @@ from weft.ir.check.facts import facts_of
 from weft.ir.ops import Program, Step
 from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.neighbors import ROWS, first_row
-from weft.ir.trace.steps import EdgeFunction, VertexFunction
+from weft.ir.trace.steps import EdgeFunction, Roles, VertexFunction
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -56,7 +56,7 @@ class Rows:
         """Return functions of one superstep traced where they may name rows."""
         held = self.named(state, state.fields)
         signature = execution.signature_for(self.g, held, edges, frontier)
-        return kept_trace(functions, signature, "run", **roles)
+        return kept_trace(functions, signature, "run", Roles(**roles))
 
     def named(self, state: State, fields: dict[str, Array]) -> State:
         """Return a state with other arrays that also says where rows begin."""
