@@ -266,7 +266,7 @@ def test_records_tell_what_was_visited_and_how(two_runs):
     p = Profile()
     facts = {"device": "cpu", "threads": 2}
     p.add("bfs", {"schedule": "merge"}, rows((0, 0, 0, 1, 1, 9), (1, 0, 0, 3, 9, 9),
-          (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, 10)  # fmt: skip
+          (1, 1, 2, 3, 0, 9), (2, 0, 1, 8, 4, 9)), 0, facts, (10, 0))  # fmt: skip
     assert [r.visited_share for r in p.records] == [0.1, 0.4, 0.4, 1.0]
     last = p.records[-1]
     assert (last.filter, last.schedule, last.width) == ("online", "merge", "2 threads")

@@ -83,6 +83,16 @@ def function_block(
         return Block(params, builder.blocks[0].body, (value,))
 
 
+def result_type(
+    name: str, function: Callable[..., Any], types: tuple[np.dtype[Any], ...]
+) -> np.dtype[Any]:
+    """Return the type of what a function of numbers returns, traced for types."""
+    with Builder(_NOTHING, name) as builder:
+        builder.effects = False
+        params = (Value("param", (), i, dtype) for i, dtype in enumerate(types))
+        return builder.strong(node(function(*(Expr(each) for each in params)))).dtype
+
+
 def _no_load(value: Value) -> Any:
     raise TraceError(f"{value!r} reads a graph; a function of numbers sees those alone.")
 
