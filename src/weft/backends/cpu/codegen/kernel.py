@@ -94,7 +94,8 @@ class Kernel:
 
     def site(self, direction: str = "out", slot: str = "s", **index: str) -> Site:
         """Return a place at which the key fields of packed pairs are read from the pairs."""
-        site = Site(self.args, self.traits, direction, slot, self.options.format("gather"))
+        gathers = self.options.format("gather")
+        site = Site(self.args, self.traits, direction, slot, gathers=gathers)
         site.index.update(index)
         return site
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from weft.backends.cuda.codegen.expressions import cast
-from weft.backends.cuda.codegen.text import Arguments, c_type, identifier
+from weft.backends.cuda.codegen.text import c_type, identifier
+from weft.backends.emit import site
 from weft.ir.ops import INT64, Shape, Value
-from weft.plan.queries import Traits
 
 PLAIN, CONSTANT, RELAXED = "plain", "constant", "relaxed"
 IN_ARRAYS = ("field", "old", "column", "edge_state", "parameter")
@@ -32,37 +31,24 @@ def _term(place: str) -> str:
 
 
 @dataclass
-class Site:
+class Site(site.Site):
     """Names of the vertices and of the arc at a place, and values that are known there already.
 
     Vertices and slots are i64. Fields that other threads write while they are read here are
     `racy`, fields that are never written during the run are `constant`.
     """
 
-    args: Arguments
-    traits: Traits
-    direction: str = "out"  # whose slots are walked; "edge": canonical arcs
-    slot: str = "s"
-    index: dict[str, str] = field(default_factory=lambda: {"u": "u", "v": "v", "w": "w"})
-    known: dict[tuple[Any, ...], str] = field(default_factory=dict)
-    snapshots: frozenset[str] = frozenset()  # fields of others that are read from a copy
-    old_snapshots: frozenset[str] = frozenset()
-    frozen: frozenset[str] = frozenset()  # fields that are read from a copy at every vertex
-    owned: bool = False  # v is read as it is now: a vertex function owns it
-    layout: str = ""  # the side by whose format slots are numbered, if it has an order of its own
-    turned: bool = False  # the arc runs from v to u: a gather over out-edges
     racy: frozenset[str] = frozenset()
     constant: frozenset[str] = frozenset()
     states_by_in: bool = False  # edge state lies by in-slots, of an undirected graph
-    found: dict[str, Site] = field(default_factory=dict)  # the arcs to a common neighbour
 
     def load(self, value: Value) -> str:
         """Return the operand of a load."""
         attr = value.attr
         if attr in self.known:
             return self.known[attr]
-        if self._is_found(value):
-            arc, named = self._found_place(value)
+        if self.is_found(value):
+            arc, named = self.found_place(value)
             return arc.load(named)
         kind = attr[0]
         if kind in IN_ARRAYS:
@@ -75,25 +61,15 @@ class Site:
             return "least_waiting"
         return cast(self._number(attr), INT64, value.dtype)
 
-    def _is_found(self, value: Value) -> bool:
-        """Whether a load is one of an arc to a common neighbour."""
-        return len(value.attr) > 1 and value.attr[1] in self.found
-
-    def _found_place(self, value: Value) -> tuple[Site, Value]:
-        """Return the place of the arc that a load names, and the load as one of an arc there."""
-        kind, who, *names = value.attr
-        attr = (kind, "e", *names) if names else (kind,)
-        return self.found[who], Value("load", (), attr, value.dtype, value.shape)
-
     def _number(self, attr: tuple[str, ...]) -> str:
         """Return a load that is an i64."""
         kind = attr[0]
         if kind == "id" and self.traits.renumbered:
-            return self._entry(self.args.use("vertex_ids"), self.index[attr[1]])
+            return self.entry(self.args.use("vertex_ids"), self.index[attr[1]])
         if kind == "id":
             return self.index[attr[1]]
         if kind in ("out_degree", "in_degree"):
-            return self._entry(self.args.use("degree", kind[:-7]), self.index[attr[1]])
+            return self.entry(self.args.use("degree", kind[:-7]), self.index[attr[1]])
         if kind == "edge_id":
             return self.edge()
         if kind == "rank":
@@ -110,30 +86,23 @@ class Site:
 
     def where(self, value: Value) -> tuple[str, str, str]:
         """Return the array of a load, the place in it, and how it is read."""
-        if self._is_found(value):
-            arc, named = self._found_place(value)
+        if self.is_found(value):
+            arc, named = self.found_place(value)
             return arc.where(named)
         kind, who, name = value.attr
         if kind == "parameter":
             return self.args.use("parameter", name), "0", CONSTANT
         if kind == "column":
-            return self._by_slot("column", name, self.direction), self._place(), CONSTANT
+            return self.by_slot("column", name, self.direction), self.place(), CONSTANT
         if kind == "edge_state":
             place = self.state_place() if who == "e" else self._reverse()
             return self.args.use("edge_state", name), place, PLAIN
+        array, is_field = self.field_array(value)
         how = PLAIN
-        if name.startswith("hoisted."):
-            array = self.args.use("hidden", name, value.dtype, value.size)
-        elif who != "v" and name in (self.snapshots if kind == "field" else self.old_snapshots):
-            array = self.args.use("snapshot" if kind == "field" else "old_snapshot", name)
-        elif kind == "field" and name in self.frozen and not (self.owned and who == "v"):
-            array = self.args.use("frozen", name)
-        else:
-            array = self.args.use(kind, name)
-            if kind == "field" and name in self.racy:
-                how = RELAXED
-            elif kind == "field" and name in self.constant:
-                how = CONSTANT
+        if is_field and name in self.racy:
+            how = RELAXED
+        elif is_field and name in self.constant:
+            how = CONSTANT
         return array, self.index[who], how
 
     def is_racy(self, value: Value) -> bool:
@@ -148,34 +117,9 @@ class Site:
             value.attr[0] in IN_ARRAYS and value.attr not in self.known and not self.is_racy(value)
         )
 
-    @staticmethod
-    def _entry(array: str, place: str) -> str:
+    def entry(self, array: str, place: str) -> str:
         """Return an element of an array of the topology as an i64."""
         return f"i64(load_constant({array} + {_term(place)}))"
-
-    def _place(self) -> str:
-        """Return where the columns of this arc lie: by slot, or by edge in an arc frontier."""
-        return self.edge() if self.direction == "edge" else self.slot
-
-    def arc(self) -> str:
-        """Return the canonical arc."""
-        same = not self.layout and self.traits.arcs_are_slots(self.direction)
-        if self.direction == "edge" or same:
-            return self.slot
-        return self._entry(self._by_slot("arcs", self.direction), self.slot)
-
-    def edge(self) -> str:
-        """Return the edge id."""
-        direction = self.direction
-        if direction == "edge":
-            direction = "in" if self.traits.keep == "in" else "out"
-        if not self.layout and self.traits.edges_are_slots(direction):
-            return self.slot
-        return self._entry(self._by_slot("edges", direction), self.slot)
-
-    def _by_slot(self, *binding: str) -> str:
-        """Return an array by slot, in the order of the format."""
-        return self.args.use(*binding, *([self.layout] if self.layout else []))
 
     def state_place(self) -> str:
         """Return where the state of this arc lies."""
@@ -186,10 +130,10 @@ class Site:
             return self.arc()  # whose number is the in-slot of the opposite arc
         if self.direction == "in" and not self.traits.directed and not self.layout:
             return self.slot  # the slots of both directions are the same array
-        return self._entry(self.args.use("reverse"), self.arc())
+        return self.entry(self.args.use("reverse"), self.arc())
 
     def _rank(self) -> str:
         row = "in" if self.traits.keep == "in" else "out"
         owner = "v" if (row == "in") != self.turned else "u"
-        first = self._entry(self.args.use("offsets", row), self.index[owner])
+        first = self.entry(self.args.use("offsets", row), self.index[owner])
         return f"({self.arc()} - {first})"
