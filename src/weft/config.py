@@ -49,7 +49,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "frontier_out": (None, "queue", "bitmap", "bytemap", "counter"),
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
-    "combine": (None, "atomic", "by_target", "radix"),
+    "combine": (None, "atomic", "in_place", "by_target", "radix"),
     "ordering": (True, False, "near_far", "buckets", "horizon"),
     "fuse": (None, "none", "direction", "all"),
     "best_neighbor": (None, True, False),
@@ -215,6 +215,8 @@ class Config:
         ``"warp"`` or ``"exact"``. Always exact where duplicates could affect a result. GPU.
     combine
         How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
+        ``"in_place"``: the same, but a sum of one constant whose vertices become active at a
+        threshold is added to the field itself (GPU, not in deterministic runs).
         ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
         afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
         it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of

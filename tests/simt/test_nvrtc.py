@@ -31,6 +31,7 @@ CASES = [
     ("features", {"lanes": 1}),
     ("minima", {"schedule": "block", "combine": "by_target", "dedup": "history"}),
     ("cores", {"combine": "radix", "direction": "push"}),
+    ("cores", {"combine": "in_place"}),
 ]
 # The text is the same for all of them; what differs are primitives of `device.cuh`.
 OTHER_ARCHITECTURES = ("sm_75", "sm_80", "sm_100")
