@@ -1,5 +1,7 @@
 """Sums of constants that are counted in place, as CUDA in the emulation."""
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,10 @@ import weft
 from agreement import agreed, emulated, interpreted, on_device
 from graphs import AWKWARD, graphs
 from simt.test_configs import driver
+from weft.algorithms.core_number import drop_neighbor
 
 ON = {"combine": "in_place"}
+check_cores = importlib.import_module("algorithms.test_core_number").check
 CONFIGS = [
     weft.Config(**ON, **more)
     for more in (
@@ -105,11 +109,33 @@ def test_sanitizers_find_nothing(sanitizer, direction):
         assert got.outcome.frontier.tolist() == want.outcome.frontier.tolist()
 
 
-def test_cores_are_peeled_by_it():
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_sanitizers_find_nothing_in_peeling(sanitizer):
+    g, k = weft.generators.rmat(6, 6, seed=4), 4
+    degree = np.diff(g.topology.out.offsets).astype(np.int32)
+    low = np.flatnonzero(degree <= k)
+    core = np.where(degree <= k, k, -1).astype(np.int32)
+    kept = weft.scalar(k, np.int32)
+    fields = {"degree": degree, "core": core, "k": kept}
+    for seed in range(2):
+        choices = {**ON, "driver": driver(sanitizer, seed)}
+        got = emulated(g, drop_neighbor, fields, low.tolist(), choices=choices, mode="iterate")
+        peeled = got.state.fields["core"] == k
+        assert np.array_equal(peeled, weft.core_number(g) <= k)
+
+
+@pytest.mark.parametrize("name", ["self-loops", "parallel edges", "two cliques", "hub"])
+def test_cores_are_peeled_in_place(name):
+    g = AWKWARD[name]()
+    check_cores(g, weft.core_number(g.to("emulated"), config=CONFIGS[0]))
+
+
+def test_cores_of_a_skewed_graph():
     g = weft.generators.rmat(8, 8, seed=3)
-    want = weft.core_number(g)
     for config in CONFIGS[:2]:
-        assert np.array_equal(weft.core_number(g.to("emulated"), config=config), want)
+        with weft.profile() as told:
+            check_cores(g, weft.core_number(g.to("emulated"), config=config))
+        assert {record.direction for record in told.records} <= {"push", "vertex"}
 
 
 def test_where_it_is_used():

@@ -26,7 +26,7 @@ from weft.errors import ConfigError
 from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
-from weft.plan.counting import IN_PLACE
+from weft.plan.counting import IN_PLACE, counts_in_place
 from weft.plan.directions import rule_of
 from weft.plan.first_looks import looks_first
 from weft.plan.outputs import COUNTER, counts_outputs
@@ -37,7 +37,6 @@ from weft.topology.topology import Topology
 BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
-COUNTS_IN_PLACE = False  # by default; on request only until it is measured
 LOOK_BYTES = 2 * 8 * WARP  # of a warp: rows that a first look did not end, as in vertex.cuh
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
@@ -133,7 +132,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         # The list of the rows of a frontier has room for each row once.
         dedup="exact" if deterministic or sides["push"].format.virtual else config.dedup or "exact",
         combine="atomic" if config.combine in (None, IN_PLACE) else config.combine,
-        counts=not deterministic and _counts_in_place(config.combine),
+        counts=counts_in_place(config, on_gpu=True),
         deterministic=deterministic,
         ordered=bool(config.ordering),
         buckets=config.ordering == "buckets",
@@ -156,11 +155,6 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         row_bits=not deterministic and wants_row_bits(request),
         counted=request.options.recorded or _may_narrow(config.width, config.fuse),
     )
-
-
-def _counts_in_place(combine: str | None) -> bool:
-    """Whether sums of constants are added to the field itself, as the configuration has it."""
-    return combine == IN_PLACE or (combine is None and COUNTS_IN_PLACE)
 
 
 def _group_block(request: Request) -> int:
