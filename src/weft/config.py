@@ -154,12 +154,12 @@ class Config:
     Parameters
     ----------
     format
-        Memory layout of the topology: ``"csr"``, ``"coo"``, ``"ell"``, ``"dia"``, ``"tigr"``,
-        ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``. Parameters
-        follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
-        ``"block_coo(axis=dest,tiles=8)"``. ``weft info
-        --formats`` lists them. A format that would waste memory on a graph is rejected. Runs with
-        ``deterministic=True`` use csr in place of a format that splits the arcs of a vertex.
+        Memory layout of the topology: ``"csr"``, ``"csr32"``, ``"coo"``, ``"ell"``, ``"dia"``,
+        ``"tigr"``, ``"block_csr"``, ``"block_coo"``, ``"gshard"``, ``"cr2"`` or ``"cr2_bare"``.
+        Parameters follow in parentheses: ``"tigr(16)"``, ``"ell(slice=32,rest=coo)"``,
+        ``"block_coo(axis=dest,tiles=8)"``. ``weft info --formats`` lists them. A format that would
+        waste memory on a graph is rejected. Runs with ``deterministic=True`` use csr in place of a
+        format that splits the arcs of a vertex.
     reorder
         Order of the vertices in memory during a run: ``"community"``, ``"degree"``, ``"gorder"``,
         ``"hub"``, ``"llp"``, ``"random"``, ``"rcm"`` (see `Graph.reorder`), or ``"none"`` for the

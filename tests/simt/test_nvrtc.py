@@ -43,6 +43,7 @@ FORMATS = [
     ("ranks", {"schedule": "edge", "format": "gshard"}),
     ("cores", {"schedule": "warp", "format": "dia"}),
     ("minima", {"schedule": "merge", "format": "block_coo"}),
+    ("ranks", {"schedule": "twc", "format": "csr32"}),
 ]
 EACH = [(*case, "sm_90") for case in CASES + FORMATS]
 for number, case in enumerate(CASES):
