@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.ablation_bench import Bench
 from benchmarks.gpu_checks import Arcs
 
-from benchmarks import beliefs, graph500, strips, tuner_nine
+from benchmarks import beliefs, graph500, strips, tuner_nine, wide_features
 
 
 def test_strips_by_their_examples():
@@ -62,3 +62,9 @@ def test_the_nine_graphs_keep_to_the_budget(capsys):
     """Graphs for which no time is left are not even generated."""
     assert tuner_nine.main(["--device", "cpu", "--budget", "0"]) == 0
     assert capsys.readouterr().out.count("no time left") == 9
+
+
+def test_wide_features_print_a_row_for_each_program(capsys):
+    arguments = ["--device", "cpu", "--graphs", "er5", "--widths", "4", "--runs", "1"]
+    assert wide_features.main(arguments) == 0
+    assert capsys.readouterr().out.count("| True |") == len(wide_features.PROGRAMS)
