@@ -64,7 +64,10 @@ def test_the_nine_graphs_keep_to_the_budget(capsys):
     assert capsys.readouterr().out.count("no time left") == 9
 
 
-def test_wide_features_print_a_row_for_each_program(capsys):
+def test_wide_features_print_a_row_for_each_program(capsys, monkeypatch):
+    monkeypatch.setattr(wide_features, "PROGRAMS", {"sum": wide_features.PROGRAMS["sum"]})
+    monkeypatch.setattr(wide_features, "FEW", 1)
+    monkeypatch.setattr(wide_features, "MANY", 2)
     arguments = ["--device", "cpu", "--graphs", "er5", "--widths", "4", "--runs", "1"]
     assert wide_features.main(arguments) == 0
-    assert capsys.readouterr().out.count("| True |") == len(wide_features.PROGRAMS)
+    assert capsys.readouterr().out.count("| True |") == 1
