@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import gpu_report, graph_names, handwritten
 from benchmarks.gpu_timing import OF_PROGRAMS
+from weft.backends.cuda.drivers.base import Geometry
 
 AIM = 1.05
 RUNS = 7
@@ -49,13 +50,13 @@ class Launches:
         original = self.driver.launch
         self.spans, self.wall_ms = [], 0.0
 
-        def launch(kernel: Any, *arguments: Any, grid: int, block: int, **options: Any) -> None:
+        def launch(kernel: Any, geometry: Geometry, *arguments: Any) -> None:
             if kernel.name not in OF_PROGRAMS:  # initial values are written in both forms, untimed
-                return original(kernel, *arguments, grid=grid, block=block, **options)
-            if grid > 1:
-                self.grid, self.block = grid, block
+                return original(kernel, geometry, *arguments)
+            if geometry.grid > 1:
+                self.grid, self.block = geometry.grid, geometry.block
             with self.timed():
-                original(kernel, *arguments, grid=grid, block=block, **options)
+                original(kernel, geometry, *arguments)
 
         self.driver.launch = launch
         try:
@@ -148,8 +149,8 @@ class Contest:
         if self.xp is np:
             text = handwritten.source(task, block, blocks, emulated=True)
             kernel = self.driver.compile(text, [task], {}).kernel(task)
-            options = {"grid": grid, "block": block, "cooperative": True}
-            return lambda arguments: self.driver.launch(kernel, arguments, **options)
+            geometry = Geometry(grid, block, cooperative=True)
+            return lambda arguments: self.driver.launch(kernel, geometry, arguments)
         module = self.xp.RawModule(
             code=handwritten.source(task, block, blocks),
             options=("-std=c++17", "--fmad=false"),

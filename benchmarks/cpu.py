@@ -41,7 +41,7 @@ Noisy: a spread above {report.NOISY_SPREAD:.0%} at either of the two; run again 
 machine."""
 
 
-def main(
+def main(  # noqa: PLR0913
     *,
     graph_names: Annotated[
         str, typer.Option("--graphs", help=f"{known_graphs.EXPECTED}, separated by commas.")

@@ -5,6 +5,7 @@ certificates that do not use weft's engine (`benchmarks.gpu_checks`), and prints
 figures in `benchmarks.gpu_report`. Every graph is measured in its own process; a task that fails,
 hangs or takes too long loses only its own row. The exit status is 1 if a result is wrong.
 
+``--config '{"fuse": "direction"}'`` gives every call a configuration, to compare with another run.
 Without a GPU, ``--device cpu --small`` or ``--device emulated --tiny`` runs the same logic.
 """
 
@@ -89,7 +90,7 @@ def _measure_once(
     """Run one worker; return the tasks it did not reach."""
     limit = min(options.task_limit, max(5.0, progress.left / 2))
     order = {"graph": name, "tasks": tasks, "device": options.device, "limit": limit,
-             "runs": options.runs}  # fmt: skip
+             "runs": options.runs, "config": options.config}  # fmt: skip
     worker = Worker(order)
     waiting, at, patience = list(tasks), "start", GENERATE_SECONDS
     try:
@@ -208,6 +209,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tasks", default=",".join(TASKS), help="tasks, between commas")
     parser.add_argument("--device", default="cuda", help="cuda, cuda:1, cpu or emulated")
     parser.add_argument("--runs", type=int, default=5, help="timed calls of each task")
+    parser.add_argument("--config", type=json.loads, help="fields of weft.Config, as JSON")
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds in all")
     parser.add_argument("--task-limit", type=float, default=TASK_SECONDS, help="seconds per task")
     parser.add_argument("--no-startup", action="store_true", help="leave out small graphs, files")
@@ -229,6 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
     found: dict[str, Any] = {
         "date": date.today().isoformat(),
         "machine": machine(options.device),
+        "config": options.config,
         "graphs": {},
         "rows": [],
         "startup": None,

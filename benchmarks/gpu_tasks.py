@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks import gpu_checks as checks
@@ -14,53 +15,55 @@ from benchmarks.gpu_graphs import Workload
 from benchmarks.gpu_timing import Clock, Times
 
 RUNS = 5
+Call = Callable[..., Any]
 RANK_TOL, MOST_RANKING = 1e-8, 200  # of PageRank to a tolerance
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: `call(graph, source)` is timed, and its time divided by `steps`.
+    """A task: `call(graph, source, **options)` is timed, and its time divided by `steps`.
 
     With an `order` the graph is reordered first, which is timed separately.
     """
 
     name: str
-    call: Callable[[Any, int], Any]
+    call: Call
     check: Callable[[Workload, Any], str | None]
     searches: bool = False
     steps: int = 1
     order: str = ""
 
 
-def _pagerank(dtype: str) -> Callable[[Any, int], Any]:
-    def call(graph: Any, source: int) -> Any:
+def _pagerank(dtype: str) -> Call:
+    def call(graph: Any, source: int, **given: Any) -> Any:
         import weft
 
         options = {"tol": 0, "max_iter": checks.ITERATIONS, "on_unconverged": "return"}
-        return weft.pagerank(graph, dtype=dtype, **options)
+        return weft.pagerank(graph, dtype=dtype, **options, **given)
 
     return call
 
 
-def _ranks(adaptive: bool) -> Callable[[Any, int], Any]:
+def _ranks(adaptive: bool) -> Call:
     """Return PageRank to a tolerance, plain or adaptive."""
 
-    def call(graph: Any, source: int) -> Any:
+    def call(graph: Any, source: int, **given: Any) -> Any:
         import weft
 
-        return weft.pagerank(graph, tol=RANK_TOL, max_iter=MOST_RANKING, adaptive=adaptive)
+        options = {"tol": RANK_TOL, "max_iter": MOST_RANKING, "adaptive": adaptive}
+        return weft.pagerank(graph, **options, **given)
 
     return call
 
 
-def _named(name: str, *, searches: bool = False) -> Callable[[Any, int], Any]:
+def _named(name: str, *, searches: bool = False) -> Call:
     """Return a function of weft, imported when it is called."""
 
-    def call(graph: Any, source: int) -> Any:
+    def call(graph: Any, source: int, **given: Any) -> Any:
         import weft
 
         function = getattr(weft, name)
-        return function(graph, source) if searches else function(graph)
+        return function(graph, source, **given) if searches else function(graph, **given)
 
     return call
 
@@ -139,8 +142,20 @@ class Row:
         return asdict(self)
 
 
-def measure(workload: Workload, task: Task, clock: Clock, seconds: float, runs: int = RUNS) -> Row:
-    """Time a task and check its result; the row records a failure."""
+def measure(
+    workload: Workload,
+    task: Task,
+    clock: Clock,
+    seconds: float,
+    runs: int = RUNS,
+    config: Any = None,
+) -> Row:
+    """Time a task and check its result; the row records a failure.
+
+    `config` has the fields of the `weft.Config` that all calls get, if any.
+    """
+    if config:
+        task = configured(task, config)
     row = Row(workload.name, task.name)
     try:
         _measure(row, workload, task, clock, seconds, runs)
@@ -150,6 +165,13 @@ def measure(workload: Workload, task: Task, clock: Clock, seconds: float, runs: 
         fault = f"{type(error).__name__}: {text} ({where.name}, line {where.lineno})"
         row.fault = row.fault or (fault if row.ms is None else f"not proved: {fault}")
     return row
+
+
+def configured(task: Task, config: dict[str, Any]) -> Task:
+    """Return the task with a configuration for its calls."""
+    import weft
+
+    return replace(task, call=functools.partial(task.call, config=weft.Config(**config)))
 
 
 def _measure(

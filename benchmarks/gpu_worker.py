@@ -59,7 +59,8 @@ def main(order: dict[str, Any]) -> int:
         tell("begin", task=task)
         signal.setitimer(signal.ITIMER_REAL, order["limit"])
         try:
-            row = measure(workload, TASKS[task], clock, order["limit"], order.get("runs", RUNS))
+            runs, config = order.get("runs", RUNS), order.get("config")
+            row = measure(workload, TASKS[task], clock, order["limit"], runs, config)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         tell("row", row=row.as_json())

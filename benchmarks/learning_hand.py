@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks import handwritten
 from benchmarks import learning_rivals as rivals
 from benchmarks.learning_tasks import ALPHA, Task
+from weft.backends.cuda.drivers.base import Geometry
 
 THREADS, BLOCKS = 256, 4  # of a block, and on a multiprocessor
 LONG, CUT = 32, 1024  # rows from here on are a warp's, or are cut
@@ -66,10 +67,10 @@ class ByHand:
         names = (name, f"{name}_finish")
         if emulated:
             module = self.driver.compile(text, names, {})
-            size = {"grid": self.grid, "block": THREADS}
+            geometry = Geometry(self.grid, THREADS)
             kernels = [module.kernel(n) for n in names]
             return [
-                lambda *given, kernel=kernel: self.driver.launch(kernel, given, **size)
+                lambda *given, kernel=kernel: self.driver.launch(kernel, geometry, given)
                 for kernel in kernels
             ]
         module = self.xp.RawModule(code=text, options=("-std=c++17",))

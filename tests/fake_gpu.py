@@ -39,7 +39,7 @@ class IdleDriver:
     def pack(self, arguments):
         return Packed(None, tuple(arguments), open_places(arguments))
 
-    def launch(self, kernel, arguments, given=(), **how):
+    def launch(self, kernel, geometry, arguments, given=()):
         arguments = merged(arguments, given)
         for report in (a for a in arguments if isinstance(a, np.ndarray) and a.size >= len(LOOP)):
             loop = report[: len(LOOP)].view(np.int64)

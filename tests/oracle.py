@@ -12,7 +12,7 @@ from weft.ir.check.verify import verify
 from weft.ir.ops import Program, Signature, program_blocks
 from weft.ir.reference.interpret import interpret
 from weft.ir.request import Data, Deferred, Degrees, Outcome, Request, RunOptions, Start
-from weft.ir.trace.steps import trace_program
+from weft.ir.trace.steps import Roles, trace_program
 
 
 @dataclass
@@ -108,10 +108,8 @@ def make_request(
     columns = {name: graph.edge[name] for name in graph.edge}
     plain = as_plain(state, edge_state)
     signature = signature_of(graph.topology, plain, columns)
-    program = trace_program(
-        functions, signature, "replay" if replay is not None else mode, until=until, refill=refill,
-        bounded=max_iter is not None, trail=trail,
-    )  # fmt: skip
+    roles = Roles(until, refill, bounded=max_iter is not None, trail=trail)
+    program = trace_program(functions, signature, "replay" if replay is not None else mode, roles)
     verify(program)
     add_old_fields(program, plain)
 

@@ -51,8 +51,9 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
     "combine": (None, "atomic", "by_target", "radix"),
-    "ordering": (True, False, "near_far", "buckets"),
+    "ordering": (True, False, "near_far", "buckets", "horizon"),
     "fuse": (None, "none", "direction", "all"),
+    "best_neighbor": (None, True, False),
     "fold": (True, False),
     "change_driven": (False, True, "auto"),
     "deterministic": (True, False),
@@ -74,6 +75,7 @@ GPU_ONLY = (
     "compaction",
     "bin_size",
     "dedup",
+    "best_neighbor",
     "fuse",
 )
 """Fields that have no effect on a CPU."""
@@ -255,9 +257,16 @@ class Config:
         that splits rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
-        method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
+        method: ``"near_far"`` or ``"buckets"``, of which a CPU has only one; or ``"horizon"``,
+        which first settles what lies within a horizon wherever messages allow it (see
+        docs/design/horizon.md), not only where the graph suits.
     delta
         Bucket width of ordered processing; derived from the weights by default.
+    best_neighbor
+        Whether a pull that stops at the first message tries each vertex's neighbor of highest
+        degree before its row, where messages do not depend on the edge: ``True``, ``False``, or
+        where graph and device suit. The neighbors take an id per vertex and are kept with the
+        graph. Not in deterministic runs. GPU.
     fuse
         Kernel launches of a run: ``"none"`` (one per phase), ``"direction"`` (a persistent kernel
         per direction) or ``"all"`` (one for everything). GPU.
@@ -314,6 +323,7 @@ class Config:
     combine: str | None = None
     ordering: bool | str = True
     delta: float | None = None
+    best_neighbor: bool | None = None
     fuse: str | None = None
     fold: bool = True
     change_driven: bool | str = False

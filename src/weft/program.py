@@ -80,7 +80,7 @@ def edge(
 ) -> Callable[[Function], EdgeFunction]: ...
 
 
-def edge(
+def edge(  # noqa: PLR0913
     function: Function | None = None,
     *,
     into: str | Sequence[str] | None = None,

@@ -34,6 +34,18 @@ def test_random_graphs(g):
     check(g, weft.connected_components(g))
 
 
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_graphs_by_the_neighbor_of_highest_degree(name):
+    g, config = AWKWARD[name](), weft.Config(best_neighbor=True)
+    check(g, weft.connected_components(g, config=config))
+
+
+@given(graphs(index_dtype=None, weights=None, max_vertices=20, max_edges=30, directed=False))
+@settings(max_examples=30, deadline=None)
+def test_random_graphs_by_the_neighbor_of_highest_degree(g):
+    check(g, weft.connected_components(g, config=weft.Config(best_neighbor=True)))
+
+
 @pytest.mark.parametrize("keep", ["out", "in"])
 def test_one_direction_stored(keep):
     src, dst, _ = AWKWARD["disconnected"]().to_edges()
@@ -55,7 +67,9 @@ def shuffled_trees(n, seed):
 def test_deep_trees_on_several_threads(directed):
     src, dst = shuffled_trees(40_000, seed=1)
     g = weft.Graph.from_edges(src, dst, num_vertices=40_000, directed=directed)
-    check(g, weft.connected_components(g, config=weft.Config(threads=4)))
+    for best in (False, True):
+        config = weft.Config(threads=4, best_neighbor=best)
+        check(g, weft.connected_components(g, config=config))
 
 
 @pytest.mark.parametrize("directed", [False, True])

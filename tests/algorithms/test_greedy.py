@@ -78,6 +78,22 @@ def test_colors_in_a_random_order():
         weft.color(g, "smallest")
 
 
+@pytest.mark.parametrize("config", [None, weft.Config(deterministic=True), weft.Config(threads=8)])
+@pytest.mark.parametrize("order", ["largest_first", "random"])
+def test_colors_in_turn_are_those_of_many_threads(order, config):
+    g = weft.generators.rmat(9, 40, seed=2, directed=False)
+    assert int(g.out_degree.max()) >= 64
+    check_colors(g, weft.color(g, order, seed=3, config=config), 3, order == "largest_first")
+
+
+def test_equal_bits_are_told_apart_by_the_number():
+    module = importlib.import_module("weft.algorithms.color")
+    g = weft.generators.complete(70)
+    place = np.arange(70) // 3
+    colors = module._paint_in_turn(g, place, None)
+    assert np.argsort(colors).tolist() == np.lexsort((np.arange(70), place))[::-1].tolist()
+
+
 @pytest.mark.parametrize("most", ["short rows", "long rows"])
 def test_colors_in_the_emulation(most):
     g = weft.generators.road(9, seed=1)

@@ -90,3 +90,30 @@ def test_a_device_that_cannot_stream_is_refused(tmp_path):
     written(weft.generators.path(4), tmp_path, 2)
     with pytest.raises(ConfigError, match=r"device='reference' cannot sweep blocks.*'cuda'"):
         weft.open(tmp_path / "blocks", device="reference")
+
+
+def test_a_block_is_read_over_only_after_its_copy(graphs, monkeypatch):
+    carrier = graphs[0].topology.carrier
+    under_way = set()  # events of copies that nobody waited for
+
+    class Sent:
+        def __init__(self):
+            under_way.add(self)
+
+        def synchronize(self):
+            under_way.discard(self)
+
+    recycle, sent = carrier.reader.recycle, []
+
+    def recycled(block):
+        sent.append(len(under_way))
+        recycle(block)
+
+    monkeypatch.setattr(carrier.space.link, "sent", Sent)
+    monkeypatch.setattr(carrier.reader, "recycle", recycled)
+    monkeypatch.setattr(carrier, "_room", 0)  # no block stays in memory
+    monkeypatch.setattr(carrier, "_held", {})
+    weft.pagerank(graphs[0], tol=0, max_iter=2, on_unconverged="return")
+    assert sent
+    assert max(sent) <= 1  # the next block, which is on its way already
+    assert not under_way

@@ -10,7 +10,7 @@ import weft
 from agreement import agreed, distinct, placed
 from oracle import make_request
 from weft import Config
-from weft.plan.sweeps import plan_program
+from weft.plan.sweeps import Planning, plan_program
 
 SIDE = 24
 ROADS = weft.generators.road(SIDE, 0.9, seed=1, weights="float")
@@ -184,7 +184,7 @@ def relax_slower(u, v, e, sent):
 def relaxes(function, ordering, **options):
     state = ROADS.state(dist=UNREACHED, sent=weft.scalar(0))
     request, _ = make_request(ROADS, function, state, [HOME], **options)
-    planned, _ = plan_program(request.program, ordering=ordering)
+    planned, _ = plan_program(request.program, Planning(ordering=ordering))
     return planned["steps"][0].relaxes
 
 

@@ -79,11 +79,12 @@ import sys
 import numpy as np
 import weft
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.base import Geometry
 
 driver = driver_of(sys.argv[1])
 source = 'extern "C" __global__ void die() { __trap(); }'
 kernel = driver.compile(source, ["die"], {}).kernel("die")
-driver.launch(kernel, driver.pack([]), [], grid=1, block=32, shared_bytes=0)
+driver.launch(kernel, Geometry(1, 32), driver.pack([]))
 try:
     driver.wait(np.zeros(1, np.uint32))
 except weft.errors.DeviceError as error:

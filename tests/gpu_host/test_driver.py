@@ -134,10 +134,10 @@ def test_every_launch_is_waited_for(monkeypatch):
     seen = []
 
     class Attentive(EmulatedDriver):
-        def launch(self, kernel, arguments, given=(), **how):
+        def launch(self, kernel, geometry, arguments, given=()):
             report = next(a for a in arguments.arguments if a is not None and a.size > len(LOOP))
             seen.append(report[-1] == 0)
-            super().launch(kernel, arguments, given, **how)
+            super().launch(kernel, geometry, arguments, given)
             assert report[-1] == 1
 
     driver = Attentive()

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import weft.graphblas as gb
-from weft.graphblas.compiled import arena, rows, templates, templates_merge, templates_reduce
+from weft.graphblas.compiled import (
+    arena,
+    rows,
+    shares,
+    templates,
+    templates_merge,
+    templates_reduce,
+    templates_select,
+)
+from weft.graphblas.compiled import functions as source_functions
 from weft.graphblas.kernels import elementwise, multiply
 
 
@@ -43,7 +52,14 @@ def same(found, expected, mask=None):
     assert np.array_equal(found.values, expected.values)
 
 
-def test_matrices_in_plain_python(operands):
+@pytest.fixture(params=["one", "several"])
+def threads(request, monkeypatch):
+    """Run kernels on one thread, and small shares of the work on three."""
+    monkeypatch.setenv("WEFT_NUM_THREADS", "1" if request.param == "one" else "3")
+    monkeypatch.setattr(shares, "LEAST", 10)
+
+
+def test_matrices_in_plain_python(operands, threads):
     op = gb.semiring.plus_times["INT64"]
     left, right = operands["A"]._store, operands["B"]._store
     whole = multiply.matrix_matrix(left, right, op, None)
@@ -79,7 +95,7 @@ def test_vectors_in_plain_python(operands):
     for mask in masks(operands["w"]):
         hint = view(mask)
         same(rows.push(templates, twin, vector, op, hint, 600), whole, hint)
-    assert not arena.borrow("there", 20, np.bool_)[:20].any()
+    assert not arena.borrow("bits", 1, np.uint64)[:1].any()
 
 
 def test_pulls_of_full_vectors_in_plain_python(operands):
@@ -90,7 +106,7 @@ def test_pulls_of_full_vectors_in_plain_python(operands):
         same(rows.pull(templates, matrix, vector, op), multiply.pulled(matrix, vector, op, 0, None))
 
 
-def test_reductions_in_plain_python(operands, monkeypatch):
+def test_reductions_in_plain_python(operands, threads, monkeypatch):
     from weft.graphblas.compiled import reduce
 
     monkeypatch.setattr(reduce, "module_of", lambda *key: templates_reduce)
@@ -122,7 +138,7 @@ def test_compiled_sums_of_floats(operands, monkeypatch):
             assert one.isequal(other, check_dtype=True)
 
 
-def test_merges_in_plain_python(operands, monkeypatch):
+def test_merges_in_plain_python(operands, threads, monkeypatch):
     from weft.graphblas.compiled import merge
 
     monkeypatch.setattr(merge, "module_of", lambda *key: templates_merge)
@@ -134,6 +150,58 @@ def test_merges_in_plain_python(operands, monkeypatch):
                 same(merge.merged(left, right, op, union=union), plain(left, right, op))
     vectors = operands["v"]._store, gb.Vector.from_coo([0, 4, 29], [2, 3, 4], size=30)._store
     same(merge.merged(*vectors, op, union=True), elementwise.ewise_add(*vectors, op))
+    same(merge.united_maps(*vectors, op), elementwise.ewise_add(*vectors, op))
+    empty = gb.Vector(int, 30)._store
+    same(merge.united_maps(empty, vectors[1], op), vectors[1])
+
+
+PLACES = ("colgt", "colle", "diag", "offdiag", "rowgt", "rowle", "tril", "triu")
+VALUES = ("valueeq", "valuege", "valuegt", "valuele", "valuelt", "valuene")
+
+
+def test_selections_in_plain_python(operands, threads, monkeypatch):
+    from weft.graphblas.compiled import select
+
+    def module(source, key, work):
+        op, _, is_vector = key
+        keep = source_functions.selection(op)
+        given = (lambda x, i, j, k: keep(x, j, 0, k)) if is_vector else keep
+        monkeypatch.setattr(templates_select, "keep", given)
+        return templates_select
+
+    monkeypatch.setattr(select, "module_of", module)
+    monkeypatch.setattr(source_functions, "cast_traced", lambda x, np_type: np_type.type(x))
+    for name in (*PLACES, *VALUES):
+        op = getattr(gb.select, name)["INT64"]
+        for store in (operands[each]._store for each in ("A", "ones", "L")):
+            same(select.selected(store, op, 1), elementwise.select_index(store, op, 1))
+    for name in ("indexgt", "indexle", "rowgt", "rowle", *VALUES):
+        op, store = getattr(gb.select, name)["INT64"], operands["v"]._store
+        same(select.selected(store, op, 6), elementwise.select_index(store, op, 6))
+
+
+def test_compiled_selections(operands):
+    odd = gb.select.register_anonymous(lambda x, i, j, k: (x + i - j) % 3 == k)
+    x, f = operands, operands["A"].dup("FP32")
+
+    def compute():
+        return [
+            x["A"].select("tril", -1).new(),
+            x["A"].select(odd, 1).new(),
+            x["ones"].select("<=", 1).new(),
+            x["ones"].select("triu").new(),
+            x["v"].select("!=", 2).new(),
+            x["v"].select(odd, 2).new(),
+            x["v"].select("rowle", 9).new(),
+            f.select(">", 0.5).new(),
+            gb.Vector(int, 5).select("==", 1).new(),
+        ]
+
+    with gb.options(kernel="numpy"):
+        expected = compute()
+    with gb.options(kernel="compiled"):
+        for one, other in zip(compute(), expected, strict=True):
+            assert one.isequal(other, check_dtype=True)
 
 
 @pytest.mark.parametrize("name", ["min_plus", "own"])

@@ -187,7 +187,7 @@ def test_a_cpu_ignores_what_only_a_gpu_has():
     given = {
         "lanes": "block", "items_per_thread": 3, "block_size": 96, "width": "grid",
         "frontier_out": "bytemap", "compaction": "jit",
-        "bin_size": 7, "dedup": "warp", "fuse": "none",
+        "best_neighbor": True, "bin_size": 7, "dedup": "warp", "fuse": "none",
     }  # fmt: skip
     assert sorted(given) == sorted(GPU_ONLY)
     g = weft.generators.rmat(7, 4, seed=5)
@@ -368,7 +368,7 @@ def test_thresholds_that_cannot_be(rule, words):
         weft.Config(direction=rule)
 
 
-@pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets"])
+@pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets", "horizon"])
 def test_orderings_give_the_same_distances(ordering):
     g = weft.generators.road(12, weights="float", seed=1)
     got = weft.sssp(g, 0, config=weft.Config(ordering=ordering))

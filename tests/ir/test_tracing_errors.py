@@ -15,7 +15,7 @@ from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids as m
 from weft.ir.trace.neighbors import common
 from weft.ir.trace.proxies import send
-from weft.ir.trace.steps import trace_program
+from weft.ir.trace.steps import Roles, trace_program
 from weft.program import edge, fold, vertex
 
 SIGNATURE = Signature(
@@ -328,7 +328,7 @@ def test_roles(name):
 @pytest.mark.parametrize("until", [lambda: 1.5, lambda error: error])
 def test_until_is_a_condition(until):
     with pytest.raises(TraceError, match="until must be a condition, but is float64"):
-        trace_program(vertex(lambda v: v.flag), SIGNATURE, "iterate", until=until)
+        trace_program(vertex(lambda v: v.flag), SIGNATURE, "iterate", Roles(until=until))
 
 
 def test_integers_are_conditions():
@@ -453,11 +453,11 @@ def test_other_options_are_checked_when_they_are_given():
     step = vertex(lambda v: None)
     for role in ("until", "next_threshold"):
         with pytest.raises(TraceError, match=rf"(?s){role}.*3.* a function.*at test_tracing"):
-            trace_program(step, SIGNATURE, "iterate", **{role: 3})
+            trace_program(step, SIGNATURE, "iterate", Roles(**{role: 3}))
     with pytest.raises(TraceError, match=r"next_threshold takes 1 .* Expected 2: old, stats"):
-        trace_program(step, SIGNATURE, "iterate", next_threshold=lambda old: old)
+        trace_program(step, SIGNATURE, "iterate", Roles(next_threshold=lambda old: old))
     with pytest.raises(TraceError, match="next_threshold returned nothing"):
-        trace_program(step, SIGNATURE, "iterate", next_threshold=lambda old, stats: None)
+        trace_program(step, SIGNATURE, "iterate", Roles(next_threshold=lambda old, stats: None))
     with pytest.raises(TraceError, match=r"accept=3 is not possible. Expected a function"):
         trace_program(edge(lambda u, v, e: None, accept=3), SIGNATURE, "run")
     with pytest.raises(TraceError, match="takes 'error' by name alone"):

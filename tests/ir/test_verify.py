@@ -11,7 +11,7 @@ from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids as m
 from weft.ir.trace.neighbors import common
 from weft.ir.trace.proxies import send
-from weft.ir.trace.steps import trace_program
+from weft.ir.trace.steps import Roles, trace_program
 from weft.program import edge, fold, vertex
 
 SIGNATURE = Signature(
@@ -74,7 +74,7 @@ def whole_program(**options):
         "next_threshold": lambda old, stats: old + stats.min,
         **options,
     }
-    return trace_program(functions, SIGNATURE, "iterate", **options)
+    return trace_program(functions, SIGNATURE, "iterate", Roles(**options))
 
 
 def test_traced_programs_pass():

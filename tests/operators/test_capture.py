@@ -98,8 +98,7 @@ def test_one_launch_instead_of_many():
     g = awkward("path").to("reference")
     with weft.profile() as p:
         c = check(searches, g, 0, None)
-    calls = {record.call for record in p.records}
-    assert c.loops[0].steps > 15 and len(calls) == 3 * c.loops[0].steps + 1
+    assert c.loops[0].steps > 15 and len(p.facts) == 3 * c.loops[0].steps + 1
 
 
 def test_loops_over_a_range():
@@ -125,6 +124,58 @@ def test_loops_over_a_range():
     for _ in range(3):
         again = advance(g, again, pass_on, state)
     assert frontier.tolist() == again.tolist() and frontier.iteration == 3
+
+
+def share(u, v, e):
+    return v.rank / v.out_degree
+
+
+def damp(v):
+    v.rank = 0.15 + 0.85 * v.sum
+
+
+def high(v):
+    return v.rank > 1.0
+
+
+@pytest.mark.parametrize("name", ["hub", "parallel", "self-loop"])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_calls_at_all_vertices_that_follow_one_another_are_one_sweep(name, device):
+    g = awkward(name).to(device)
+
+    def passes(recorded):
+        state = ranks(g)
+        with recorded:
+            for _ in range(4):
+                neighbor_reduce(
+                    g, None, share, weft.sum, state, into="sum", along="in", output=None
+                )
+                compute(g, None, damp, state)
+                found = filter(g, None, high, state)
+        return found.tolist(), state.rank.tolist(), state.sum.tolist()
+
+    with weft.profile() as p:
+        found = passes(weft.capture(strict=True))
+    assert found == passes(contextlib.nullcontext())
+    if device == "cpu":
+        assert len(p.facts) == 1 and {record.phase for record in p.records} == {0}
+
+
+def test_a_look_at_other_vertices_keeps_calls_at_all_vertices_apart():
+    g = awkward("path")
+
+    def first(v):
+        v.rank = v.gather(lambda u, e: u.sum, weft.sum)
+
+    def total(recorded):
+        state = g.state(rank=weft.full(1.0), sum=lambda v: v.id * 1.0)
+        with recorded:
+            for _ in range(3):
+                neighbor_reduce(g, None, share, weft.sum, state, into="sum", along="in")
+                compute(g, None, first, state)
+        return state.rank.tolist(), state.sum.tolist()
+
+    assert total(weft.capture(strict=True)) == total(contextlib.nullcontext())
 
 
 def spread(u, v, e):

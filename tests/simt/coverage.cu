@@ -89,6 +89,7 @@ struct Counter {
     static constexpr bool marks = false;
     static constexpr bool counts = false;
     static constexpr bool expects = false;
+    static constexpr bool guesses = false;
     struct Row {
         i64 row;
         u32 lane;

@@ -350,6 +350,7 @@ SANITIZED = [
     ("features", {"schedule": "merge", "direction": "push"}),
     ("search", {"schedule": "row", "lanes": 4, "format": "tigr(3)", "direction": "pull"}),
     ("ranks", {"schedule": "edge", "format": "gshard(16)"}),
+    ("search", {"best_neighbor": True, "direction": "pull"}),
 ]  # fmt: skip
 
 

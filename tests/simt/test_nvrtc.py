@@ -18,8 +18,10 @@ LONGEST = ("features", {"schedule": "twc"})
 # One program each, and what makes its code different from that of the others.
 CASES = [
     ("search", {}),
+    ("search", {"best_neighbor": True}),
     ("search", {"schedule": "edge", "format": "coo", "fuse": "direction"}),
     ("paths", {"schedule": "twc"}),
+    ("paths", {"schedule": "strict", "ordering": "horizon"}),
     ("ranks", {"schedule": "merge"}),
     ("ranks", {"deterministic": True}),
     ("components", {"schedule": "twce", "fuse": "none"}),

@@ -5,7 +5,6 @@ import math
 import signal
 from dataclasses import replace
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -120,7 +119,9 @@ def test_orders_that_take_long_are_not_tried_on_large_graphs():
 def test_priorities_and_weights_bring_axes():
     space = make_space(Traits("emulated", ("push",), ordered=True, weight=2.0))
     assert space.axis("delta").values == (0.5, 2.0, 8.0, 32.0, 128.0)
-    assert set(space.axis("ordering").values) == {True, False, "near_far", "buckets"}
+    assert set(space.axis("ordering").values) == {
+        True, False, "near_far", "buckets", "horizon",
+    }  # fmt: skip
 
 
 def test_choices_that_make_no_difference_do_not_apply():
@@ -428,6 +429,7 @@ def test_something_else_is_not_a_graph():
 
 
 def test_devices_without_choices_are_refused(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
     g = weft.generators.path(4)
     partitioned, con = written(g, tmp_path), duckdb.connect()
     for there, words in (

@@ -90,7 +90,7 @@ class Program:
     [True, True, True, False]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         *,
         fields: Mapping[str, Any],

@@ -3,9 +3,9 @@
 Method: Afforest. Every vertex starts under its first neighbour, if that has a smaller id. Trees of
 parents are joined by hooking the root with the larger id under the smaller one, by
 compare-and-swap; pointer jumping then makes every vertex a child of its root. Two neighbours of
-each vertex suffice to find most of the largest component, so that afterwards only the edges of
-vertices outside it are looked at. A root is the smallest id of its tree throughout. Earlier labels
-are such trees: where edges were added, only these are linked.
+each vertex, or its neighbour of highest degree, suffice to find most of the largest component, so
+that afterwards only the edges of vertices outside it are looked at. A root is the smallest id of
+its tree throughout. Earlier labels are such trees: where edges were added, only these are linked.
 
 M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph connectivity computation via subgraph
 sampling (IPDPS 2018).
@@ -20,6 +20,7 @@ import numpy as np
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.hooking import hooked_components
 from weft.algorithms.support.warm import Insertions, continued_labels, insertions
+from weft.backends import backend_of
 from weft.config import Config
 from weft.engine.state import full, scalar
 from weft.graph import Graph
@@ -27,7 +28,9 @@ from weft.ir.ops import INT64, UINT64
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.types import vertex_id
+from weft.plan.first_looks import is_uneven, looks_first
 from weft.program import edge, vertex
+from weft.topology.best_neighbors import best_neighbors
 
 Array = np.ndarray[Any, Any]
 
@@ -108,6 +111,29 @@ def guess_largest(v: Any) -> None:
     none = fn.cast(0, vertex_id)
     first, _ = fn.for_range(0, fn.where(v.id == 0, SAMPLED, 0), count, none, fn.cast(0, INT64))
     fn.reduce("common", first, monoids.max)
+
+
+@vertex(on="all")
+def adopt_best(v: Any) -> None:
+    """Put v under its neighbour of highest degree, if that has a smaller id."""
+    there = (v.best >= 0) & (v.best < v.id)
+    v.parent = fn.cast(fn.where(there, v.best, v.id), vertex_id)
+
+
+@vertex(on="all", order_free=True)
+def link_best(v: Any) -> None:
+    """Link v with its neighbour of highest degree, if that has a larger id."""
+
+    def join(i: Any) -> None:
+        link(v.parent, v.parent.at(v.id).load(), v.parent.at(v.best).load())
+
+    fn.for_range(0, fn.cast(v.best > v.id, INT64), join)
+
+
+@vertex(on="all")
+def lies_apart(v: Any, common: Any) -> Any:
+    """Whether v has neighbours and is not yet in the largest component, as far as that is known."""
+    return (v.parent != common) & (v.best >= 0)
 
 
 @vertex(on="all")
@@ -209,6 +235,9 @@ def connected_components(
         state.parent[: came.num_vertices] = continued_labels(g, warm_start, came)
         g.run([link_all, shorten], state, _nearer(g, came), direction="push", config=config)
         return state.parent
+    on_gpu = backend_of(g.topology.device).looks_at_degrees
+    if not g.directed and looks_first(g.topology, config, on_gpu):
+        return _linked_by_best(g, config)
     state = g.state(parent=full(0, vertex_id), common=common)  # the first step sets all parents
     first, rest = [adopt, link_second, shorten], [link_all, shorten]
     if g.topology.num_arcs < SHORT_ROWS * g.num_vertices:
@@ -218,6 +247,18 @@ def connected_components(
     else:
         rest = [*first, guess_largest, lies_outside, *rest]
     g.run(rest, state, direction="push", config=config)
+    return state.parent
+
+
+def _linked_by_best(g: Graph, config: Config | None) -> Array:
+    """Link every vertex with its neighbour of highest degree, then those of smaller trees."""
+    best = g.topology.found("best", "out", best_neighbors)
+    state = g.state(parent=full(0, vertex_id), best=best, common=scalar(0, vertex_id))
+    first = [adopt_best, shorten, link_best, shorten]
+    if is_uneven(g.topology):
+        first.remove(shorten)  # the first one: chains are short there
+    rest = [guess_largest, lies_apart, link_all, shorten]
+    g.run([*first, *rest], state, direction="push", config=config)
     return state.parent
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from weft.algorithms.registry import Fields, Needs, algorithm
 from weft.algorithms.support.adaptive_pagerank import adaptive_ranks
 from weft.algorithms.support.many_pageranks import many_ranks
+from weft.algorithms.support.ranking import Ranking
 from weft.algorithms.support.sources import values_at
 from weft.algorithms.support.strengths import distribution, usable_strengths
 from weft.arrays.checks import check_tolerance, real_of
@@ -76,7 +77,7 @@ def refresh(weighted: bool, personal: bool, dtype: Any) -> Any:
         degrees=("out",),
     ),
 )
-def pagerank(
+def pagerank(  # noqa: PLR0913
     g: Graph,
     damping: float = 0.85,
     tol: float = 1e-6,
@@ -115,8 +116,8 @@ def pagerank(
     adaptive
         Whether to follow the residual: steps as long as it allows while most vertices move, then
         pushes from the few that still do. The result is as accurate for the same `tol`, after
-        fewer iterations (a third on road networks); `damping` must be below 1. Pushes count by the
-        arcs they may look at, eight supersteps to an iteration.
+        fewer iterations (a third on road networks, half on large R-MAT graphs); `damping` must be
+        below 1. Pushes count by the arcs they may look at, eight supersteps to an iteration.
     on_unconverged
         ``"raise"``, or ``"return"`` to take the ranks after `max_iter` iterations as they are.
     warm_start
@@ -163,14 +164,8 @@ def pagerank(
                 "adaptive=True, several personalizations and warm_start= exclude each other. "
                 "Expected one of them."
             )
-        options = {
-            "damping": damping,
-            "tol": tol,
-            "max_iter": max_iter,
-            "dtype": dtype,
-            "config": config,
-        }
-        ranks, run = _without_sinks(g, several, personalization, weighted, options)
+        wanted = Ranking(damping, tol, max_iter, dtype, config)
+        ranks, run = _without_sinks(g, several, personalization, weighted, wanted)
         _check_end(run, on_unconverged, tol)
         return ranks
     fields: dict[str, Any] = {"rank": full(1 / max(n, 1), dtype)}
@@ -202,19 +197,18 @@ def _within(tol: float) -> Any:
 
 
 def _without_sinks(
-    g: Graph, several: bool, personalization: Any, weighted: bool, options: dict[str, Any]
+    g: Graph, several: bool, personalization: Any, weighted: bool, wanted: Ranking
 ) -> tuple[Array, Run]:
     """Rank by the linear system alone, in which vertices without out-edges send nothing."""
-    if options["damping"] == 1:
+    if wanted.damping == 1:
         raise ConfigError("damping=1 never jumps home. Expected less with these options.")
-    dtype = options["dtype"]
     home = None
     if personalization is not None and not several:
         home = _home(personalization, g)
-    g, strength = usable_strengths(g, dtype) if weighted else (g, None)
+    g, strength = usable_strengths(g, wanted.dtype) if weighted else (g, None)
     if several:
-        return many_ranks(g, personalization, strength, **options)
-    return adaptive_ranks(g, home, strength, **options)
+        return many_ranks(g, personalization, strength, wanted)
+    return adaptive_ranks(g, home, strength, wanted)
 
 
 def _check_end(run: Run, on_unconverged: str, tol: float) -> None:

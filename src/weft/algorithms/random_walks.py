@@ -202,7 +202,7 @@ def random_walks(
     reference="A. Grover, J. Leskovec: node2vec: scalable feature learning for networks (KDD 2016)",
     needs=NEEDS,
 )
-def node2vec_walks(
+def node2vec_walks(  # noqa: PLR0913
     g: Graph,
     sources: Any = None,
     length: int = 80,

@@ -109,7 +109,7 @@ class Algorithm:
 _known: dict[str, Algorithm] = {}
 
 
-def algorithm(
+def algorithm(  # noqa: PLR0913
     *,
     group: str,
     summary: str,

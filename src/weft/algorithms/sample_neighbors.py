@@ -88,7 +88,7 @@ class Block(NamedTuple):
     reference="W. Hamilton, R. Ying, J. Leskovec: Inductive representation learning (NIPS 2017)",
     needs=Needs(("in",), Fields(own=16), frontier=False, weighted=True),
 )
-def sample_neighbors(
+def sample_neighbors(  # noqa: PLR0913
     g: Graph,
     seeds: Any,
     fanouts: Sequence[int],

@@ -13,6 +13,7 @@ import numpy as np
 
 from weft.backends.cuda.codegen.expressions import literal
 from weft.backends.cuda.codegen.text import c_type, stored_type
+from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.host_functions import function_block
 from weft.errors import TraceError
 from weft.ir.ops import Value
@@ -103,9 +104,7 @@ class Kernels:
         Arrays of the device are passed by address, NumPy scalars by value, ints as 64 bits.
         """
         grid = max(1, min(blocks, BLOCKS_EACH * self.driver.limits.multiprocessors))
-        self.driver.launch(
-            self._kernels[name], arguments, grid=grid, block=block, shared_bytes=shared_bytes
-        )
+        self.driver.launch(self._kernels[name], Geometry(grid, block, shared_bytes), arguments)
 
 
 def headers() -> dict[str, str]:

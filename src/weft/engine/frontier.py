@@ -44,7 +44,7 @@ class Frontier:
     arcs : bool
         Whether the members are arcs.
     is_sorted : bool
-        Whether `items` is in ascending order.
+        Whether `items` is in ascending order, or in another one that a run on a CPU is to keep.
     device : Device, optional
         Device of `items` and `mask()`; by default that of the array passed.
 

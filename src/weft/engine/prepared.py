@@ -54,6 +54,8 @@ class Inputs(NamedTuple):
         Width of the priority window to resume with; 0 chooses one.
     emitted
         What a program that emits works on, see `Data`.
+    turn
+        Of an operator in a loop: what the loop works on, and its iteration, see `Profile.add`.
     """
 
     state: State
@@ -63,6 +65,7 @@ class Inputs(NamedTuple):
     trail: Trail | None = None
     window: float = 0.0
     emitted: tuple[Array, ...] = ()
+    turn: tuple[Any, int] | None = None
 
 
 class Prepared:
@@ -93,7 +96,7 @@ class Prepared:
     def request(self, columns: Columns, inputs: Inputs) -> Request:
         """Return the request for the backend; the state keeps old values from now on."""
         program = self.program
-        state, edge_state, frontier, max_iter, trail, window, emitted = inputs
+        state, edge_state, frontier, max_iter, trail, window, emitted, turn = inputs
         fields = state.fields
         if columns.vertex or self._old or state.old:
             fields = self._all_fields(columns, state)
@@ -109,7 +112,7 @@ class Prepared:
         open_profiles = profile.stack.get()
         if not open_profiles:
             return Request(program, self.topology, self.options, data, start, max_iter)
-        report = _reporter(open_profiles[-1], program, self.config, self.topology)
+        report = _reporter(open_profiles[-1], program, self.config, self.topology, turn)
         return Request(program, self.topology, self._recorded, data, start, max_iter, report)
 
     def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
@@ -228,7 +231,9 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
                 )
 
 
-def _reporter(active: profile.Profile, program: Program, config: Config, topology: Topology) -> Any:
+def _reporter(
+    active: profile.Profile, program: Program, config: Config, topology: Topology, turn: Any
+) -> Any:
     name = ", ".join(step.name for step in program.steps)
     shown = {k: v for k, v in config.options().items() if v is not None}
 
@@ -238,7 +243,8 @@ def _reporter(active: profile.Profile, program: Program, config: Config, topolog
         records = np.zeros(len(columns["step"]), profile.RECORD)
         for key, values in columns.items():
             records[key] = values
-        active.add(name, shown, records, dropped, facts, topology.num_vertices, topology.num_arcs)
+        sizes = topology.num_vertices, topology.num_arcs
+        active.add(name, shown, records, dropped, facts, sizes, turn)
 
     return report
 

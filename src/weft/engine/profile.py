@@ -61,7 +61,9 @@ class Record:
     call : int
         Number of the run within the profile, from 0; distinguishes runs of the same program.
     step, phase : int
-        Superstep within the run, and the function within the superstep, both from 0.
+        Superstep within the run, and the function within the superstep, both from 0. Operators of
+        `weft.operators` that follow one another on a state count as one run: the superstep is
+        then the iteration of the frontier, and the phase the operator.
     direction : str
         `"push"`, `"pull"` or `"vertex"` (a phase that visits no edges of its own).
     frontier : int
@@ -118,6 +120,16 @@ class _Run(NamedTuple):
     facts: dict[str, object]
     vertices: int
     arcs: int
+    turn: tuple[Any, int] | None  # what a loop of operators works on, and its iteration
+
+
+class _Place(NamedTuple):
+    """Where the records of a run stand: its call, first superstep and phase, and share visited."""
+
+    call: int
+    step: int
+    phase: int
+    shares: np.ndarray
 
 
 class Profile:
@@ -162,8 +174,8 @@ class Profile:
         records: np.ndarray,
         dropped: int = 0,
         facts: dict[str, object] | None = None,
-        vertices: int = 0,
-        arcs: int = 0,
+        sizes: tuple[int, int] = (0, 0),
+        turn: tuple[Any, int] | None = None,
     ) -> None:
         """Keep a copy of one run's records.
 
@@ -179,13 +191,16 @@ class Profile:
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
             Execution details: device, grid, block, registers, launches, ...
-        vertices, arcs : int
-            Of the graph; 0 if not known.
+        sizes : (int, int)
+            Vertices and arcs of the graph; 0 if not known.
+        turn : tuple
+            Of a run that is part of a loop of operators: what the loop works on, and the iteration.
         """
-        rows, told = np.array(records, RECORD), dict(facts or {})
-        self._runs.append(_Run(run_name, dict(config), rows, dropped, told, vertices, arcs))
+        rows = np.array(records, RECORD)
+        facts = dict(facts or {})
+        self._runs.append(_Run(run_name, dict(config), rows, dropped, facts, *sizes, turn))
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped, facts, vertices, arcs)
+            self._outer.add(run_name, config, records, dropped, facts, sizes, turn)
 
     @property
     def records(self) -> list[Record]:
@@ -208,15 +223,14 @@ class Profile:
         return sum(run.dropped for run in self._runs)
 
     def _each_record(self) -> Iterator[Record]:
-        for call, run in enumerate(self._runs):
-            shares = _visited_shares(run).tolist()
-            for row, share in zip(run.rows.tolist(), shares, strict=True):
+        for run, place in zip(self._runs, _places(self._runs), strict=True):
+            for row, share in zip(run.rows.tolist(), place.shares.tolist(), strict=True):
                 step, phase, direction, frontier, edges, ns, rebuilt = row
                 yield Record(
                     run=run.name,
-                    call=call,
-                    step=step,
-                    phase=phase,
+                    call=place.call,
+                    step=place.step + step,
+                    phase=place.phase + phase,
                     direction=DIRECTIONS[direction],
                     frontier=frontier,
                     edges=edges,
@@ -407,6 +421,25 @@ def _draw(axes: Any, steps: list[_Superstep], quantity: str) -> None:
 
 def _known(share: float) -> float | None:
     return None if isnan(share) else share
+
+
+def _places(runs: list[_Run]) -> Iterator[_Place]:
+    """Yield where the records of each run stand; operators go on where those before ended."""
+    latest: dict[int, tuple[_Run, _Place]] = {}
+    for call, run in enumerate(runs):
+        place = _Place(call, 0, 0, _visited_shares(run))
+        if run.turn is not None:
+            owner, iteration = run.turn
+            before, last = latest.get(id(owner), (None, place))
+            if before is not None and before.turn is not None and before.turn[1] <= iteration:
+                again = before.turn[1] == iteration
+                phase = last.phase + len(before.rows) if again else 0
+                visited = last.shares[-1] if len(last.shares) else 0.0
+                shares = np.minimum(visited + (0.0 if again else place.shares), 1.0)
+                shares = np.broadcast_to(shares, place.shares.shape)
+                place = _Place(last.call, iteration, phase, shares)
+            latest[id(owner)] = run, place
+        yield place
 
 
 def _visited_shares(run: _Run) -> np.ndarray:

@@ -218,7 +218,7 @@ class State:
         vars(self).update(
             fields=fields, scalars=scalars, parameters=parameters or {}, old={},
             _untouched=untouched or {}, _version=version, _known=frozenset(), _signature=None,
-            _watch=None, _place=None,
+            _watch=None, _place=None, _standing=None,
         )  # fmt: skip
 
     fields: dict[str, Array]
@@ -230,6 +230,7 @@ class State:
     _known: frozenset[str]  # see `known_to_be`
     _place: Callable[[Any], Any] | None  # the vertex of a label
     _signature: Any  # cached signature, with the versions it was derived from
+    _standing: Any  # calls of operators that may recur, see `weft.operators.standing`
     _watch: Callable[[str], None] | None  # called before anyone uses the values, see `settle`
 
     def known_to_be(self, *known: str) -> State:
@@ -461,8 +462,8 @@ def _filled(
     if what.places:
         _check_places(name, what.places, length, dtype, shape)
     on_host = topology.device.on_host
-    xp = np if on_host else topology.xp
-    result: Array = xp.empty((length, *shape) if shape else length, dtype)
+    empty = np.empty if on_host else topology.xp.empty
+    result: Array = empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
         return result

@@ -8,6 +8,7 @@ blocking; by source: cache blocking of what is gathered.)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from weft.formats.base import Format, Layout, Parameter, register
@@ -31,9 +32,8 @@ def bounds_of(degrees: Any, tiles: int, balance: str, xp: Any) -> Any:
 
 
 def build(
-    offsets: Any, targets: Any, xp: Any, incoming: bool, *, axis: str, tiles: int, balance: str,
-    owned: bool = False,
-) -> Layout:  # fmt: skip
+    offsets: Any, targets: Any, xp: Any, incoming: bool, *, axis: str, tiles: int, balance: str
+) -> Layout:
     """Return the rows of all tiles. With no number of tiles, values of one fill a part of L2."""
     n, arcs = offsets.size - 1, int(targets.size)
     tiles = min(tiles or -(-n * VALUE_BYTES // CACHE_BYTES), MOST_TILES, max(n, 1))
@@ -49,15 +49,15 @@ def build(
     starts = xp.flatnonzero(xp.append(xp.ones(min(arcs, 1), bool), sorted_[1:] != sorted_[:-1]))
     sections = starts if arcs else xp.zeros(1, xp.int64)
     part = listed_part(rows[order], targets[order], xp, sections=sections)
-    if owned:
-        add_owners(part, xp, "block_coo", "choose fewer tiles")
     facts = {"tiles": int(sections.size), "virtual rows": part.rows}
-    return Layout(BLOCK_COO if owned else BLOCK_CSR, [part], lambda: order, facts)
+    return Layout(BLOCK_CSR, [part], lambda: order, facts)
 
 
-def build_owned(*arrays: Any, **parameters: Any) -> Layout:
+def build_owned(offsets: Any, targets: Any, xp: Any, incoming: bool, **parameters: Any) -> Layout:
     """Return the same with the row of every slot."""
-    return build(*arrays, owned=True, **parameters)
+    layout = build(offsets, targets, xp, incoming, **parameters)
+    add_owners(layout.parts[0], xp, "block_coo", "choose fewer tiles")
+    return replace(layout, format=BLOCK_COO)
 
 
 def to_coo(layout: Layout, offsets: Any, targets: Any, xp: Any) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ from weft.topology.adjacency import Array, index_dtype_for
 _EDGES, _LABELS = 0, 1
 
 
-def rmat(
+def rmat(  # noqa: PLR0913
     scale: int,
     edge_factor: float = 16,
     a: float = 0.57,

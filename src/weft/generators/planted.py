@@ -21,7 +21,7 @@ _LOW: Final = np.uint64(2**32 - 1)
 _HALF: Final = np.uint64(32)
 
 
-def planted(
+def planted(  # noqa: PLR0913
     n: int,
     community: int | Sequence[int] = 1024,
     mean_degree: float = 48.0,

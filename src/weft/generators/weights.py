@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.arrays.checks import check_integer
-from weft.arrays.device import CPU, Device, device_of, module_of
+from weft.arrays.device import device_of, module_of
 from weft.arrays.random import mix
 from weft.errors import ConfigError
 from weft.generators.counter import chunks
 from weft.graph import Graph
-from weft.graph.build import Duplicates, SelfLoops
+from weft.graph.build import BuildOptions
 from weft.topology.adjacency import Array
 
 Weights: TypeAlias = Literal["int", "float"] | tuple[float, float] | None
@@ -32,9 +32,7 @@ def build(
     directed: bool,
     weights: Weights,
     seed: int,
-    duplicates: Duplicates = "keep",
-    self_loops: SelfLoops = "keep",
-    device: Device = CPU,
+    **options: Unpack[BuildOptions],
 ) -> Graph:
     """Return the graph of generated edges, with the weights that were asked for."""
     low_high = weight_range(weights)
@@ -44,9 +42,7 @@ def build(
         dst,
         num_vertices=num_vertices,
         directed=directed,
-        duplicates=duplicates,
-        self_loops=self_loops,
-        device=device,
+        **options,
     )
     if low_high is not None:
         g.edge["weight"] = pair_weights(*g.topology.edge_endpoints(), low_high, seed)

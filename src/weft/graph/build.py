@@ -241,8 +241,7 @@ def assemble(
     if rules.self_loops == "drop" and not all_true(proper := src != dst):
         src, dst = src[proper], dst[proper]
         columns = {name: values[proper] for name, values in columns.items()}
-    if duplicates == "sum" and "weight" not in columns:
-        columns["weight"] = xp.ones(src.size, np.int64)
+    counted = duplicates == "sum" and "weight" not in columns
     src, dst = src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
     if not directed:
         src, dst = xp.minimum(src, dst), xp.maximum(src, dst)
@@ -263,9 +262,13 @@ def assemble(
 
     if duplicates != "keep":
         starts = _run_starts(offsets, targets)
+        if counted:
+            columns["weight"] = _run_lengths(starts, targets)
         if starts is not None:
             columns = {
-                name: combine_runs(values, starts, duplicates if name == "weight" else rules.others)
+                name: values
+                if counted and name == "weight"
+                else combine_runs(values, starts, duplicates if name == "weight" else rules.others)
                 for name, values in columns.items()
             }
             offsets, targets = xp.searchsorted(starts, offsets), targets[starts]
@@ -301,6 +304,15 @@ def _run_starts(offsets: Array, targets: Array) -> Array | None:
     row_starts = offsets[:-1]
     first[row_starts[row_starts < targets.size]] = True
     return None if all_true(first) else xp.flatnonzero(first)
+
+
+def _run_lengths(starts: Array | None, targets: Array) -> Array:
+    """Return the lengths of runs as int64; without `starts` every arc is one."""
+    xp = module_of(targets)
+    if starts is None:
+        return xp.ones(targets.size, np.int64)
+    ends = xp.concatenate((starts[1:], xp.asarray([targets.size], starts.dtype)))
+    return (ends - starts).astype(np.int64, copy=False)
 
 
 def combine_runs(values: Array, starts: Array, how: str) -> Array:

@@ -13,6 +13,7 @@ from weft.errors import DeviceMemoryError
 from weft.graph import execution
 from weft.graph.pairs import for_pairs
 from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.steps import Roles
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -36,7 +37,9 @@ def emit(
         state.settle()
     signature = execution.signature_for(g, state, edges, frontier)
     first = execution.first_of(g, frontier)
-    count, write = (kept_trace(function, signature, "run", emits=p) for p in ("count", "write"))
+    count, write = (
+        kept_trace(function, signature, "run", Roles(emits=p)) for p in ("count", "write")
+    )
     xp = topology.xp
     if isinstance(frontier, Pairs):
         config = for_pairs(g, frontier, count, config)

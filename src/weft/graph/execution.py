@@ -30,6 +30,7 @@ from weft.ir.passes.delta import Delta, Refused, rewrite
 from weft.ir.request import Deferred, Outcome
 from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.looks import Settled, settled
+from weft.ir.trace.steps import Roles
 from weft.topology.orders import arranged, kept
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def run_to_arcs(
         _check_state(g, edges, g._topology.num_arcs, "edge_state")
     given = {} if edges is None else edges.fields
     held = State({**given, ARCS: marks}, {}, version=g._history.version)
-    program = kept_trace(functions, signature_for(g, state, held), "run", arcs_into=ARCS)
+    program = kept_trace(functions, signature_for(g, state, held), "run", Roles(arcs_into=ARCS))
     run_program(g, program, config, Inputs(state, held, first_of(g, frontier)), direction)
     return arc_frontier(g, marks)
 
@@ -233,9 +234,8 @@ def iterate(
     until = loop.until
     if isinstance(until, Settled) and until.is_label:
         until = settled(g.vertex_of(until.target))
-    roles = {"until": until, "refill": loop.refill, "next_threshold": loop.next_threshold,
-             "bounded": most is not None, "trail": loop.trail}  # fmt: skip
-    program = kept_trace(functions, signature_for(g, state, loop.edge_state), "iterate", **roles)
+    roles = Roles(until, loop.refill, loop.next_threshold, most is not None, loop.trail)
+    program = kept_trace(functions, signature_for(g, state, loop.edge_state), "iterate", roles)
     held = state
     delta = delta_of(g, program, config, loop, frontier, most)
     if delta is not None:

@@ -136,7 +136,7 @@ class Graph:
     # -- from other representations ---------------------------------------------------------------
 
     @classmethod
-    def from_edges(
+    def from_edges(  # noqa: PLR0913
         cls,
         src: ArrayLike,
         dst: ArrayLike | None = None,
@@ -229,7 +229,7 @@ class Graph:
         return cls._of(parts)
 
     @classmethod
-    def from_scipy(
+    def from_scipy(  # noqa: PLR0913
         cls,
         matrix: Any,
         *,
@@ -382,7 +382,7 @@ class Graph:
         return cls._of(igraph_parts(network, weight, vertex_columns, edge_columns, options))
 
     @classmethod
-    def from_pandas(
+    def from_pandas(  # noqa: PLR0913
         cls,
         edges: Any,
         source: Any = "source",
@@ -450,7 +450,7 @@ class Graph:
         return cls._of(frames.table_parts(table, known, layout, bool(directed), labels, options))
 
     @classmethod
-    def from_arrow(
+    def from_arrow(  # noqa: PLR0913
         cls,
         edges: Any,
         source: str = "source",
@@ -839,7 +839,7 @@ class Graph:
         return pairs_of(self, a, b)
 
     @hides_frames
-    def run(
+    def run(  # noqa: PLR0913
         self,
         functions: Any,
         state: State,
@@ -993,7 +993,7 @@ class Graph:
         return emitting.emit(self, function, state, frontier, edge_state, config)
 
     @hides_frames
-    def iterate(
+    def iterate(  # noqa: PLR0913
         self,
         functions: Any,
         state: State,

@@ -23,7 +23,7 @@ from weft.ir.ops import Program
 from weft.ir.reference.evaluate import holds_outside
 from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.looks import Settled
-from weft.ir.trace.steps import Over
+from weft.ir.trace.steps import Over, Roles
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -72,7 +72,7 @@ def iterate(
     _check_programs(programs)
     last, part, edges = parts[-1]
     signature = execution.signature_for(last, state, edges)
-    tested = kept_trace(part, signature, "iterate", until=loop.until)
+    tested = kept_trace(part, signature, "iterate", Roles(until=loop.until))
     persists = loop.until is not None and any(
         step.everywhere for program in programs for step in program.steps
     )

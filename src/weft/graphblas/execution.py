@@ -100,13 +100,15 @@ def multiply_vector_into(
 def push(columns: Any, vector: Any, op: Any, flip: bool, mask: Any) -> Any:
     """Return the product of a vector's values, spread along columns of a matrix."""
     if not columns.is_hyper and columns.ncols < MOST_DENSE:
-        products = int(columns.row_bounds(vector.indices)[1].sum())
+        bounds = columns.row_bounds(vector.indices)
+        products = int(bounds[1].sum())
         if products >= VERY_FEW or is_compiled():
             from weft.graphblas.compiled import rows
 
             module = rows.kernels(op, columns.values, vector.values, flip, products)
             if module is not None:
                 return rows.push(module, columns, vector, op, mask, products)
+        return multiply.pushed(columns, vector, op, flip, mask, bounds)
     return multiply.pushed(columns, vector, op, flip, mask)
 
 
@@ -118,6 +120,7 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
         found = attempt(masked_by_itself, left, right, op, mask)
         if found is not None:
             return found
+    bounds = None
     if left.nvals and right.nvals and not left.is_hyper and not right.is_hyper:
         if current["device"] != "cpu" and compiles(left) and max(right.shape) < MOST_DENSE:
             from weft.graphblas.compiled.multiply import attempt
@@ -125,10 +128,11 @@ def multiply_matrices(left: Any, right: Any, op: Any, mask: Any) -> Any:
             found = attempt(_on_device, left, right, op, mask)
             if found is not None:
                 return found
-        found = _by_rows(left, right, op, mask)
+        bounds = right.row_bounds(np.asarray(left.cols))
+        found = _by_rows(left, right, op, mask, int(bounds[1].sum()))
         if found is not None:
             return found
-    return multiply.matrix_matrix(left, right, op, mask)
+    return multiply.matrix_matrix(left, right, op, mask, bounds)
 
 
 def _on_device(left: Any, right: Any, op: Any, mask: Any) -> Any:
@@ -140,12 +144,9 @@ def _on_device(left: Any, right: Any, op: Any, mask: Any) -> Any:
     return sparse.product(left, right, op, mask)
 
 
-def _by_rows(left: Any, right: Any, op: Any, mask: Any) -> Any:
+def _by_rows(left: Any, right: Any, op: Any, mask: Any, products: int) -> Any:
     """Return matrix times matrix in a compiled kernel; None where NumPy is better."""
-    if right.ncols >= MOST_DENSE:
-        return None
-    products = int(right.row_bounds(np.asarray(left.cols))[1].sum())
-    if products < FEW and not is_compiled():
+    if right.ncols >= MOST_DENSE or (products < FEW and not is_compiled()):
         return None
     from weft.graphblas.compiled import rows
 

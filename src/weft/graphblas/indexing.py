@@ -130,9 +130,11 @@ def _array_axis(array: Array, dim: int, *, listed: bool = False) -> Axis:
             raise TypeError(f"Invalid dtype for index: {array.dtype}; expected integers.")
     places = array.astype(np.int64)
     if len(places):
-        if places.min() < 0:
+        lowest = places.min()
+        if lowest < 0:
             places = np.where(places < 0, places + dim, places)
-        if places.min() < 0 or places.max() >= dim:
+            lowest = places.min()
+        if lowest < 0 or places.max() >= dim:
             bad = array[(places < 0) | (places >= dim)][0]
             raise IndexError(f"Index out of range: index={bad}, size={dim}.")
     return Axis(dim, array=places)

@@ -194,7 +194,7 @@ class Matrix(Readable, BaseType):
         set_diagonal(self, values, k, mask, accum)
 
     @classmethod
-    def from_coo(
+    def from_coo(  # noqa: PLR0913
         cls,
         rows: Any,
         columns: Any,
@@ -272,7 +272,7 @@ class Matrix(Readable, BaseType):
         return cls._from_store(store.twin, type_, name)
 
     @classmethod
-    def from_dcsr(
+    def from_dcsr(  # noqa: PLR0913
         cls,
         compressed_rows: Any,
         indptr: Any,
@@ -290,7 +290,7 @@ class Matrix(Readable, BaseType):
         return cls._from_store(store, type_, name)
 
     @classmethod
-    def from_dcsc(
+    def from_dcsc(  # noqa: PLR0913
         cls,
         compressed_cols: Any,
         indptr: Any,

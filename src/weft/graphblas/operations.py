@@ -34,17 +34,12 @@ def expression(
     op: Any,
     dtype: Any,
     shape: tuple[int, ...],
-    *,
-    kernel: Any,
-    inputs: tuple[Any, ...],
-    node: tuple[Any, ...] = (),
+    operation: Operation,
 ) -> Any:
     """Return an expression of the kind that a shape has."""
     from weft.graphblas.infix import expression_class
 
-    return expression_class(len(shape))(
-        method, args, op, dtype, shape, Operation(kernel, inputs, node)
-    )
+    return expression_class(len(shape))(method, args, op, dtype, shape, operation)
 
 
 def _thunk(self: Any, value: Any, within: str, argname: str) -> Any:
@@ -83,9 +78,11 @@ def apply(self: Any, op: Any, right: Any = None, left: Any = None) -> Any:
             op,
             op.return_type,
             self.shape,
-            kernel=lambda mask, x: _scalar_result(x, lambda s: kernels.apply_unary(s, op)),
-            inputs=(self,),
-            node=("apply", op),
+            Operation(
+                lambda mask, x: _scalar_result(x, lambda s: kernels.apply_unary(s, op)),
+                (self,),
+                ("apply", op),
+            ),
         )
     if left is not None and right is not None:
         raise TypeError("Cannot provide both `left` and `right` to apply.")
@@ -142,9 +139,7 @@ def _apply_bound(self: Any, op: Any, right: Any, left: Any) -> Any:
         op,
         op.return_type,
         self.shape,
-        kernel=kernel,
-        inputs=(self, scalar),
-        node=("bound", op, is_left),
+        Operation(kernel, (self, scalar), ("bound", op, is_left)),
     )
 
 
@@ -166,7 +161,7 @@ def _apply_index(self: Any, op: Any, right: Any, left: Any) -> Any:
         return _scalar_result(x, lambda s: kernels.apply_index(s, op, k))
 
     return expression(
-        "apply", (self, thunk), op, op.return_type, self.shape, kernel=kernel, inputs=(self, thunk)
+        "apply", (self, thunk), op, op.return_type, self.shape, Operation(kernel, (self, thunk))
     )
 
 
@@ -212,7 +207,7 @@ def select(self: Any, op: Any, thunk: Any = None) -> Any:
         return _scalar_result(x, lambda s: kernels.select_index(s, typed, k))
 
     return expression(
-        "select", (self, thunk), typed, self.dtype, self.shape, kernel=kernel, inputs=(self, thunk)
+        "select", (self, thunk), typed, self.dtype, self.shape, Operation(kernel, (self, thunk))
     )
 
 
@@ -253,7 +248,7 @@ def _select_mask(self: Any, mask: Any, thunk: Any) -> Any:
         return kernels.chosen(x, view.admits(x.keys))
 
     return expression(
-        "select", (self, mask), None, self.dtype, self.shape, kernel=kernel, inputs=(self, parent)
+        "select", (self, mask), None, self.dtype, self.shape, Operation(kernel, (self, parent))
     )
 
 
@@ -273,7 +268,7 @@ def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
             found = kernels.aggregate_all(x, op)
             return identity if found is None else found
 
-        return expression(within, (self,), op, op.return_type, (), kernel=aggregate, inputs=(self,))
+        return expression(within, (self,), op, op.return_type, (), Operation(aggregate, (self,)))
     op = _monoid_of(self, op, within)
     empty = None if allow_empty else op.type.np_type.type(op.identity)
 
@@ -287,9 +282,7 @@ def reduce(self: Any, op: Any, *, allow_empty: bool, within: str) -> Any:
         op,
         op.return_type,
         (),
-        kernel=kernel,
-        inputs=(self,),
-        node=("reduce", op, allow_empty),
+        Operation(kernel, (self,), ("reduce", op, allow_empty)),
     )
 
 
@@ -328,8 +321,7 @@ def reduce_rows(self: Any, op: Any, *, columns: bool) -> Any:
             op,
             op.return_type,
             shape,
-            kernel=lambda mask, x: kernels.aggregate_rows(x, op),
-            inputs=(source,),
+            Operation(lambda mask, x: kernels.aggregate_rows(x, op), (source,)),
         )
     op = _monoid_of(self, op, within)
     return expression(
@@ -338,9 +330,7 @@ def reduce_rows(self: Any, op: Any, *, columns: bool) -> Any:
         op,
         op.return_type,
         shape,
-        kernel=lambda mask, x: kernels.reduce_rows(x, op),
-        inputs=(source,),
-        node=("reduce_rows", op),
+        Operation(lambda mask, x: kernels.reduce_rows(x, op), (source,), ("reduce_rows", op)),
     )
 
 
@@ -378,7 +368,7 @@ def extract(self: Any, indexes: Any) -> Any:
         def kernel(mask: Any, x: Any) -> Any:
             return extract_region(x, axes)
 
-    return expression("extract", (self,), None, self.dtype, shape, kernel=kernel, inputs=(self,))
+    return expression("extract", (self,), None, self.dtype, shape, Operation(kernel, (self,)))
 
 
 def reposition(self: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -389,7 +379,7 @@ def reposition(self: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> An
             return move_vector(x, offset[0], shape[0])
         return move_matrix(x, (offset[0], offset[1]), (shape[0], shape[1]))
 
-    return expression("reposition", (self,), None, self.dtype, shape, kernel=kernel, inputs=(self,))
+    return expression("reposition", (self,), None, self.dtype, shape, Operation(kernel, (self,)))
 
 
 def power(self: Any, n: Any, op: Any) -> Any:
@@ -431,9 +421,7 @@ def power(self: Any, n: Any, op: Any) -> Any:
                 square = multiply_matrices(square, square, op, None)
         return result
 
-    return expression(
-        "power", (self,), op, op.return_type, self.shape, kernel=kernel, inputs=(self,)
-    )
+    return expression("power", (self,), op, op.return_type, self.shape, Operation(kernel, (self,)))
 
 
 def column_matrix(store: Any) -> Any:

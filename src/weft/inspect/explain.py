@@ -16,7 +16,7 @@ from weft.graph import Graph
 from weft.graph.execution import PLAIN, delta_of, prepared_for, signature_for
 from weft.ir.check.show import show
 from weft.ir.ops import ROLES
-from weft.ir.trace.steps import trace_program
+from weft.ir.trace.steps import Roles, trace_program
 from weft.plan.directions import wanted_direction
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(
+def explain(  # noqa: PLR0913
     functions: Any,
     g: Graph,
     state: State | None = None,
@@ -212,10 +212,8 @@ def explain(
     _check_arguments(g, state, mode)
 
     def trace(candidate: State) -> Program:
-        return trace_program(
-            functions, signature_for(g, candidate, edge_state), mode, until=until, refill=refill,
-            bounded=max_iter is not None, trail=trail,
-        )  # fmt: skip
+        roles = Roles(until, refill, bounded=max_iter is not None, trail=trail)
+        return trace_program(functions, signature_for(g, candidate, edge_state), mode, roles)
 
     if state is None:
         state = _guess_state(g, trace)

@@ -43,6 +43,8 @@ from weft.backends import backend_of
 from weft.config import SIDES
 from weft.errors import ConfigError, unknown
 from weft.graph import Graph
+from weft.plan.first_looks import looks_first
+from weft.topology.best_neighbors import AT_ONCE as RANKED_AT_ONCE
 from weft.topology.row_bits import AT_ONCE
 from weft.topology.topology import Direction, Topology
 
@@ -53,6 +55,7 @@ REORDERED_BYTES = 56  # per arc, for a column that is permuted to a new vertex o
 ROW_BYTES = 32 + 24  # per vertex, for the dense rows as bits and what finds them
 BIT_BYTES = 4  # per arc, for the bits themselves
 PLACED_BYTES = 56  # per slot that is looked at together with others, to find dense rows
+RANKED_BYTES = 8 + 8  # per vertex, while neighbors of highest degree are found
 PART_BYTES = 32  # per vertex, while row offsets are computed
 
 
@@ -231,6 +234,9 @@ def _graph_parts(g: Graph, needs: Needs) -> list[Part]:
         held = side in topology._degrees and not other
         parts.append(Part("graph", f"{side}-degrees", i * n, held))
         early = max(early, 0 if held else PART_BYTES * n)
+    if looks_first(topology, None, on_gpu):
+        parts.append(Part("graph", "neighbors of highest degree", i * n))
+        building = max(building, i * m + RANKED_BYTES * n + PLACED_BYTES * min(m, RANKED_AT_ONCE))
     if needs.weighted and g.weighted:
         weights = _weight_parts(g, directions)
         parts += weights

@@ -112,7 +112,7 @@ def known_suffixes() -> tuple[str, ...]:
     return tuple(sorted(formats()))
 
 
-def read(
+def read(  # noqa: PLR0913
     path: str | os.PathLike[str],
     *,
     format: str | None = None,

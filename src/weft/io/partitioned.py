@@ -27,7 +27,7 @@ from weft.topology.topology import KEEPS, Keep
 DEFAULT_MEMORY = "2GB"
 
 
-def partition(
+def partition(  # noqa: PLR0913
     edges: Paths,
     folder: str | os.PathLike[str],
     *,

@@ -10,7 +10,7 @@ is one traced user function with its roles (accept, active, ...), a `Program` wh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,37 +93,23 @@ MATRIX_FAULTS = frozenset({"solve", "inverse"})
 FAULTING = INDEXING | MATRIX_FAULTS | {"while"}
 
 
+@dataclass(eq=False, slots=True, repr=False)
 class Value:
     """One instruction: an op, its operands, and the dtype and shape of its result."""
 
-    __slots__ = (
-        "args", "attr", "blocks", "dtype", "home", "line", "op", "results", "shape", "vertex",
-        "weak",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        op: str,
-        args: tuple[Value, ...] = (),
-        attr: Any = None,
-        dtype: np.dtype[Any] = BOOL,
-        shape: Shape = (),
-        *,
-        weak: bool = False,
-        blocks: tuple[Block, ...] = (),
-        results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
-    ) -> None:
-        self.op = op
-        self.args = args
-        self.attr = attr
-        self.dtype = dtype
-        self.shape = shape
-        self.weak = weak  # a weak number takes the dtype of the other operand
-        self.blocks = blocks
-        self.results = results  # types of the parts of a multi-result op, read by `project`
-        self.home: Block | None = None  # the block that it was traced into
-        self.line = ""  # the user's, of what may fault
-        self.vertex = False  # surely a vertex: needs no check before it is used as an index
+    op: str
+    args: tuple[Value, ...] = ()
+    attr: Any = None
+    dtype: np.dtype[Any] = BOOL
+    shape: Shape = ()
+    _: KW_ONLY
+    weak: bool = False  # a weak number takes the dtype of the other operand
+    blocks: tuple[Block, ...] = ()
+    # Types of the parts of a multi-result op, read by `project`.
+    results: tuple[tuple[np.dtype[Any], Shape], ...] = ()
+    home: Block | None = None  # the block that it was traced into
+    line: str = ""  # the user's, of what may fault
+    vertex: bool = False  # surely a vertex: needs no check before it is used as an index
 
     @property
     def size(self) -> int:

@@ -186,7 +186,7 @@ def passing_changes(
 
 
 @on_its_device
-def belief_propagation(
+def belief_propagation(  # noqa: PLR0913
     g: Graph,
     priors: Any,
     potential: Any,
@@ -281,9 +281,8 @@ def belief_propagation(
         state = g.state(**fields, told=prior, moving=scalar(0), few=scalar(0))
         config = replace(config, change_driven=False)
         only = passing_changes(column, turned, mode, float(damping), tol / HELD_BACK)
-        steps, converged = _by_changes(
-            g, step, *only, state, messages, tol=tol, max_iter=max_iter, config=config
-        )
+        driving = _Steps(step, *only)
+        steps, converged = _by_changes(g, driving, state, messages, tol, max_iter, config)
     else:
         state = g.state(**fields)
         messages.known_to_be("uniform", "dropped")
@@ -302,16 +301,24 @@ def _is_driven(g: Graph, config: Config | None) -> bool:
     return wanted is True or (wanted == "auto" and g.topology.num_arcs >= FEWEST_ARCS)
 
 
+class _Steps(NamedTuple):
+    """The steps of a run that changes drive."""
+
+    all: Any  # every vertex passes on
+    only: Any  # those pass on whose belief has moved
+    begin: Any  # they are found
+
+
 def _by_changes(
-    g: Graph, step: Any, only: Any, begin: Any, state: State, messages: State, *, tol: float,
-    max_iter: int, config: Config,
+    g: Graph, steps: _Steps, state: State, messages: State, tol: float, max_iter: int,
+    config: Config,
 ) -> tuple[int, bool]:  # fmt: skip
     """Let all pass on while many beliefs move, then those whose belief did, then all again."""
 
     def all_pass_on(few: int, most: int) -> Any:
         state.few = few
         return g.iterate(
-            step, state, edge_state=messages,
+            steps.all, state, edge_state=messages,
             until=lambda error, moving, few: (error <= tol) | (moving <= few),
             max_iter=most, direction=pulled(config), config=config,
         )  # fmt: skip
@@ -325,16 +332,17 @@ def _by_changes(
     # But for a constant of each vertex, which makes no difference.
     with np.errstate(invalid="ignore"):
         state.product = xp.where(xp.isfinite(state.prior), state.belief - state.prior, 0)
-    moved = g.run(begin, state, config=config)
+    moved = g.run(steps.begin, state, config=config)
     some = g.iterate(
-        only, state, moved, edge_state=messages, max_iter=max_iter - first.steps, config=config
-    )
+        steps.only, state, moved, edge_state=messages, max_iter=max_iter - first.steps,
+        config=config,
+    )  # fmt: skip
     state.product = 0
     messages.known_to_be("dropped")
     # That tells how far it is from rest, and ends drift.
-    steps = first.steps + some.steps
-    last = all_pass_on(-1, max(max_iter - steps, 1))
-    return steps + last.steps, last.converged
+    done = first.steps + some.steps
+    last = all_pass_on(-1, max(max_iter - done, 1))
+    return done + last.steps, last.converged
 
 
 def _check_options(g: Graph, mode: str, damping: float) -> None:

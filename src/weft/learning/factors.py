@@ -87,7 +87,7 @@ class Factors(NamedTuple):
 
 
 @on_its_device
-def als(
+def als(  # noqa: PLR0913
     g: Graph,
     k: int = 16,
     ridge: float = 0.1,
@@ -185,32 +185,14 @@ def als(
     for number, side in enumerate(sides, start=1):
         state.side[side.items] = number
     direction = "both" if g.directed else "in"
+    fit = _Fit(direction, ridge, kind, implicit, alternate)
     measure = measuring(implicit, kind)
     if not alternate and max_sweeps:
         g.run(refitting(direction, ridge, kind), state, sides[0], config=config)
     if driven:
-        rests = _run_by_changes(
-            g,
-            state,
-            ridge,
-            kind,
-            tol=tol,
-            max_sweeps=max_sweeps,
-            alternate=alternate,
-            config=config,
-        )
+        rests = _run_by_changes(g, state, fit, tol, max_sweeps, config)
         return Factors(state.factor, _measured(g, measure, state, track, config), rests)
-    sweep = _sweeper(
-        g,
-        state,
-        sides,
-        direction,
-        ridge=ridge,
-        implicit=implicit,
-        dtype=kind,
-        alternate=alternate,
-        config=config,
-    )
+    sweep = _sweeper(g, state, sides, fit, config)
     errors: list[float] = []
     if implicit is None and not track:
         sweep(max_sweeps)
@@ -251,11 +233,21 @@ def _measured(g: Graph, measure: Any, state: State, track: bool, config: Config 
     return np.array([np.sqrt(state.error / max(state.weight, 1e-300))], float)
 
 
+class _Fit(NamedTuple):
+    """What is solved for each vertex."""
+
+    direction: str
+    ridge: float
+    dtype: Any
+    implicit: float | None
+    alternate: bool
+
+
 def _sweeper(
-    g: Graph, state: State, sides: tuple[Any, Any], direction: str, *, ridge: float,
-    implicit: float | None, dtype: Any, alternate: bool, config: Config | None,
-) -> Callable[[int], None]:  # fmt: skip
+    g: Graph, state: State, sides: tuple[Any, Any], fit: _Fit, config: Config | None
+) -> Callable[[int], None]:
     """Return a function that solves for all vertices a number of times."""
+    direction, ridge, dtype, implicit, alternate = fit
     if implicit is not None:
         scaled = refitting_implicit(direction, implicit, dtype)
 
@@ -277,16 +269,15 @@ def _sweeper(
 
 
 def _run_by_changes(
-    g: Graph, state: State, ridge: float, dtype: Any, *, tol: float, max_sweeps: int,
-    alternate: bool, config: Config | None,
-) -> bool:  # fmt: skip
+    g: Graph, state: State, fit: _Fit, tol: float, max_sweeps: int, config: Config | None
+) -> bool:
     """Solve until no factor moves further than twice `tol`; return whether that was reached.
 
     After the last half of an alternating sweep the factors of one side fit those of the other, so
     that solving for all vertices at once goes on as alternating sweeps would.
     """
-    most, done = max_sweeps, 0
-    if alternate:
+    most, done, ridge, dtype = max_sweeps, 0, fit.ridge, fit.dtype
+    if fit.alternate:
         most *= 2
         few = g.topology.num_arcs // WIDE_SHARE
         steps = in_turn(refitting_counted("in", ridge, dtype, tol))

@@ -13,7 +13,7 @@ X. Zhu, Z. Ghahramani: Learning from labeled and unlabeled data with label propa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,18 +44,20 @@ from weft.program import vertex
 Array = np.ndarray[Any, Any]
 
 
+class Weighing(NamedTuple):
+    """How messages are weighed."""
+
+    weight: str  # the column
+    apart: bool  # it has a weight for each property
+    scaled: bool  # weights are scaled by vertex
+
+
 def propagation(
-    names: tuple[str, ...],
-    weight: str,
-    apart: bool,
-    seeded: bool,
-    *,
-    alpha: float,
-    tol: float | None,
+    names: tuple[str, ...], weighing: Weighing, seeded: bool, alpha: float, tol: float | None,
     dtype: Any,
-    scaled: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the vertex function of one iteration; all properties share one sweep."""
+    weight, apart, scaled = weighing
 
     @vertex(wake="all")
     def mix(v: Any) -> None:
@@ -80,7 +82,7 @@ def propagation(
 
 
 @on_its_device
-def label_propagation_features(
+def label_propagation_features(  # noqa: PLR0913
     g: Graph,
     labels: Any,
     alpha: float = 0.9,
@@ -163,16 +165,8 @@ def label_propagation_features(
         fields["scale"] = scales
     state = g.state(**fields)
     own, told = tolerances(config, tol)
-    step = propagation(
-        names,
-        weight,
-        shape != (),
-        seeds is not None,
-        alpha=alpha,
-        tol=own,
-        dtype=dtype,
-        scaled=scales is not None,
-    )
+    weighing = Weighing(weight, shape != (), scales is not None)
+    step = propagation(names, weighing, seeds is not None, alpha, own, dtype)
     run = g.iterate(step, state, max_iter=max_iter, tolerance=told, config=config)
     settle(run, "label propagation", tol, on_unconverged)
     found = [getattr(state, name) for name in names]

@@ -65,7 +65,7 @@ def ranking(
 
 
 @on_its_device
-def manifold_ranking(
+def manifold_ranking(  # noqa: PLR0913
     g: Graph,
     start: Any,
     alpha: float = 0.85,

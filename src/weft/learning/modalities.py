@@ -62,7 +62,7 @@ def mixing(weight: str, vectors: bool, tol: float | None, dtype: Any) -> Any:
 
 
 @on_its_device
-def multimodal(
+def multimodal(  # noqa: PLR0913
     g: Graph,
     start: Any,
     alpha: Any,

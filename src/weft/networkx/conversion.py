@@ -15,7 +15,7 @@ from weft.networkx.unfilled import network_of, unfilled
 Array = np.ndarray[Any, Any]
 
 
-def convert_from_nx(
+def convert_from_nx(  # noqa: PLR0913
     graph: Any,
     edge_attrs: dict[Any, Any] | None = None,
     node_attrs: Any = None,

@@ -36,7 +36,7 @@ def _of_nodes(G: Network, given: Any, otherwise: Array) -> Array:
     return np.array([given.get(node, other) for node, other in values], dtype=float)
 
 
-def forceatlas2_layout(
+def forceatlas2_layout(  # noqa: PLR0913
     G: Network,
     pos: Any = None,
     *,

@@ -75,7 +75,7 @@ def eigenvector_centrality(
     return _result(G, run, state, max_iter, 1.0)
 
 
-def katz_centrality(
+def katz_centrality(  # noqa: PLR0913
     G: Network,
     alpha: float = 0.1,
     beta: Any = 1.0,

@@ -28,7 +28,7 @@ def _shares(G: Network, given: Any) -> Array | None:
     return values / values.sum()
 
 
-def pagerank(
+def pagerank(  # noqa: PLR0913
     G: Network,
     alpha: float = 0.85,
     personalization: Any = None,

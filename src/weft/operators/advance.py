@@ -19,20 +19,22 @@ from weft.operators.running import (
     Call,
     check_choice,
     check_state,
-    config_of,
+    finished,
     mark_of,
     perform,
+    scheduled,
     twin_of,
 )
+from weft.operators.standing import repeated
 
 Function = Callable[..., Any]
 
 
-def advance(
+def advance(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     fn: Function | None = None,
-    state: State | None = None,
+    state: Any = None,
     *,
     cond: Function | None = None,
     apply: Function | None = None,
@@ -114,13 +116,22 @@ def advance(
     """
     check_choice("output", output, ("vertices", "arcs", None))
     check_choice("along", along, ("out", "in"))
-    check_state("advance", state)
-    assert state is not None
-    functions = given("advance", "u, v, e", fn, cond, apply)
-    if isinstance(frontier, tuple) and len(frontier) == 2 and _are_frontiers(frontier):
+    if type(frontier) is tuple and len(frontier) == 2 and _are_frontiers(frontier):
+        check_state("advance", state)
+        functions = given("advance", "u, v, e", fn, cond, apply)
         how = How(output, idempotent, along, True)
         return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
     first = checked(g, frontier, "advance", arcs=True)
+    config = scheduled(g, first, config, schedule, along)
+    recurs = (
+        "advance", id(fn), id(cond), id(apply), output, idempotent, along, id(direction),
+        id(config), frontier is None, first.arcs,
+    )  # fmt: skip
+    found = repeated(g, first, state, edge_state, recurs)
+    if found is not None:
+        return finished(g, first, found, output, True)
+    check_state("advance", state)
+    functions = given("advance", "u, v, e", fn, cond, apply)
     how = How(output, idempotent, along, False, recording.next_mark(MARK), frontier is None)
     counts = functions.wants_iteration()
     counted = _counting if counts else signature_for
@@ -135,12 +146,13 @@ def advance(
             frontier=first,
             output=output,
             edge_state=edge_state,
-            config=config_of(g, first, config, schedule),
+            config=config,
             direction=direction,
             marks=mark_of((step,)),
             counts=counts,
             advances=True,
             key=(*functions, *how._replace(mark=MARK)),
+            recurs=recurs,
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from weft.config import BySide
 from weft.engine.frontier import Frontier
 from weft.errors import ConfigError, unknown
 from weft.schedules import schedules
+from weft.topology.topology import Topology
 
 SMALL_FRONTIER = 4096
 """Vertices up to which a frontier may be balanced over its input."""
@@ -17,7 +19,10 @@ SMALL_DEGREE = 8
 BY_INPUT, BY_OUTPUT = "vertex", "merge"
 
 
-def schedule_for(g: Any, frontier: Frontier, wanted: Any) -> Any:
+_largest: weakref.WeakKeyDictionary[Topology, dict[str, int]] = weakref.WeakKeyDictionary()
+
+
+def schedule_for(g: Any, frontier: Frontier, wanted: Any, along: str = "out") -> Any:
     """Return the schedule of an advance; None leaves it to the engine.
 
     Parameters
@@ -29,9 +34,9 @@ def schedule_for(g: Any, frontier: Frontier, wanted: Any) -> Any:
     wanted
         ``"auto"``, ``"input"`` (a thread takes a vertex), ``"output"`` (threads share the arcs
         evenly), the name of a schedule, or one for each side.
+    along
+        Whether the arcs that leave the frontier are visited, or those that enter it.
     """
-    if wanted is None:
-        return None
     if isinstance(wanted, Mapping):
         return BySide(dict(wanted))
     if wanted == "input":
@@ -39,14 +44,14 @@ def schedule_for(g: Any, frontier: Frontier, wanted: Any) -> Any:
     if wanted == "output":
         return BY_OUTPUT
     if wanted == "auto":
-        return None if getattr(frontier, "pending", False) else balance(g, frontier)
+        return None if getattr(frontier, "pending", False) else balance(g, frontier, along)
     known = ("auto", "input", "output", *schedules())
     if wanted not in known:
         raise ConfigError(unknown("schedule", wanted, known))
     return wanted
 
 
-def balance(g: Any, frontier: Frontier) -> str:
+def balance(g: Any, frontier: Frontier, along: str = "out") -> str:
     """Return the schedule that suits a frontier.
 
     Sharing arcs evenly costs a scan over the degrees of the frontier. A small frontier of small
@@ -62,9 +67,23 @@ def balance(g: Any, frontier: Frontier) -> str:
     """
     if frontier.arcs:
         return BY_INPUT
-    if len(frontier) > SMALL_FRONTIER or frontier.is_all:
+    if frontier.is_all or len(frontier) > SMALL_FRONTIER:
         return BY_OUTPUT
+    if _largest_degree(g, along) <= SMALL_DEGREE:
+        return BY_INPUT  # without a look at the frontier, whose members a GPU holds
     members = frontier.members
     if not members.size:
         return BY_INPUT
-    return BY_INPUT if int(g.out_degree[members].max()) <= SMALL_DEGREE else BY_OUTPUT
+    degrees = g.out_degree if along == "out" else g.in_degree
+    with g.topology.device.current():
+        return BY_INPUT if int(degrees[members].max()) <= SMALL_DEGREE else BY_OUTPUT
+
+
+def _largest_degree(g: Any, along: str) -> int:
+    """Return the largest degree of a graph, which is computed once."""
+    known = _largest.setdefault(g.topology, {})
+    if along not in known:
+        degrees = g.out_degree if along == "out" else g.in_degree
+        with g.topology.device.current():
+            known[along] = int(degrees.max()) if degrees.size else 0
+    return known[along]

@@ -14,6 +14,7 @@ from weft.operators.arc_steps import arc_step
 from weft.operators.functions import MARK, How, given
 from weft.operators.queue import checked
 from weft.operators.running import Call, check_state, mark_of, perform
+from weft.operators.standing import repeated
 from weft.operators.vertex_steps import vertex_step
 
 
@@ -56,10 +57,13 @@ def compute(
     >>> state.x.tolist()
     [2, 2, 6]
     """
-    check_state("compute", state)
     first = checked(g, frontier, "compute", arcs=True)
-    functions = given("compute", "u, v, e" if first.arcs else "v", fn, None, None)
     everywhere = frontier is None
+    recurs = ("compute", id(fn), id(config), everywhere, first.arcs)
+    if repeated(g, first, state, edge_state, recurs) is not None:
+        return first
+    check_state("compute", state)
+    functions = given("compute", "u, v, e" if first.arcs else "v", fn, None, None)
     if first.arcs:
         how = How(None, mark=recording.next_mark(MARK), everywhere=everywhere)
         step: Any = arc_step("compute", functions, how, signature_for(g, state, edge_state))
@@ -78,5 +82,6 @@ def compute(
             marks=mark_of((step,)),
             counts=functions.wants_iteration(),
             key=(*functions, everywhere),
+            recurs=recurs,
         )
     )

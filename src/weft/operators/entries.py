@@ -121,13 +121,40 @@ def passes_on(before: Entry, entry: Entry) -> bool:
 def steps_of(entries: list[Entry]) -> list[Any]:
     """Return the steps of calls, of which each takes what the one before puts out."""
     steps: list[Any] = []
+    joins = False
     for entry, after in zip(entries, [*entries[1:], None], strict=True):
         own = list(entry.call.steps)
-        if after is not None and not after.everywhere and passes_on(entry, after):
-            step = own[0]
-            own = [VertexFunction(step.function, "changed", active=_always)]
+        joined, joins = joins, after is not None and _joins(entry, after)
+        passes = after is not None and not after.everywhere and passes_on(entry, after)
+        if joined:  # the step before puts out all vertices
+            own = [_like(own[0], on=None)]
+        if joins or passes:
+            own = [_like(own[0], active=_always)]
         steps += own
     return steps
+
+
+def _joins(entry: Entry, after: Entry) -> bool:
+    """Whether a call at all vertices goes on at each of them with what the one before left.
+
+    The engine then makes one sweep of both, unless one looks at what the other does elsewhere.
+    """
+    both = [*entry.call.steps, *after.call.steps]
+    return (
+        entry.everywhere
+        and after.everywhere
+        and entry.call.who in ("neighbor_reduce", "compute")
+        and after.call.who in ("filter", "compute")
+        and len(both) == 2
+        and all(isinstance(step, VertexFunction) for step in both)
+    )
+
+
+def _like(step: VertexFunction, **other: Any) -> VertexFunction:
+    """Return a vertex function with other options."""
+    held = vars(step)
+    options = {"active": held["active"], "on": "all" if step.everywhere else None, **other}
+    return VertexFunction(step.function, step.wake, order_free=held["order_free"], **options)
 
 
 def _always(v: Any, old: Any) -> bool:

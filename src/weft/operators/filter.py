@@ -15,17 +15,18 @@ from weft.operators.arc_steps import arc_step
 from weft.operators.dedup import Tables, without_duplicates
 from weft.operators.functions import MARK, How, given
 from weft.operators.queue import Queue, checked, repeated_in
-from weft.operators.running import Call, check_state, config_of, mark_of, perform
+from weft.operators.running import Call, check_state, finished, mark_of, perform, with_choices
+from weft.operators.standing import repeated
 from weft.operators.vertex_steps import vertex_step
 
 Function = Callable[..., Any]
 
 
-def filter(
+def filter(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     fn: Function | None = None,
-    state: State | None = None,
+    state: Any = None,
     *,
     cond: Function | None = None,
     apply: Function | None = None,
@@ -75,32 +76,38 @@ def filter(
     """
     if dedup not in CHOICES["dedup"]:
         raise ConfigError(unknown("dedup", dedup, CHOICES["dedup"]))
-    check_state("filter", state)
-    assert state is not None
     first = checked(g, frontier, "filter", arcs=True)
-    functions = given("filter", "u, v, e" if first.arcs else "v", fn, cond, apply)
+    config = with_choices(config, None, dedup)
     everywhere = frontier is None
-    step: Any
-    if first.arcs:
-        how = How("arcs", False, "out", False, recording.next_mark(MARK), everywhere)
-        step = arc_step("filter", functions, how, signature_for(g, state, edge_state))
+    recurs = ("filter", id(fn), id(cond), id(apply), id(config), everywhere, first.arcs)
+    kept = repeated(g, first, state, edge_state, recurs)
+    if kept is not None:
+        kept = finished(g, first, kept, "vertices", False)
     else:
-        step = vertex_step("filter", functions, everywhere)
-    kept = perform(
-        Call(
-            who="filter",
-            graph=g,
-            steps=(step,),
-            state=state,
-            frontier=first,
-            output="arcs" if first.arcs else "vertices",
-            edge_state=edge_state,
-            config=config_of(g, first, config, None, dedup),
-            marks=mark_of((step,)),
-            counts=functions.wants_iteration(),
-            key=(*functions, everywhere, dedup),
+        check_state("filter", state)
+        functions = given("filter", "u, v, e" if first.arcs else "v", fn, cond, apply)
+        step: Any
+        if first.arcs:
+            how = How("arcs", False, "out", False, recording.next_mark(MARK), everywhere)
+            step = arc_step("filter", functions, how, signature_for(g, state, edge_state))
+        else:
+            step = vertex_step("filter", functions, everywhere)
+        kept = perform(
+            Call(
+                who="filter",
+                graph=g,
+                steps=(step,),
+                state=state,
+                frontier=first,
+                output="arcs" if first.arcs else "vertices",
+                edge_state=edge_state,
+                config=config,
+                marks=mark_of((step,)),
+                counts=functions.wants_iteration(),
+                key=(*functions, everywhere, dedup),
+                recurs=recurs,
+            )
         )
-    )
     if not isinstance(first, Queue) or dedup in (None, "exact"):
         return kept
     left = Queue(g, without_duplicates(repeated_in(kept, first), dedup, tables or Tables()))

@@ -38,7 +38,7 @@ class Items(NamedTuple):
     vertex: Any
 
 
-def intersect(
+def intersect(  # noqa: PLR0913
     g: Any,
     a: Any,
     b: Any = None,

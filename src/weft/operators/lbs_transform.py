@@ -8,7 +8,7 @@ from typing import Any
 from weft.config import Config
 from weft.engine.state import State
 from weft.operators.queue import checked
-from weft.operators.running import check_state, config_of
+from weft.operators.running import check_state, scheduled
 from weft.operators.values import single, work_values
 
 
@@ -58,5 +58,5 @@ def lbs_transform(
     """
     check_state("lbs_transform", state)
     first = checked(g, frontier, "lbs_transform")
-    config = config_of(g, first, config, schedule)
+    config = scheduled(g, first, config, schedule, "out")
     return single(work_values(g, first, fn, state, config))

@@ -12,11 +12,19 @@ from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.steps import EdgeFunction
 from weft.operators.functions import How, given
 from weft.operators.queue import checked
-from weft.operators.running import Call, check_choice, check_state, config_of, perform
+from weft.operators.running import (
+    Call,
+    check_choice,
+    check_state,
+    finished,
+    perform,
+    scheduled,
+)
+from weft.operators.standing import repeated
 from weft.operators.vertex_steps import reached, reduce_step
 
 
-def neighbor_reduce(
+def neighbor_reduce(  # noqa: PLR0913
     g: Any,
     frontier: Any,
     message: Callable[..., Any],
@@ -74,11 +82,20 @@ def neighbor_reduce(
     [9, 5, 9, 2]
     """
     check_choice("output", output, ("rows", "neighbors", None))
-    check_state("neighbor_reduce", state)
     check_choice("along", along, ("out", "in"))
-    functions = given("neighbor_reduce", "u, v, e", message, None, None)
     first = checked(g, frontier, "neighbor_reduce")
+    config = scheduled(g, first, config, schedule, along)
     names = (into,) if isinstance(into, str) else tuple(into)
+    recurs = (
+        "neighbor_reduce", id(message), id(monoid), names, id(identity), output, along, id(config),
+        frontier is None,
+    )  # fmt: skip
+    put_out = None if output is None else "vertices"
+    found = repeated(g, first, state, edge_state, recurs)
+    if found is not None:
+        return finished(g, first, found, put_out, False)
+    check_state("neighbor_reduce", state)
+    functions = given("neighbor_reduce", "u, v, e", message, None, None)
     how = How(output, along=along, everywhere=frontier is None)
     steps: tuple[Any, ...] = (
         reduce_step("neighbor_reduce", message, monoid, names, identity, how),
@@ -92,10 +109,11 @@ def neighbor_reduce(
             steps=steps,
             state=state,
             frontier=first,
-            output=None if output is None else "vertices",
+            output=put_out,
             edge_state=edge_state,
-            config=config_of(g, first, config, schedule),
+            config=config,
             counts=functions.wants_iteration(),
             key=(message, monoid, names, identity, *how),
+            recurs=recurs,
         )
     )

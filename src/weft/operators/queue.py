@@ -82,6 +82,13 @@ def checked(g: Any, frontier: Any, who: str, *, arcs: bool = False) -> Frontier:
     arcs
         Whether it takes arcs too.
     """
+    if (
+        type(frontier) is Frontier
+        and frontier.version is g._history.version
+        and frontier.device is g._topology.device
+        and (arcs or not frontier.arcs)
+    ):
+        return frontier  # as operators return them: the quick test
     if isinstance(frontier, Pairs):
         raise TraceError(f"{who} got {frontier!r}. Expected a frontier; pairs go to intersect.")
     if not isinstance(frontier, Frontier):

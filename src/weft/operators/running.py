@@ -10,11 +10,17 @@ import numpy as np
 
 from weft.config import Config
 from weft.engine.frontier import Frontier
+from weft.engine.prepared import Inputs
 from weft.engine.state import State
 from weft.errors import ConfigError, TraceError, unknown
+from weft.graph import execution
+from weft.ir.ops import Program
+from weft.ir.trace.cache import kept_trace
 from weft.operators import recording
 from weft.operators.balance import schedule_for
 from weft.operators.functions import ITERATION, MARK
+from weft.operators.standing import clear, stand, turn_of
+from weft.report.tracebacks import hides_frames
 
 
 @dataclass(eq=False)
@@ -37,6 +43,7 @@ class Call:
     counts: bool = False  # whether a function asks for the number of the iteration
     advances: bool = False  # whether the output is one iteration further
     key: Any = ()  # what two calls have in common that do the same
+    recurs: Any = None  # the same by identity, see `weft.operators.standing`
 
 
 def perform(call: Call) -> Frontier:
@@ -50,26 +57,47 @@ def perform(call: Call) -> Frontier:
 
 def run_now(call: Call) -> Frontier:
     """Run a call and return its output."""
-    g = call.graph
-    held = twin(g, call.state, call.marks, call.frontier.iteration if call.counts else None)
+    g, state = call.graph, call.state
+    held = twin(g, state, call.marks, call.frontier.iteration if call.counts else None)
     steps = call.steps[0] if len(call.steps) == 1 else list(call.steps)
-    output = "arcs" if call.output == "arcs" else "vertices"
-    found: Frontier = g.run(
-        steps, held, call.frontier, edge_state=call.edge_state, output=output,
-        direction=call.direction, config=call.config,
-    )  # fmt: skip
-    return finished(call, found)
+    if call.output == "arcs":
+        found: Frontier = g.run(
+            steps, held, call.frontier, edge_state=call.edge_state, output="arcs",
+            direction=call.direction, config=call.config,
+        )  # fmt: skip
+    else:
+        program, found = _superstep(call, held, steps)
+        for name in call.marks:
+            clear(held.fields[name], found)
+        if call.recurs is not None:
+            stand(g, state, held, program, call)
+    return finished(g, call.frontier, found, call.output, call.advances)
 
 
-def finished(call: Call, found: Frontier) -> Frontier:
-    """Return the output of a call, with the iteration that it belongs to."""
+@hides_frames
+def _superstep(call: Call, held: State, steps: Any) -> tuple[Program, Frontier]:
+    """Run the steps of a call; return their program and what it puts out."""
     g = call.graph
-    if call.output == "same":
-        return call.frontier
-    if call.output is None:
-        found = g.frontier([])
+    held.settle()
+    program = kept_trace(steps, execution.signature_for(g, held, call.edge_state), "run")
+    turn = turn_of(call.state, call.frontier)
+    inputs = Inputs(held, call.edge_state, call.frontier, turn=turn)
+    outcome = execution.run_program(g, program, call.config, inputs, call.direction)
+    return program, execution._frontier_of(g, outcome.frontier)
+
+
+def finished(
+    g: Any, first: Frontier, found: Frontier, output: str | None, advances: bool
+) -> Frontier:
+    """Return the output of an operator, with the iteration that it belongs to."""
+    if output == "same":
+        return first
+    if output is None:
+        topology = g._topology
+        nothing = topology.xp.zeros(0, topology.index_dtype)
+        found = Frontier(nothing, topology.num_vertices, device=topology.device)
     found.version = g._history.version
-    found.iteration = call.frontier.iteration + int(call.advances)
+    found.iteration = first.iteration + advances
     return found
 
 
@@ -121,19 +149,20 @@ def check_state(who: str, state: Any) -> None:
         )
 
 
-def config_of(
-    g: Any, frontier: Frontier, config: Config | None, schedule: Any, dedup: str | None = None
+def scheduled(
+    g: Any, frontier: Frontier, config: Config | None, schedule: Any, along: str
 ) -> Config | None:
     """Return the configuration of a call with the schedule that its frontier asks for."""
-    chosen = schedule_for(g, frontier, schedule)
-    if chosen is None and dedup is None:
+    if schedule is None:
         return config
-    return _with(config, chosen, dedup)
+    return with_choices(config, schedule_for(g, frontier, schedule, along), None)
 
 
 @lru_cache(maxsize=256)
-def _with(config: Config | None, schedule: Any, dedup: str | None) -> Config:
+def with_choices(config: Config | None, schedule: Any, dedup: str | None) -> Config | None:
     """Return a configuration with other choices; the same object for the same ones."""
+    if schedule is None and dedup is None:
+        return config
     made = Config() if config is None else config
     if schedule is not None:
         made = replace(made, schedule=schedule)

@@ -9,7 +9,7 @@ from weft.config import Config
 from weft.engine.state import State
 from weft.ir.trace.monoids import Monoid
 from weft.operators.queue import checked
-from weft.operators.running import check_state, config_of
+from weft.operators.running import check_state, scheduled
 from weft.operators.values import reduced_values, single
 
 
@@ -58,5 +58,5 @@ def segreduce_transform(
     """
     check_state("segreduce_transform", state)
     first = checked(g, frontier, "segreduce_transform")
-    config = config_of(g, first, config, schedule)
+    config = scheduled(g, first, config, schedule, "out")
     return single(reduced_values(g, first, fn, monoid, state, config))

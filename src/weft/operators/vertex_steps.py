@@ -62,7 +62,9 @@ def _vertex_step(who: str, functions: Given, everywhere: bool) -> Any:
     on = "all" if everywhere else None
     for part in parts:
         part.__name__ = part.__qualname__ = functions.name
-    made = [VertexFunction(part, "changed", on=on) for part in parts]
+    # All vertices again, which an engine need not list.
+    wake = "all" if everywhere and who == "compute" else "changed"
+    made = [VertexFunction(part, wake, on=on) for part in parts]
     return made[0] if len(made) == 1 else fold(*made)
 
 

@@ -19,7 +19,7 @@ from weft.errors import ConfigError
 from weft.ir.check.facts import program_facts
 from weft.ir.check.key import keyed, lifted_copy
 from weft.ir.ops import Program
-from weft.ir.reference.evaluate import evaluate_arrays, holds_outside
+from weft.ir.reference.evaluate import arrays_evaluator, evaluate_arrays, holds_outside
 from weft.ir.request import Request
 from weft.plan.directions import wanted_direction
 from weft.plan.outputs import check_told, counting_sides
@@ -57,6 +57,18 @@ class Proofs:
         loads = [value.attr for value in step.accept.walk() if value.op == "load"]
         names = [attr[2] for attr in loads if attr[0] == "field"]
         return tuple(dict.fromkeys([*names, claim_field(step)]))
+
+    @functools.cached_property
+    def accepts(self) -> Callable[[Callable[[Any], Any]], Any]:
+        """The acceptance of the first step, evaluated for many vertices at once."""
+        accept = self.sweeps[0].steps[0].accept
+        assert accept is not None
+        return arrays_evaluator(accept)
+
+    @functools.cached_property
+    def claimed(self) -> str:
+        """The field that the first step claims."""
+        return claim_field(self.sweeps[0].steps[0])
 
     @functools.cached_property
     def right_starts(self) -> Cache[Any, bool]:
@@ -213,8 +225,6 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
 
 def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     """Whether the first frontier accepts nothing, as the proof of write-once may need."""
-    if not may_start_anywhere(request, compiled):
-        return False
     first, step = request.start.frontier, compiled.sweeps[0].steps[0]
     if first is None or first.size != 1 or step.everywhere:
         return _accepts_nothing(request, compiled, constants)
@@ -222,7 +232,8 @@ def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) ->
     key: list[Any] = [request.topology.num_vertices, *map(_BITS, constants)]
     for name in compiled.accepted_fields:
         field = request.data.fields[name]
-        key += field.dtype, to_host(field[first]).tobytes()
+        held = field[first]
+        key += field.dtype, (held if type(held) is np.ndarray else to_host(held)).tobytes()
     told = tuple(key)
     found = compiled.right_starts.get(told)
     if found is None:
@@ -232,8 +243,6 @@ def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) ->
 
 def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     sweep = compiled.sweeps[0]
-    accept = sweep.steps[0].accept
-    assert accept is not None
     everywhere = request.start.frontier is None or sweep.steps[0].everywhere
     chosen: Any = slice(None) if everywhere else request.start.frontier
     loaded: dict[str, Any] = {}
@@ -247,14 +256,13 @@ def _accepts_nothing(request: Request, compiled: Proofs, constants: list[Any]) -
             return constants[attr[1]]
         return None
 
-    accepts = evaluate_arrays(accept, load)
-    if accepts.item() if accepts.size == 1 else accepts.any():
+    if np.count_nonzero(compiled.accepts(load)):
         return False
     # The message may be a value of the frontier plus a little; it must not wrap in any superstep.
-    claimed = load(("field", "v", claim_field(sweep.steps[0])))
+    claimed = load(("field", "v", compiled.claimed))
     if claimed.dtype.kind == "f" or not claimed.size:
         return True
-    largest = claimed.item() if claimed.size == 1 else int(claimed.max())
+    largest = int(claimed[claimed.argmax()])  # sooner than `max` for few
     room = _most(claimed.dtype) - max(0, largest)
     return room >= MOST_ADDED * (request.topology.num_vertices + 1)
 

@@ -13,6 +13,9 @@ from weft.plan.sweeps import Sweep
 from weft.topology.topology import Direction
 
 LEAST_ROW, END_ROW = "least_row__", "end_row__"  # scalars: the rows that a pull over a block walks
+_OF_ENDS = frozenset({"field", "id", "in_degree", "num_vertices", "out_degree", "parameter",
+                      "scalar", "superstep"})  # fmt: skip
+"""Loads of a message that are the same for all arcs between two vertices."""
 MOST_ADDED = 8  # to a field of u by one message of a write-once step
 
 
@@ -50,6 +53,16 @@ def looks_at_arcs(sweep: Sweep) -> bool:
     """Whether the functions of a vertex sweep read adjacency: their arcs count as looked at."""
     ops = {"gather", "gather_by", "common", "neighbor", "neighbor_edge"}
     return any(value.op in ops for step in sweep.steps for value in step.body.walk())
+
+
+def reads_no_arc(step: Step) -> bool:
+    """Whether what a step sends depends on the two ends of an arc alone, and on no other vertex."""
+    return all(
+        value.op in ELEMENTWISE
+        or value.op in ("const", "constant")
+        or (value.op == "load" and value.attr[0] in _OF_ENDS)
+        for value in step.body.walk()
+    )
 
 
 def buffered_edges(sweep: Sweep) -> set[str]:

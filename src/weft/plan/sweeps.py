@@ -99,36 +99,38 @@ class Sweep:
         return (self.facts.written & self.facts.far_old) - self.live_old
 
 
-def plan_program(program: Program, **arguments: Any) -> tuple[dict[str, list[Sweep]], list[str]]:
+@dataclass(frozen=True)
+class Planning:
+    """What plans depend on beside the program.
+
+    A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
+    Neither does a run that cannot push: pulls reduce into a second buffer instead.
+    """
+
+    kept_old: frozenset[str] = frozenset()
+    deterministic: bool = False
+    wide_pairs: bool = True
+    pushes: bool = True
+    reuse: bool = False  # a pull tests the state in place of the frontier where that is the same
+    ordering: bool = False  # a priority relaxes in place also where supersteps can be told apart
+    radix: bool = False  # no update is made in place: messages of an edge function are to be sorted
+    off: frozenset[str] = frozenset()
+
+
+def plan_program(program: Program, planning: Planning) -> tuple[dict[str, list[Sweep]], list[str]]:
     """Plan the sweeps of all roles; return them by role, and what was decided."""
     planned, decided = {}, []
     for role in ROLES:
-        planned[role], more = plan_sweeps(getattr(program, role), program, **arguments)
+        planned[role], more = plan_sweeps(getattr(program, role), program, planning)
         decided += more
     return planned, decided
 
 
 def plan_sweeps(
-    steps: tuple[Step, ...],
-    program: Program,
-    *,
-    kept_old: frozenset[str] = frozenset(),
-    deterministic: bool = False,
-    wide_pairs: bool = True,
-    pushes: bool = True,
-    reuse: bool = False,
-    ordering: bool = False,
-    radix: bool = False,
-    off: frozenset[str] = frozenset(),
+    steps: tuple[Step, ...], program: Program, planning: Planning
 ) -> tuple[list[Sweep], list[str]]:
-    """Group steps into sweeps and decide how each is carried out; return what was decided.
-
-    A deterministic run swaps no pairs: which of two equal keys comes first is not settled there.
-    Neither does a run that cannot push: pulls reduce into a second buffer instead.
-    With `reuse` a pull tests the state in place of the frontier where that is the same. With
-    `ordering` a step with a priority relaxes in place also where supersteps can be told apart. With
-    `radix` no update is made in place: all messages of an edge function are there to be sorted.
-    """
+    """Group steps into sweeps and decide how each is carried out; return what was decided."""
+    kept_old, deterministic, off = planning.kept_old, planning.deterministic, planning.off
     sweeps: list[Sweep] = []
     for step in steps:
         folded = step.folded and bool(sweeps) and sweeps[-1].kind == step.kind
@@ -140,16 +142,16 @@ def plan_sweeps(
         else:
             sweeps.append(Sweep(step.kind, [step], Facts(), fold_start=not step.folded))
     decided: list[str] = []
-    in_place = frozenset({IN_PLACE}) if radix else frozenset()
+    in_place = frozenset({IN_PLACE}) if planning.radix else frozenset()
     for sweep in sweeps:
         sweep.facts = _facts(sweep)
         _plan_frozen(sweep, kept_old)
         if sweep.kind == "edge":
-            swaps = pushes and not deterministic
-            bytes_ = 0 if not swaps else 8 if wide_pairs else 4  # of half a pair; 0: no pairs
-            _plan_edges(sweep, program, kept_old, off | in_place, decided, bytes_, ordering)
+            half = 8 if planning.wide_pairs else 4  # bytes of half a pair; 0: no pairs
+            half = half if planning.pushes and not deterministic else 0
+            _plan_edges(sweep, program, kept_old, off | in_place, decided, half, planning.ordering)
             _plan_directions(sweep, deterministic)
-            if reuse and "operand_reuse" not in off and not sweep.pull_refused:
+            if planning.reuse and "operand_reuse" not in off and not sweep.pull_refused:
                 sweep.rises = _rises(sweep, program)
                 decided += ["operand_reuse"] if sweep.rises else []
         else:

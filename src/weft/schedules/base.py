@@ -78,6 +78,8 @@ class Schedule:
     keeps_rows
         Whether who loads a row takes it whole or a good part of it. Then what closing a row needs
         is loaded with it, ahead of its arcs.
+    guesses
+        Whether it offers rows the look at a vertex of the visitor's choice before their slots.
     refuse
         Why it cannot serve a format with groups of this width, or "": ``refuse(format, lanes)``.
     """
@@ -94,6 +96,7 @@ class Schedule:
     sorts_rows: bool = False
     takes_classes: bool = False
     keeps_rows: bool = False
+    guesses: bool = False
     header: str = ""
 
     @property

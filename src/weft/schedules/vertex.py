@@ -8,5 +8,6 @@ register(
         title="a group takes one row",
         struct="VertexSchedule",
         keeps_rows=True,
+        guesses=True,
     )
 )

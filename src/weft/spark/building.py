@@ -24,7 +24,7 @@ _NUMBERS = {"byte": "int8", "short": "int16", "integer": "int32", "long": "int64
             "float": "float32", "double": "float64", "boolean": "bool"}  # fmt: skip
 
 
-def graph(
+def graph(  # noqa: PLR0913
     session: Any,
     edges: Any,
     *,

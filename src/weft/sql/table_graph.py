@@ -17,7 +17,7 @@ from weft.sql.edge_columns import TableColumns
 from weft.sql.layout import Layout, Source, Table, Writer
 
 
-def graph(
+def graph(  # noqa: PLR0913
     con: Any,
     edges: Table,
     *,

@@ -59,6 +59,14 @@ class Adjacency:
         return np.repeat(values, np.diff(self.offsets))
 
 
+def paths_of_two(rows: Adjacency) -> Array:
+    """Return how many paths of two arcs begin at each row."""
+    xp, degrees = module_of(rows.targets), rows.offsets[1:] - rows.offsets[:-1]
+    sums = xp.zeros(rows.targets.size + 1, np.int64)
+    xp.cumsum(degrees[rows.targets], out=sums[1:])
+    return sums[rows.offsets[1:]] - sums[rows.offsets[:-1]]
+
+
 def index_dtype_for(num_vertices: int, requested: DTypeLike | None = None) -> np.dtype[Any]:
     """Return the dtype of vertex ids: int32 below 2**31 vertices, else int64.
 

@@ -161,24 +161,28 @@ def offsets_of(counts: Array) -> Array:
 def reduce_runs(values: Array, starts: Array, combine: Callable[[Array, Array], Array]) -> Array:
     """Reduce each run that begins at `starts` by combining neighbours pairwise.
 
-    Takes log2 of the longest run rounds; the order of combination is fixed.
+    Takes log2 of the longest run rounds, each over the runs that are not yet one value; the order
+    of combination is fixed.
     """
     xp = module_of(values)
-    offsets = xp.zeros(starts.size + 1, np.int64)
-    offsets[:-1] = starts
-    offsets[-1] = values.size
-    while values.size > starts.size:
-        lengths = offsets[1:] - offsets[:-1]
-        halved = offsets_of((lengths + 1) // 2)
+    result = values[starts]
+    ends = xp.concatenate((starts[1:], xp.asarray([values.size], starts.dtype)))
+    open_runs = xp.flatnonzero(ends - starts > 1)
+    begin, end = starts[open_runs], ends[open_runs]
+    while open_runs.size:
+        halved = offsets_of((end - begin + 1) // 2)
         count = int(halved[-1])
         run = row_of_slots(halved, count, np.int64)
-        left = offsets[run] + 2 * (xp.arange(count, dtype=np.int64) - halved[run])
-        pairs = xp.flatnonzero(left + 1 < offsets[run + 1])
+        left = begin[run] + 2 * (xp.arange(count, dtype=np.int64) - halved[run])
+        pairs = xp.flatnonzero(left + 1 < end[run])
         del run
         folded = values[left]
         folded[pairs] = combine(folded[pairs], values[left[pairs] + 1])
-        values, offsets = folded, halved
-    return values
+        values, begin, end = folded, halved[:-1], halved[1:]
+        done = end - begin == 1
+        result[open_runs[done]] = values[begin[done]]
+        open_runs, begin, end = (part[~done] for part in (open_runs, begin, end))
+    return result
 
 
 def _pack(row: Array, column: Array, num_vertices: int) -> Array:

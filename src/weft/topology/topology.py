@@ -36,6 +36,7 @@ from weft.topology.adjacency import (
     fitting_dtype,
     index_dtype_for,
     mirror,
+    paths_of_two,
     sort_arcs,
     spread_over_mirrored,
     transpose,
@@ -119,7 +120,7 @@ class Topology:
         self._secondary_edges: Array | None = None  # of a reordered topology
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
-        self._paths: dict[str, Array] = {}
+        self._found: dict[tuple[str, str], Array] = {}  # of rows, by name and direction
         self._row_bits: tuple[RowBits | None] | None = None  # once they are known
         self._lock = threading.RLock()
         # Copies on other devices, for as long as they are in use.
@@ -381,19 +382,18 @@ class Topology:
 
     def paths_of_two(self, direction: Direction) -> Array:
         """Return how many paths of two arcs begin at each vertex, forwards or backwards."""
-        if direction not in self._paths:
-            rows = self.adjacency(direction)
-            degrees = rows.offsets[1:] - rows.offsets[:-1]
-            sums = self.xp.zeros(self.num_arcs + 1, np.int64)
-            self.xp.cumsum(degrees[rows.targets], out=sums[1:])
-            self._paths[direction] = sums[rows.offsets[1:]] - sums[rows.offsets[:-1]]
-        return self._paths[direction]
+        return self.found("paths", direction, paths_of_two)
+
+    def found(self, name: str, direction: Direction, find: Callable[[Adjacency], Array]) -> Array:
+        """Return what `find` says of the rows of a direction; cached under a name."""
+        rows, key = self.adjacency(direction), (name, direction if self.directed else "out")
+        with self._lock, self.device.current():
+            if key not in self._found:
+                self._found[key] = find(rows)
+            return self._found[key]
 
     def row_bits(self) -> RowBits | None:
-        """Return the dense beginnings of out-rows as bits; None where they would not pay.
-
-        They are found on the first call.
-        """
+        """Return the dense beginnings of out-rows as bits, None if they do not pay; cached."""
         with self._lock, self.device.current():
             if self._row_bits is None:
                 self._row_bits = (row_bits(self.out),)
@@ -548,7 +548,7 @@ class Topology:
         held += [self._edges, self._secondary_edges, self.numbering, *(self._row_bits or ())]
         if self._reverse is not self._secondary_arcs:
             held.append(self._reverse)
-        held.extend([*self._degrees.values(), *self._owners.values(), *self._paths.values()])
+        held.extend([*self._degrees.values(), *self._owners.values(), *self._found.values()])
         return sum(part.nbytes for part in held if part is not None)
 
     def reversed(self) -> Topology:

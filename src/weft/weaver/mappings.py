@@ -14,7 +14,7 @@ from weft.errors import ConfigError, unknown
 from weft.weaver.machine import Machine
 from weft.weaver.rows import Reader
 from weft.weaver.stream import Assembler, Kernel, Phase
-from weft.weaver.sweep import Sweep
+from weft.weaver.sweep import Around, Sweep
 
 SCHEDULES = ("vertex", "edge", "warp", "block", "weaver", "eghw")
 
@@ -120,10 +120,8 @@ def _vertex(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> N
                     asm.move(following, end)
 
                 with valid_edge(asm, reader, row, vertex, slot) as (far, place):
-                    sweep.edge(
-                        asm, vertex, far, place, known=known, gathered=gathered,
-                        hit=stop if sweep.exits else None,
-                    )  # fmt: skip
+                    hit = stop if sweep.exits else None
+                    sweep.edge(asm, (vertex, far), place, Around(known, gathered, hit=hit))
                 asm.move(slot, following)
             if gathered is not None:
                 owned = reader.whole and len(sweep.readers) == 1
@@ -140,7 +138,7 @@ def _edge(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
             row = reader.owner(asm, slot)
             vertex = reader.vertex(asm, row)
         with wanted(asm, sweep, vertex), valid_edge(asm, reader, row, vertex, slot) as (far, place):
-            sweep.edge(asm, vertex, far, place)
+            sweep.edge(asm, (vertex, far), place)
 
 
 def _row_of_lane(
@@ -201,7 +199,7 @@ def _shared_edge(
     slot = asm.op("add", begin, asm.op("sub", position, start))
     vertex = reader.vertex(asm, row)
     with valid_edge(asm, reader, row, vertex, slot) as (far, place):
-        sweep.edge(asm, vertex, far, place)
+        sweep.edge(asm, (vertex, far), place)
 
 
 def _share(asm: Assembler, at: int, count: int, start: int, row: int, begin: int) -> None:
@@ -328,7 +326,8 @@ def _weaver(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> N
                 def skip(vid: int = vid) -> None:
                     asm.emit("weaver_skip", -1, vid)
 
-                sweep.edge(asm, vertex, far, place, hit=skip if sweep.exits else None)
+                hit = skip if sweep.exits else None
+                sweep.edge(asm, (vertex, far), place, Around(hit=hit))
 
 
 def eghw_columns(sweep: Sweep) -> list[str]:
@@ -359,7 +358,7 @@ def _eghw(asm: Assembler, sweep: Sweep, reader: Reader, machine: Machine) -> Non
                 slot = asm.op("eghw_read", imm=0)
                 far = asm.op("eghw_read", imm=1)
                 loaded = {name: asm.op("eghw_read", imm=2 + k) for k, name in enumerate(columns)}
-            sweep.edge(asm, vertex, far, slot, columns=loaded)
+            sweep.edge(asm, (vertex, far), slot, Around(columns=loaded))
 
 
 def eghw_buffers(sweep: Sweep, reader: Reader) -> dict[int, str]:

@@ -40,7 +40,7 @@ class Simulation:
         return self.counters.cycles
 
 
-def simulate(
+def simulate(  # noqa: PLR0913
     g: Any, algorithm: Callable[[Any], Any], *, schedule: str = "weaver", format: str = "",
     direction: str = "pull", machine: Machine | None = None, traced: int = 0,
     max_steps: int | None = None, **parameters: Any,

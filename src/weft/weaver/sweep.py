@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.ir.ops import Block, Reduction, Value, identity_of
 from weft.weaver.lower import COMBINE, Known, Lowering, Registers, Site, kind_of
@@ -16,6 +16,18 @@ from weft.weaver.rows import Reader
 from weft.weaver.stream import Assembler, Phase
 
 Filter = Callable[[Assembler, int], int]
+
+
+class Around(NamedTuple):
+    """What a mapping knows when it comes to an edge."""
+
+    known: Known | None = None  # of its row
+    gathered: list[Registers] | None = None  # where the messages of the row are combined
+    columns: dict[str, int] | None = None  # of the edge, where they were read before
+    hit: Callable[[], None] | None = None  # what to do after a message
+
+
+PLAIN = Around()
 
 
 @dataclass
@@ -125,22 +137,14 @@ class Sweep:
 
     # -- what a lane does with an edge
 
-    def edge(
-        self, asm: Assembler, base: int, far: int, place: int, *,
-        known: Known | None = None, gathered: list[Registers] | None = None,
-        columns: dict[str, int] | None = None, hit: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
+    def edge(self, asm: Assembler, ends: tuple[int, int], place: int, at: Around = PLAIN) -> None:
         """Write the work on one edge: the opposite filter, the message, its delivery."""
         with asm.within(Phase.GATHER), asm.scope():
             if self.far_filter is not None:
-                with asm.when(self.far_filter(asm, far)), asm.scope():
-                    self._send(
-                        asm, base, far, place, known, gathered=gathered, columns=columns, hit=hit
-                    )
+                with asm.when(self.far_filter(asm, ends[1])), asm.scope():
+                    self._send(asm, ends, place, at)
             else:
-                self._send(
-                    asm, base, far, place, known, gathered=gathered, columns=columns, hit=hit
-                )
+                self._send(asm, ends, place, at)
 
     def _lowering(self, asm: Assembler, who: dict[str, int], **more: Any) -> Lowering:
         return Lowering(asm, replace(self.site, who=who, **more))
@@ -158,23 +162,19 @@ class Sweep:
                 own.known = lowering.known
                 lowering.known[value] = own._value(value)
 
-    def _send(
-        self, asm: Assembler, base: int, far: int, place: int, known: Known | None,
-        *, gathered: list[Registers] | None, columns: dict[str, int] | None,
-        hit: Callable[[], None] | None,
-    ) -> None:  # fmt: skip
+    def _send(self, asm: Assembler, ends: tuple[int, int], place: int, at: Around) -> None:
         other = "v" if self.base == "u" else "u"
-        who = {self.base: base, other: far}
-        lowering = self._lowering(asm, who, place=place, columns=columns or {})
-        lowering.known.update(known or {})
+        who = dict(zip((self.base, other), ends, strict=True))
+        lowering = self._lowering(asm, who, place=place, columns=at.columns or {})
+        lowering.known.update(at.known or {})
         self._prelude(asm, lowering, who["v"], steady=False)
         results = lowering.block(self.message)
         target = who[self.target]
         if self.condition and not self.sends_always:
             with asm.when(results[-1][0]), asm.scope():
-                self._deliver(asm, target, results, gathered, hit)
+                self._deliver(asm, target, results, at.gathered, at.hit)
         else:
-            self._deliver(asm, target, results, gathered, hit)
+            self._deliver(asm, target, results, at.gathered, at.hit)
 
     def _deliver(
         self, asm: Assembler, target: int, results: list[Registers],

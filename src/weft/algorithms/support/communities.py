@@ -29,25 +29,28 @@ def weighted_copy(g: Graph, weighted: bool, what: str) -> Graph:
     if check_weights(g, weighted, what):
         weight = g.edge.storage("weight").astype(np.float64)
     else:
-        weight = g.topology.xp.ones(src.size)
+        weight = None
     return joined(g, src, dst, weight, g.num_vertices)
 
 
-def joined(g: Graph, src: Array, dst: Array, weight: Array, count: int) -> Graph:
-    """Return an undirected graph of these edges, the weights of parallel ones added up."""
-    return Graph.from_edges(
+def joined(g: Graph, src: Array, dst: Array, weight: Array | None, count: int) -> Graph:
+    """Return an undirected graph of these edges, the weights of parallel ones added up.
+
+    Without weights every edge has the weight 1, and parallel ones are counted.
+    """
+    whole = Graph.from_edges(
         src, dst, weight, num_vertices=count, directed=False, duplicates="sum",
         device=g.topology.device,
     )  # fmt: skip
+    if weight is None:
+        whole.edge.adopt("weight", whole.edge.storage("weight").astype(np.float64))
+    return whole
 
 
 def contracted(g: Graph, weighted: bool, label: Array, count: int) -> Graph:
     """Return the graph of the communities 0 to count - 1; edges inside become self-loops."""
     src, dst = g.topology.edge_endpoints()
-    if weighted:
-        weight = g.edge.storage("weight").astype(np.float64, copy=False)
-    else:
-        weight = g.topology.xp.ones(src.size)
+    weight = g.edge.storage("weight").astype(np.float64, copy=False) if weighted else None
     return joined(g, label[src], label[dst], weight, count)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.algorithms.support.ranking import Ranking
 from weft.algorithms.support.strengths import distribution
 from weft.arrays.device import as_array
 from weft.arrays.reduce import all_true
-from weft.config import Config
 from weft.engine.run import Run
 from weft.engine.state import scalar
 from weft.errors import GraphError
@@ -54,25 +54,21 @@ def moving(weighted: bool, dtype: Any) -> Any:
 
 
 def many_ranks(
-    g: Graph,
-    personalization: Any,
-    strength: Array | None,
-    *,
-    damping: float,
-    tol: float,
-    max_iter: int,
-    dtype: Any,
-    config: Config | None,
+    g: Graph, personalization: Any, strength: Array | None, wanted: Ranking
 ) -> tuple[Array, Run]:
     """Return one column of ranks per column of the personalisation, and how the run ended."""
+    dtype, tol = wanted.dtype, wanted.tol
     home = _homes(personalization, g.num_vertices).astype(dtype)
     fields = {"rank": home, "home": home}
     if strength is not None:
         fields["strength"] = strength
-    state = g.state(**fields, damping=scalar(damping), error=scalar(np.inf), mass=scalar(0.0))
+    state = g.state(
+        **fields, damping=scalar(wanted.damping), error=scalar(np.inf), mass=scalar(0.0)
+    )
     run = g.iterate(
         moving(strength is not None, dtype), state,
-        until=lambda error, mass: error <= tol * mass, max_iter=max_iter, config=config,
+        until=lambda error, mass: error <= tol * mass, max_iter=wanted.max_iter,
+        config=wanted.config,
     )  # fmt: skip
     total = state.rank.sum(axis=0, dtype=np.float64)
     return (state.rank / (total + (total == 0))).astype(dtype), run

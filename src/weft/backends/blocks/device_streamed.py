@@ -53,6 +53,7 @@ class DeviceCarrier(StreamedCarrier):
     ) -> None:
         self.device = device
         self._present: dict[str, int] = {}  # which block is on the device, by direction
+        self._leaving: dict[int, Any] = {}  # by block, the event that the host may let it go
         super().__init__(folder, manifest, degrees, memory)
 
     def _space(self, degrees: dict[str, Array]) -> Any:
@@ -115,5 +116,12 @@ class DeviceCarrier(StreamedCarrier):
         """Start to copy the next block to the device, if there is one."""
         found = next(coming, None)
         if found is not None:
-            self.space.send(found[1])
+            self._leaving[found[0]] = self.space.send(found[1])
         return found
+
+    def _recycle(self, number: int, blocks: dict[str, Block]) -> None:
+        """Let a block be read over when its copy is done, which kernels wait for, not the host."""
+        left = self._leaving.pop(number, None)
+        if left is not None:
+            left.synchronize()
+        super()._recycle(number, blocks)

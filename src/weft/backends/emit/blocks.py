@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,6 +45,24 @@ _METHODS = {
     "project": "_project",
     "while": "_while",
 }
+
+
+@dataclass
+class Scope:
+    """Where a block is rendered: what the loads mean, and where faults are reported."""
+
+    load: Callable[[Value], Any]
+    site: Any = None
+    live: set[str] = field(default_factory=set)
+    function: int = 0
+    vertex: str = "v"
+    gather: Callable[[Value, Any], list[Any]] | None = None
+    placed: Callable[[str, str], Any] | None = None  # the site of a computed vertex v
+    emits: str = ""  # what a program that emits does, see `Program`
+
+    def at(self, site: Any) -> Self:
+        """Return the scope of an inner loop, whose loads mean what a site says."""
+        return replace(self, load=site.load, site=site, gather=None, placed=None)
 
 
 class BlockRenderer(ABC):
@@ -94,6 +114,14 @@ class BlockRenderer(ABC):
     def hold(self, operand: Any, dtype: np.dtype[Any], shape: Shape = ()) -> Any:
         """Return the operand as something that keeps its value."""
 
+    @abstractmethod
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+
+    def only_if(self, condition: Any | None) -> AbstractContextManager[None]:
+        """Return a block that runs where a condition holds; always without one."""
+        return nullcontext() if condition is None else self.out.block(self.test(condition))
+
     def identity(self, reduction: Reduction, dtype: np.dtype[Any], payload: bool = False) -> str:
         """Return the identity of a reduction as a literal."""
         value = payload_identity(dtype) if payload else identity_of(reduction, dtype)
@@ -126,7 +154,9 @@ class BlockRenderer(ABC):
 
     def _field_at(self, value: Value) -> None:
         load = Value("load", (), ("field", "v", value.attr), value.dtype, value.shape)
-        site = self.scope.placed(self.checked(value.args[0]), value.attr)
+        place = self.checked(value.args[0])
+        placed = self.scope.placed
+        site = placed(place, value.attr) if placed is not None else self.scope.site
         self.known[id(value)] = self.hold(site.load(load), value.dtype, value.shape)
 
     def _params(self, block: Block, state: list[Any], first: int = 0) -> None:

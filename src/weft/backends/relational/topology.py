@@ -44,7 +44,7 @@ class TableTopology(Topology):
         self._edges = self._secondary_edges = None
         self._degrees: dict[str, Array] = {}
         self._owners: dict[str, Array] = {}
-        self._paths: dict[str, Array] = {}
+        self._found: dict[tuple[str, str], Array] = {}
         self._lock = threading.RLock()
         self._copies: weakref.WeakValueDictionary[Device, Topology] = weakref.WeakValueDictionary()
 

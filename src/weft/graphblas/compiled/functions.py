@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.monoids import Monoid
 
+BOOL = np.dtype(np.bool_)
 Traced = Callable[[Any, Any], Any]
 
 BINARY: dict[str, Traced] = {
@@ -161,3 +164,34 @@ def unary(op: Any) -> Callable[[Any], Any] | None:
     if function is None:
         return None
     return lambda x: cast_traced(function(cast_traced(x, of_type)), result)
+
+
+KEEPS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "colgt": lambda x, i, j, k: j > k,
+    "colle": lambda x, i, j, k: j <= k,
+    "diag": lambda x, i, j, k: j - i == k,
+    "indexgt": lambda x, i, j, k: i > k,
+    "indexle": lambda x, i, j, k: i <= k,
+    "offdiag": lambda x, i, j, k: j - i != k,
+    "rowgt": lambda x, i, j, k: i > k,
+    "rowle": lambda x, i, j, k: i <= k,
+    "tril": lambda x, i, j, k: j - i <= k,
+    "triu": lambda x, i, j, k: j - i >= k,
+    "valueeq": lambda x, i, j, k: x == k,
+    "valuege": lambda x, i, j, k: x >= k,
+    "valuegt": lambda x, i, j, k: x > k,
+    "valuele": lambda x, i, j, k: x <= k,
+    "valuelt": lambda x, i, j, k: x < k,
+    "valuene": lambda x, i, j, k: x != k,
+}
+
+
+def selection(op: Any) -> Callable[[Any, Any, Any, Any], Any] | None:
+    """Return a typed select operator as a traced function of value, row, column and thunk."""
+    parent, of_type = op.parent, op.type.np_type
+    function = parent.orig_func or KEEPS.get(parent.name)
+    if function is None:
+        return None
+    if parent.is_positional:
+        return function
+    return lambda x, i, j, k: cast_traced(function(cast_traced(x, of_type), i, j, k), BOOL)

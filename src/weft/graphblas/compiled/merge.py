@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.graphblas.compiled.rows import matrix_arrays, module_of, unsigned, value_array
+from weft.graphblas.compiled.rows import module_of, row_arrays, rows_of_parts
+from weft.graphblas.compiled.shares import even_stretches, on_threads, stretches
 from weft.graphblas.compiled.source import merge_source
-from weft.graphblas.storage.matrix import MatrixStore
 from weft.graphblas.storage.vector import VectorStore
 
 Array = Any
@@ -25,32 +25,44 @@ def merged(left: Any, right: Any, op: Any, *, union: bool) -> Any:
     module = module_of(merge_source, key, MERGE_COST * (left.nvals + right.nvals))
     if module is None:
         return None
-    mine, theirs = (_arrays(each) for each in (left, right))
-    most = left.nvals + right.nvals if union else min(left.nvals, right.nvals)
-    rows = len(mine[0])
+    mine, theirs = row_arrays(left), row_arrays(right)
     narrow = mine[1].dtype.itemsize == 4 and theirs[1].dtype.itemsize == 4
-    cols = np.empty(most, np.uint32 if narrow else np.uint64)
-    values = np.empty(most, op.return_type.np_type)
-    indptr = np.zeros(rows, np.int64)
-    if union:
-        used = module.unite(*mine, *theirs, indptr, cols, values)
-    elif is_vector or left.ncols > right.nvals:
-        used = module.intersect(*mine, *theirs, indptr, cols, values)
-    else:
-        marks = np.full(left.ncols, -1, np.int64)
-        used = module.intersect_marked(*mine, *theirs, indptr, cols, values, marks)
-    cols, values = cols[:used], values[:used]
-    if used * 2 < most:
-        cols, values = cols.copy(), values.copy()
-    cols = cols.view(np.int32 if narrow else np.int64)
-    if is_vector:
-        return VectorStore(left.size, cols, values)
-    return MatrixStore(left.shape, cols, values, indptr=indptr)
+    indptr = np.zeros(len(mine[0]), np.int64)
+    marked = not union and not is_vector and left.ncols <= right.nvals
+
+    def part(begin: int, end: int) -> tuple[Array, Array]:
+        pointers = mine[0][begin : end + 1], theirs[0][begin : end + 1]
+        counts = [int(each[-1] - each[0]) for each in pointers]
+        most = sum(counts) if union else min(counts)
+        cols = np.empty(most, np.uint32 if narrow else np.uint64)
+        values = np.empty(most, op.return_type.np_type)
+        given = pointers[0], *mine[1:], pointers[1], *theirs[1:]
+        out = indptr[begin : end + 1], cols, values
+        if union:
+            used = module.unite(*given, *out)
+        elif marked:
+            marks = np.full(left.ncols, -1, np.int64)
+            used = module.intersect_marked(*given, *out, marks)
+        else:
+            used = module.intersect(*given, *out)
+        return cols[:used], values[:used]
+
+    bounds = stretches(mine[0][1:] + theirs[0][1:])
+    return rows_of_parts(left, bounds, on_threads(part, bounds), indptr)
 
 
-def _arrays(store: Any) -> tuple[Any, ...]:
-    """Return row pointer, columns, values and their step; a vector is one row."""
-    if isinstance(store, MatrixStore):
-        return matrix_arrays(store)
-    whole = np.array([0, store.nvals], np.int64)
-    return (whole, unsigned(store.indices), *value_array(store))
+def united_maps(left: VectorStore, right: VectorStore, op: Any) -> VectorStore | None:
+    """Return the union of two vectors, place by place; None where NumPy is better."""
+    key = op, left.dense.dtype, right.dense.dtype
+    module = module_of(merge_source, key, left.size // 4)
+    if module is None:
+        return None
+    maps = [np.ascontiguousarray(a) for each in (left, right) for a in (each.dense, each.there())]
+    out, there = np.empty(left.size, op.return_type.np_type), np.empty(left.size, np.bool_)
+
+    def part(begin: int, end: int) -> None:
+        at = slice(begin, end)
+        module.unite_maps(*(each[at] for each in maps), out[at], there[at])
+
+    on_threads(part, even_stretches(left.size))
+    return VectorStore.from_map(out, there)

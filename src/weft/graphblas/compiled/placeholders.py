@@ -28,3 +28,13 @@ def alone(x: Any) -> Any:
 def other_alone(x: Any) -> Any:
     """Return a value of the right operand alone."""
     return x
+
+
+def ctz(x: Any) -> int:
+    """Return the number of zero bits below the lowest one bit."""
+    return (int(x) & -int(x)).bit_length() - 1
+
+
+def keep(x: Any, i: Any, j: Any, k: Any) -> bool:
+    """Return whether a value is at most the parameter."""
+    return bool(x <= k)

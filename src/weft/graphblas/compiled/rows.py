@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.threads import num_threads
 from weft.backends.host_functions import is_loaded, load
 from weft.errors import WeftError
 from weft.graphblas.compiled import arena
+from weft.graphblas.compiled.shares import even_stretches, on_threads, stretches
 from weft.graphblas.compiled.source import module_source
 from weft.graphblas.kernels.masks import MaskView
 from weft.graphblas.options import current, is_compiled
@@ -24,8 +26,10 @@ LABEL = "graphblas"
 WORTH_COMPILING, WORTH_LOADING = 20_000_000, 200_000
 # Values of a product that are made at a time.
 CHUNK = 1 << 22
-# Marks are read in order of places, not sorted, if one place in so many is touched.
-DENSE = 8
+# The places of a product are read from a map of bits, not sorted, if one in so many is reached.
+DENSE = 256
+# The map of what a mask admits, where there is none.
+NO_MASK = np.zeros(1, np.bool_)
 
 _modules: dict[Any, Any] = {}
 _texts: dict[Any, str | None] = {}
@@ -124,15 +128,15 @@ def push(
     size, np_type = twin.ncols, op.monoid.type.np_type
     most = min(size, products)
     found = arena.borrow("found", size, np_type)
-    there = arena.borrow("there", size, np.bool_)
-    how, admitted = 0, there
+    bits = arena.borrow("bits", -(-size // 64), np.uint64)
+    how, admitted = 0, NO_MASK
     if mask is not None:
         how, admitted = (2 if mask.complement else 1), mask.named()
-    places, values = np.empty(most, np.int64), np.empty(most, np_type)
+    places, values = np.empty(most + 1, np.int64), np.empty(most, np_type)
     try:
         count = module.push(
-            *matrix_arrays(twin), vector.indices, *value_array(vector), found, there[:size],
-            admitted, how, DENSE, places, values,
+            *matrix_arrays(twin), vector.indices, *value_array(vector), found[:size],
+            bits[: -(-size // 64)], admitted, how, DENSE, places, values,
         )  # fmt: skip
     except BaseException:
         arena.drop()
@@ -159,38 +163,70 @@ def product(
     mask: MaskView | None,
 ) -> MatrixStore:
     """Return the product of two matrices, row by row with an accumulator as long as a row."""
+    if mask is not None and not mask.complement:
+        return _inside(module, left, right, op, mask)
     shape, np_type = (left.nrows, right.ncols), op.monoid.type.np_type
     mine, theirs = matrix_arrays(left), matrix_arrays(right)
-    limits = np.empty(left.nrows, np.int64)
-    module.bounds(mine[0], mine[1], theirs[0], right.ncols, limits)
-    how, mask_indptr, mask_cols = 0, mine[0], mine[1]
+    ends = _bounds(module, left, right)
+    mask_indptr, mask_cols = mine[:2]
     if mask is not None:
-        entries = mask.entries()
-        mask_indptr, mask_cols = matrix_arrays(entries)[:2]
-        how = 2 if mask.complement else 1
-        if how == 1:
-            np.minimum(limits, np.diff(mask_indptr), out=limits)
-    found = arena.borrow("row", right.ncols, np_type)
-    marks = arena.borrow("marks", right.ncols, np.int64)
-    marks[: right.ncols] = 0
+        mask_indptr, mask_cols = matrix_arrays(mask.entries())[:2]
     counts = np.empty(left.nrows, np.int64)
-    ends = np.cumsum(limits)
-    parts: list[tuple[Array, Array]] = []
-    begin = stamp = 0
-    while begin < left.nrows:
-        done = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
-        # With a mask a row may touch as many places as the mask names before it is cut to them.
-        room = int(ends[end - 1]) - done
+
+    def part(begin: int, end: int) -> tuple[Array, Array]:
+        room = int(ends[end - 1]) - (int(ends[begin - 1]) if begin else 0)
         out_cols, out_values = np.empty(room, np.int64), np.empty(room, np_type)
+        # Marks that earlier rows left differ from those of later ones.
+        found = arena.borrow("row", right.ncols, np_type)
+        marks = arena.borrow("marks", right.ncols, np.int64)
+        stamps = arena.borrow("stamp", 1, np.int64)
+        stamp = stamps[0]
+        stamps[0] += 2 * (end - begin)
         used = module.multiply_rows(
-            begin, end, *mine, *theirs, mask_indptr, mask_cols, how,
+            begin, end, *mine, *theirs, mask_indptr, mask_cols, mask is not None,
             marks, stamp, found[: right.ncols], out_cols, out_values, counts,
         )  # fmt: skip
-        stamp += 2 * (end - begin)
-        parts.append((out_cols[:used], out_values[:used]))
-        begin = end
+        return out_cols[:used], out_values[:used]
+
+    parts = on_threads(part, stretches(ends, CHUNK))
     made = _joined(shape, parts, counts, op.return_type.np_type)
+    made.masked_by = mask
+    return made
+
+
+def _bounds(module: ModuleType, left: MatrixStore, right: MatrixStore) -> Array:
+    """Return how many values all rows of a product up to the end of each have at most."""
+    limits = np.empty(left.nrows, np.int64)
+    mine, theirs = matrix_arrays(left), matrix_arrays(right)
+    module.bounds(mine[0], mine[1], theirs[0], right.ncols, limits)
+    return limits.cumsum()
+
+
+def _inside(
+    module: ModuleType, left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView
+) -> MatrixStore:
+    """Return the product at the places of a mask, whose rows are the accumulators."""
+    np_type, entries = op.monoid.type.np_type, mask.entries()
+    mine, theirs = matrix_arrays(left), matrix_arrays(right)
+    named = matrix_arrays(entries)[:2]
+    found, there = np.zeros(entries.nvals, np_type), np.zeros(entries.nvals, np.bool_)
+
+    def part(begin: int, end: int) -> None:
+        marks = arena.borrow("places", right.ncols, np.int32)
+        module.multiply_inside(begin, end, *mine, *theirs, *named, marks, found, there)
+
+    one = num_threads() == 1
+    on_threads(part, [(0, left.nrows)] if one else stretches(_bounds(module, left, right)))
+    return _at_places(entries, found, there, op, mask)
+
+
+def _at_places(
+    entries: MatrixStore, found: Array, there: Array, op: Any, mask: MaskView | None = None
+) -> MatrixStore:
+    """Return the matrix of the places of a mask where a product has a value."""
+    made = entries.with_values(cast(found, op.return_type.np_type))
+    if not there.all():
+        made = made.picked(there)
     made.masked_by = mask
     return made
 
@@ -215,18 +251,45 @@ def _joined(
     shape: tuple[int, int], parts: list[tuple[Array, Array]], counts: Array, np_type: np.dtype
 ) -> MatrixStore:
     """Return the matrix of several stretches of rows."""
-    total = sum(len(cols) for cols, _ in parts)
-    if total == 0:
+    cols, values = pieces(parts)
+    if len(cols) == 0:
         return empty_matrix(shape, np_type)
-    if len(parts) == 1:
-        cols, values = parts[0]
-        if 2 * total < len(cols.base if cols.base is not None else cols):
-            cols, values = cols.copy(), values.copy()
-    else:
-        cols = np.concatenate([each for each, _ in parts])
-        values = np.concatenate([each for _, each in parts])
     indptr = np.concatenate(([0], np.cumsum(counts)))
     return MatrixStore(shape, cols, cast(values, np_type), indptr=indptr)
+
+
+def pieces(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return columns and values of several stretches of rows as one; none holds much room."""
+    if len(parts) > 1:
+        return np.concatenate([each for each, _ in parts]), np.concatenate([v for _, v in parts])
+    cols, values = parts[0]
+    if cols.base is not None and 2 * len(cols) < len(cols.base):
+        return cols.copy(), values.copy()
+    return cols, values
+
+
+def row_arrays(store: Any) -> tuple[Any, ...]:
+    """Return row pointer, columns, values and their step; a vector is one row."""
+    if isinstance(store, MatrixStore):
+        return matrix_arrays(store)
+    whole = np.array([0, store.nvals], np.int64)
+    return (whole, unsigned(store.indices), *value_array(store))
+
+
+def rows_of_parts(
+    like: Any, bounds: list[tuple[int, int]], parts: list[tuple[Array, Array]], indptr: Array
+) -> Any:
+    """Return a store of stretches of rows, each of which has its own row pointer in `indptr`."""
+    done = 0
+    for (begin, end), (cols, _) in zip(bounds, parts, strict=True):
+        if done:
+            indptr[begin + 1 : end + 1] += done
+        done += len(cols)
+    cols, values = pieces(parts)
+    cols = cols.view(np.int32 if cols.dtype.itemsize == 4 else np.int64)
+    if isinstance(like, VectorStore):
+        return VectorStore(like.size, cols, values)
+    return MatrixStore(like.shape, cols, values, indptr=indptr)
 
 
 def masked_dot(
@@ -235,13 +298,14 @@ def masked_dot(
     """Return the product at the places of a mask: row of the left by row of the right's twin."""
     np_type = op.monoid.type.np_type
     found, there = np.zeros(entries.nvals, np_type), np.zeros(entries.nvals, np.bool_)
-    module.dot(
-        entries.rows,
-        matrix_arrays(entries)[1],
-        *matrix_arrays(left),
-        *matrix_arrays(right.twin),
-        found,
-        there,
-    )
-    made = entries.with_values(cast(found, op.return_type.np_type))
-    return made if there.all() else made.picked(there)
+    mine, theirs = matrix_arrays(left), matrix_arrays(right.twin)
+    rows, cols = entries.rows, matrix_arrays(entries)[1]
+
+    def part(begin: int, end: int) -> None:
+        at = slice(begin, end)
+        module.dot(rows[at], cols[at], *mine, *theirs, found[at], there[at])
+
+    steps = int(left.row_bounds(rows)[1].sum()) if num_threads() > 1 else 0
+    mean = max(1, steps // max(1, entries.nvals))
+    on_threads(part, even_stretches(entries.nvals, mean))
+    return _at_places(entries, found, there, op)

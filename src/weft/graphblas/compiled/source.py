@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.backends.host_functions import function_text, head
 from weft.errors import TraceError
-from weft.graphblas.compiled.functions import cast_traced, combination, multiplication
+from weft.graphblas.compiled.functions import cast_traced, combination, multiplication, selection
 
 
 def templates(name: str) -> str:
@@ -76,5 +76,27 @@ def reduce_source(op: Any) -> str:
         head(),
         function_text("add", add, (np_type, np_type), np_type),
         templates("templates_reduce"),
+    )
+    return "\n".join(parts)
+
+
+def select_source(op: Any, values: np.dtype, is_vector: bool) -> str:
+    """Return the text of the kernels that select values of a type with a typed operator.
+
+    A vector is one row for the kernels, and one column for the operator.
+    """
+    keep, place = selection(op), np.dtype(np.int64)
+    if keep is None:
+        raise TraceError(f"{op!r} cannot be traced.")
+
+    def of_vector(x: Any, i: Any, j: Any, k: Any) -> Any:
+        return keep(x, j, i, k)
+
+    function = of_vector if is_vector else keep
+    types = (values, place, place, op.type2.np_type)
+    parts = (
+        head(),
+        function_text("keep", function, types, np.dtype(np.bool_)),
+        templates("templates_select"),
     )
     return "\n".join(parts)

@@ -9,43 +9,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.graphblas.compiled.placeholders import add, compiled, multiply
+from weft.graphblas.compiled.placeholders import add, compiled, ctz, multiply
 
 # --- templates
 
 
 @compiled
 def push(
-    indptr, cols, values, step, where, given, given_step, found, there, admitted, how, dense,
+    indptr, cols, values, step, where, given, given_step, found, bits, admitted, how, dense,
     places, out,
 ):  # fmt: skip
     """Spread values along rows; return how many places they reach, which come sorted.
 
-    `how` says which columns count: 0 all, 1 those with `admitted`, 2 those without. `found` and
-    `there` are as long as a row; `there` is false everywhere, and is again at the end. All of it is
-    looked through where more than one in `dense` places was reached.
+    `how` says which columns count: 0 all, 1 those with `admitted`, 2 those without. `found` is as
+    long as a row; `bits` has a bit for each of its places, none set, and none again at the end. All
+    of them are looked through where more than one place in `dense` was reached. There is room for
+    one place more than can be reached: whether one is new is no branch, as it cannot be predicted.
     """
     count = 0
+    six, low, one = np.uint64(6), np.uint64(63), np.uint64(1)
     for k in range(len(where)):
         i = where[k]
         x = given[k * given_step]
         for slot in range(indptr[i], indptr[i + 1]):
-            j = cols[slot]
+            j = np.uint64(cols[slot])
             if how != 0 and admitted[j] != (how == 1):
                 continue
             made = multiply(values[slot * step], x)
-            if there[j]:
-                found[j] = add(found[j], made)
-            else:
-                there[j] = True
-                found[j] = made
-                places[count] = j
-                count += 1
-    if count * dense > len(there):
+            word = bits[j >> six]
+            seen = (word >> (j & low)) & one
+            bits[j >> six] = word | (one << (j & low))
+            both = add(found[j], made)
+            found[j] = both if seen else made
+            places[count] = j
+            count += int(seen ^ one)
+    if count * dense > len(found):
         count = 0
-        for j in range(len(there)):
-            if there[j]:
-                there[j] = False
+        for w in range(len(bits)):
+            word = bits[w]
+            bits[w] = 0
+            while word:
+                j = (np.uint64(w) << six) + np.uint64(ctz(word))
+                word &= word - one
                 places[count] = j
                 out[count] = found[j]
                 count += 1
@@ -54,7 +59,7 @@ def push(
     for k in range(count):
         j = np.uint64(places[k])
         out[k] = found[j]
-        there[j] = False
+        bits[j >> six] = 0
     return count
 
 
@@ -111,19 +116,19 @@ def mark(cols, begin, end, marks, stamp):
 @compiled
 def multiply_rows(
     begin, end, indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
-    mask_indptr, mask_cols, how, marks, stamp, found, out_cols, out_values, counts,
+    mask_indptr, mask_cols, outside, marks, stamp, found, out_cols, out_values, counts,
 ):  # fmt: skip
     """Multiply a stretch of rows; return how many values were made.
 
     `marks` holds the stamp of the row that last looked at a column, or one more where the column
-    has a sum. `how` is 0 without a mask, 1 to stay inside of it, 2 to stay outside.
+    has a sum. With `outside`, places of the mask get none.
     """
     used = 0
     for i in range(begin, end):
         stamp += 2
         first = used
         low, high = np.int64(len(found)), np.int64(0)
-        if how != 0:
+        if outside:
             mark(mask_cols, mask_indptr[i], mask_indptr[i + 1], marks, stamp)
         for slot in range(indptr[i], indptr[i + 1]):
             k = cols[slot]
@@ -133,21 +138,13 @@ def multiply_rows(
                 seen = marks[j]
                 if seen == stamp + 1:
                     found[j] = add(found[j], multiply(x, right_values[other * right_step]))
-                elif (seen == stamp) == (how == 1):
+                elif seen != stamp:
                     marks[j] = stamp + 1
                     found[j] = multiply(x, right_values[other * right_step])
-                    if how != 1:
-                        out_cols[used] = j
-                        low, high = min(low, np.int64(j)), max(high, np.int64(j))
-                    used += 1
-        if how == 1:
-            used = first
-            for slot in range(mask_indptr[i], mask_indptr[i + 1]):
-                j = mask_cols[slot]
-                if marks[j] == stamp + 1:
                     out_cols[used] = j
+                    low, high = min(low, np.int64(j)), max(high, np.int64(j))
                     used += 1
-        elif (used - first) * 24 > high - low:
+        if (used - first) * 24 > high - low:
             used = first
             for j in range(low, high + 1):
                 if marks[j] == stamp + 1:
@@ -159,6 +156,36 @@ def multiply_rows(
             out_values[place] = found[out_cols[place]]
         counts[i] = used - first
     return used
+
+
+@compiled
+def multiply_inside(
+    begin, end, indptr, cols, values, step, right_indptr, right_cols, right_values, right_step,
+    mask_indptr, mask_cols, marks, found, there,
+):  # fmt: skip
+    """Multiply a stretch of rows at the places of a mask; `found` and `there` are as long as it.
+
+    `marks` holds for each column where the row of the mask has it, from 1 on; it is 0 everywhere,
+    and is again at the end.
+    """
+    for i in range(begin, end):
+        first, last = mask_indptr[i], mask_indptr[i + 1]
+        if first == last or indptr[i] == indptr[i + 1]:
+            continue
+        for place in range(first, last):
+            marks[mask_cols[place]] = place - first + 1
+        for slot in range(indptr[i], indptr[i + 1]):
+            k = cols[slot]
+            x = values[slot * step]
+            for other in range(right_indptr[k], right_indptr[k + 1]):
+                at = marks[right_cols[other]]
+                if at != 0:
+                    place = first + at - 1
+                    made = multiply(x, right_values[other * right_step])
+                    found[place] = add(found[place], made) if there[place] else made
+                    there[place] = True
+        for place in range(first, last):
+            marks[mask_cols[place]] = 0
 
 
 @compiled

@@ -100,3 +100,14 @@ def intersect_marked(
                     used += 1
         out_indptr[i + 1] = used
     return used
+
+
+@compiled
+def unite_maps(x, x_there, y, y_there, out, there):
+    """Write the union of two arrays with maps of what is present; nothing depends on a branch."""
+    for i in range(len(x)):
+        mine, theirs = x_there[i], y_there[i]
+        both = multiply(x[i], y[i])
+        lone = alone(x[i]) if mine else other_alone(y[i])
+        out[i] = both if mine & theirs else lone
+        there[i] = mine | theirs

@@ -58,6 +58,8 @@ def _last_of_equal(axis: Axis) -> tuple[Array, Array | None]:
     wanted = axis.array
     if axis.span is not None or len(wanted) < 2:
         return wanted, None
+    if (wanted[1:] > wanted[:-1]).all():
+        return wanted, None
     unique, first = np.unique(wanted[::-1], return_index=True)
     if len(unique) == len(wanted):
         return wanted, None
@@ -80,14 +82,12 @@ def _put_vector(old: VectorStore, axis: Axis, region: VectorStore) -> VectorStor
         dense[wanted[at]] = region.dense[at]
         there[wanted[at]] = region.there()[at]
         return VectorStore.from_map(dense, there)
-    inside = np.zeros(old.nvals, np.bool_)
-    inside[axis.matches(old.indices)[0]] = True
-    kept = ~inside
+    kept = ~axis.names(old.indices)
     at, values = region.indices, region.values
     if counts is not None:
         at, values = at[counts[at]], take(values, counts[at])
     places = wanted[at]
-    order = np.argsort(places, kind="stable")
+    order = places.argsort(kind="stable")
     return VectorStore(
         old.size,
         *weave(old.indices[kept], take(old.values, kept), places[order], take(values, order)),
@@ -98,9 +98,7 @@ def _put_matrix(old: MatrixStore, rows: Axis, cols: Axis, region: MatrixStore) -
     inside = np.ones(old.nvals, np.bool_)
     for axis, places in ((rows, old.rows), (cols, old.cols)):
         if not axis.whole:
-            hit = np.zeros(old.nvals, np.bool_)
-            hit[axis.matches(np.asarray(places))[0]] = True
-            inside &= hit
+            inside &= axis.names(np.asarray(places))
     kept = ~inside
     new_rows, row_counts = _last_of_equal(rows)
     new_cols, col_counts = _last_of_equal(cols)

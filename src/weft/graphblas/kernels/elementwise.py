@@ -115,6 +115,12 @@ def select_index(store: Any, op: Any, thunk: Any) -> Any:
         found = selected(store, op.parent.name, thunk)
         if found is not None:
             return found
+    if store.nvals >= WORTH_MERGING or is_compiled():
+        from weft.graphblas.compiled.select import selected as from_kernel
+
+        found = from_kernel(store, op, thunk)
+        if found is not None:
+            return found
     return chosen(store, index_values(store, op, thunk))
 
 
@@ -165,6 +171,15 @@ def merge_compiled(left: Any, right: Any, op: Any, *, union: bool) -> Any:
     return merged(left, right, op, union=union)
 
 
+def _united_maps(left: VectorStore, right: VectorStore, op: Any) -> Any:
+    """Return the union of two vectors from a compiled kernel; None where there is none."""
+    if left.size < WORTH_MERGING and not is_compiled():
+        return None
+    from weft.graphblas.compiled.merge import united_maps
+
+    return united_maps(left, right, op)
+
+
 def _maps(left: VectorStore, right: VectorStore) -> bool:
     """Return whether two vectors are better combined place by place."""
     return 256 <= left.size <= MOST_DENSE and min(left.nvals, right.nvals) * 8 > left.size
@@ -186,6 +201,9 @@ def ewise_add(left: Any, right: Any, op: Any) -> Any:
     if isinstance(left, VectorStore) and left.is_full and right.is_full:
         return VectorStore.from_map(combine(left.dense, right.dense), None)
     if isinstance(left, VectorStore) and _maps(left, right):
+        united = _united_maps(left, right, op)
+        if united is not None:
+            return united
         mine, theirs = left.there(), right.there()
         both = np.flatnonzero(mine & theirs)
         dense: Array = np.where(mine, cast(left.dense, np_type), cast(right.dense, np_type))

@@ -26,17 +26,15 @@ def spans(starts: Array, lengths: Array) -> Array:
     total = int(lengths.sum())
     if total == 0:
         return np.empty(0, np.int64)
-    ends = np.cumsum(lengths)
-    return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
+    return np.arange(total) + (starts - lengths.cumsum() + lengths).repeat(lengths)
 
 
 def run_starts(keys: Array) -> Array:
     """Return where runs of equal elements begin; there is at least one element."""
-    changes = np.flatnonzero(keys[1:] != keys[:-1])
-    starts = np.empty(len(changes) + 1, np.int64)
-    starts[0] = 0
-    np.add(changes, 1, out=starts[1:])
-    return starts
+    is_first = np.empty(len(keys), np.bool_)
+    is_first[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    return is_first.nonzero()[0]
 
 
 def products(op: Any, a: Array, b: Array, flip: bool) -> Array:
@@ -49,24 +47,30 @@ def products(op: Any, a: Array, b: Array, flip: bool) -> Array:
 
 def sorted_sums(keys: Array, values: Array, op: Any) -> tuple[Array, Array]:
     """Add up values of equal keys; keys may come in any order."""
-    order = np.argsort(keys, kind="stable")
+    order = keys.argsort(kind="stable")
     keys, values = keys[order], take(values, order)
     starts = run_starts(keys)
     return keys[starts], op.monoid.segments(values, starts)
 
 
 def pushed(
-    twin: MatrixStore, vector: VectorStore, op: Any, flip: bool, mask: MaskView | None
+    twin: MatrixStore,
+    vector: VectorStore,
+    op: Any,
+    flip: bool,
+    mask: MaskView | None,
+    bounds: tuple[Array, Array] | None = None,
 ) -> VectorStore:
     """Return the product: every value of the vector is spread along its column of the matrix.
 
-    `twin` is the transposed matrix; `flip` exchanges the factors.
+    `twin` is the transposed matrix; `flip` exchanges the factors. `bounds` says where the columns
+    of the vector's places begin, and how many values each has, if that is known.
     """
     nrows = twin.ncols
-    starts, lengths = twin.row_bounds(vector.indices)
+    starts, lengths = bounds or twin.row_bounds(vector.indices)
     at = spans(starts, lengths)
     rows = twin.cols[at].astype(np.int64, copy=False)
-    b = take(vector.values, np.repeat(np.arange(vector.nvals), lengths))
+    b = take(vector.values, np.arange(vector.nvals).repeat(lengths))
     if mask is not None and len(rows):
         admitted = mask.admits(rows)
         if not admitted.all():
@@ -123,15 +127,22 @@ def outer(left: VectorStore, right: VectorStore, op: Any) -> MatrixStore:
 
 
 def matrix_matrix(
-    left: MatrixStore, right: MatrixStore, op: Any, mask: MaskView | None
+    left: MatrixStore,
+    right: MatrixStore,
+    op: Any,
+    mask: MaskView | None,
+    bounds: tuple[Array, Array] | None = None,
 ) -> MatrixStore:
-    """Return the product of two matrices; places outside the mask may be left out."""
+    """Return the product of two matrices; places outside the mask may be left out.
+
+    `bounds` says where the rows begin that the left values meet, and how long they are.
+    """
     shape = left.nrows, right.ncols
     if left.nvals == 0 or right.nvals == 0:
         return empty_matrix(shape, op.return_type.np_type)
     if shape[0] * shape[1] >= 1 << 63:
         return _huge(left, right, op)
-    starts, lengths = right.row_bounds(np.asarray(left.cols))
+    starts, lengths = bounds or right.row_bounds(np.asarray(left.cols))
     if mask is not None and not mask.complement:
         entries = mask.entries()
         _, per_row = left.row_bounds(entries.rows)
@@ -157,7 +168,7 @@ def _expand(
     starts, lengths = bounds
     shape = left.nrows, right.ncols
     rows = left.rows
-    total = np.cumsum(lengths)
+    total = lengths.cumsum()
     found: list[tuple[Array, Array]] = []
     begin = 0
     while begin < left.nvals:
@@ -167,7 +178,7 @@ def _expand(
         at = spans(starts[part], lengths[part])
         if len(at) == 0:
             continue
-        of = np.repeat(np.arange(part.start, part.stop), lengths[part])
+        of = np.arange(part.start, part.stop).repeat(lengths[part])
         keys = rows[of] * np.int64(shape[1]) + right.cols[at]
         if mask is not None:
             admitted = mask.admits(keys)
@@ -188,7 +199,7 @@ def _expand(
 def _row_end(rows: Array, total: Array, begin: int) -> int:
     """Return where a stretch of whole rows ends whose products fit one chunk."""
     used = int(total[begin - 1]) if begin else 0
-    end = int(np.searchsorted(total, used + CHUNK, side="right"))
+    end = int(total.searchsorted(used + CHUNK, side="right"))
     if end >= len(rows):
         return len(rows)
     whole = int(np.searchsorted(rows, rows[end]))
@@ -200,7 +211,7 @@ def _dot(left: MatrixStore, right: MatrixStore, op: Any, entries: MatrixStore) -
     rows, cols = entries.rows, np.asarray(entries.cols).astype(np.int64, copy=False)
     starts, lengths = left.row_bounds(rows)
     at = spans(starts, lengths)
-    of = np.repeat(np.arange(len(rows)), lengths)
+    of = np.arange(len(rows)).repeat(lengths)
     keys = left.cols[at] * np.int64(right.ncols) + cols[of]
     place, found = locate(right.keys, keys)
     at, of, place = at[found], of[found], place[found]

@@ -73,12 +73,22 @@ class Axis:
         if self.span is not None:
             return self._in_span(places)
         wanted = self.array
-        order = np.argsort(wanted, kind="stable")
+        order = wanted.argsort(kind="stable")
         ordered = wanted[order]
-        begin = np.searchsorted(ordered, places)
-        counts = np.searchsorted(ordered, places, side="right") - begin
-        which = np.repeat(np.arange(len(places)), counts)
+        begin = ordered.searchsorted(places)
+        counts = ordered.searchsorted(places, side="right") - begin
+        which = np.arange(len(places)).repeat(counts)
         return which, order[spans(begin, counts)]
+
+    def names(self, places: Array) -> Array:
+        """Return for each of some places whether this index names it."""
+        if self.span is None and self.extent:
+            ordered = np.sort(self.array)
+            found: Array = ordered[np.minimum(ordered.searchsorted(places), len(ordered) - 1)]
+            return found == places
+        named = np.zeros(len(places), np.bool_)
+        named[self.matches(places)[0]] = True
+        return named
 
     def _in_span(self, places: Array) -> tuple[Array, Array]:
         start, _, step = self.span  # type: ignore[misc]
@@ -134,7 +144,7 @@ def extract_matrix(store: MatrixStore, rows: Axis, cols: Axis) -> MatrixStore:
 def _row_entries(store: MatrixStore, rows: Axis) -> tuple[Array, Array]:
     """Return the positions of the entries of some rows in their order, and the new rows."""
     starts, lengths = store.row_bounds(rows.array)
-    return spans(starts, lengths), np.repeat(np.arange(rows.extent), lengths)
+    return spans(starts, lengths), np.arange(rows.extent).repeat(lengths)
 
 
 def extract_row(store: MatrixStore, row: int, cols: Axis) -> VectorStore:
@@ -162,7 +172,7 @@ def element(store: Any, *place: Any) -> Any:
         starts, lengths = store.row_bounds(np.array([row]))
         begin, end = int(starts[0]), int(starts[0] + lengths[0])
         keys = store.cols
-    at = begin + int(np.searchsorted(keys[begin:end], key))
+    at = begin + int(keys[begin:end].searchsorted(key))
     return store.values[at] if at < end and keys[at] == key else None
 
 

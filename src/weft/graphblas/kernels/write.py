@@ -142,12 +142,10 @@ def write_map(old: VectorStore, result: VectorStore, plan: WritePlan) -> VectorS
         there = there & admitted
     mine = old.there()
     if accum is None:
+        if replace or admitted is None or old.nvals == 0:
+            return VectorStore.from_map(cast(result.dense, np_type), there)
         chosen: Array = np.where(there, cast(result.dense, np_type), old.dense)
-        if replace or admitted is None:
-            kept = there
-        else:
-            kept = there | (mine & ~admitted)
-        return VectorStore.from_map(chosen, kept)
+        return VectorStore.from_map(chosen, there | (mine & ~admitted))
     dense: Array = np.where(there, cast(result.dense, np_type), old.dense)
     both = there & mine
     if both.all():

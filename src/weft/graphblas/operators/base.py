@@ -125,7 +125,7 @@ class TypedOp:
 
     def evaluate(self, *arrays: Array) -> Array:
         """Return the results for arrays of values, which have the operator's types."""
-        if len(arrays[0]) > 1 and all(is_iso(each) for each in arrays):
+        if len(arrays[0]) > 1 and is_iso(arrays[0]) and all(is_iso(each) for each in arrays):
             one = self.evaluate(*(each[:1] for each in arrays))
             return np.broadcast_to(one, (len(arrays[0]),))
         with np.errstate(all="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as python_random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -412,8 +413,6 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
     ndarray
         The result, vertices along the first axis; of length 1 if it is the same for all.
     """
-    if all(value.op in _QUIET for value in block.body):
-        return _evaluated(block, load)
     with np.errstate(all="ignore"):
         return _evaluated(block, load)
 
@@ -421,6 +420,50 @@ def evaluate_arrays(block: Block, load: Callable[[Any], Any]) -> Any:
 # Ops that never warn. They are what conditions are made of, which are evaluated before every run.
 _QUIET = frozenset({"const", "constant", "load", "lt", "le", "gt", "ge", "eq", "ne", "bit_and",
                     "bit_or", "bit_xor", "invert", "select", "isnan"})  # fmt: skip
+
+
+def arrays_evaluator(block: Block) -> Callable[[Callable[[Any], Any]], Any]:
+    """Return `evaluate_arrays` of a block, made ready for many calls.
+
+    Examples
+    --------
+    >>> from weft.ir.ops import Block, Value
+    >>> level = Value("load", np.dtype(np.int64), attr=("field", "v", "level"))
+    >>> zero = Value("const", np.dtype(np.int64), attr=0)
+    >>> less = Value("lt", np.dtype(bool), args=(level, zero))
+    >>> unseen = arrays_evaluator(Block(body=[level, zero, less], results=(less,)))
+    >>> unseen(lambda attr: np.array([3, -1]))
+    array([False,  True])
+    """
+    if not all(value.op in _QUIET and not value.shape for value in block.body):
+        return partial(evaluate_arrays, block)
+    places = {value: place for place, value in enumerate(block.body)}
+    start: list[Any] = [None] * len(places)
+    loads: list[tuple[int, Any, Any]] = []
+    steps: list[tuple[int, Any, list[int], Any]] = []
+    for value, place in places.items():
+        if value.op == "const":
+            start[place] = np.array([value.attr], value.dtype)
+        elif value.op in ("load", "constant"):
+            attr = value.attr if value.op == "load" else ("constant", value.attr)
+            loads.append((place, attr, value.dtype))
+        else:
+            meaning = np.where if value.op == "select" else arithmetic.OPS[value.op].meaning
+            steps.append((place, meaning, [places[a] for a in value.args], value.dtype))
+    end = places[block.results[0]]
+
+    def evaluate(load: Callable[[Any], Any]) -> Any:
+        values = start.copy()
+        for place, attr, dtype in loads:
+            loaded = load(attr)
+            loaded = loaded if getattr(loaded, "ndim", 0) else np.atleast_1d(loaded)
+            values[place] = loaded if loaded.dtype is dtype else loaded.astype(dtype)
+        for place, meaning, operands, dtype in steps:
+            found = meaning(*[values[operand] for operand in operands])
+            values[place] = found if found.dtype is dtype else found.astype(dtype)
+        return values[end]
+
+    return evaluate
 
 
 def _evaluated(block: Block, load: Callable[[Any], Any]) -> Any:

@@ -135,16 +135,18 @@ class Builder:
         shape: Shape = (),
         *,
         weak: bool = False,
-        blocks: tuple[Block, ...] = (),
-        results: tuple[tuple[np.dtype[Any], Shape], ...] = (),
     ) -> Value:
         """Append one instruction to the innermost block."""
+        return self.append(Value(op, args, attr, dtype, shape, weak=weak))
+
+    def append(self, value: Value) -> Value:
+        """Append an instruction, perhaps with blocks of its own, to the innermost block."""
+        op = value.op
         if op in ops.EFFECT and not self.effects:
             raise fail(
                 f"{self.function} only looks at the state, but this would change it. Move the "
                 f"change into the edge or vertex function."
             )
-        value = Value(op, args, attr, dtype, shape, weak=weak, blocks=blocks, results=results)
         value.home = self.blocks[-1]
         if op in ops.FAULTING:
             value.line = user_line()

@@ -124,7 +124,8 @@ class Keyed:
         attr = (self._direction, self._hops, reduction, conditional, told)
         kinds = tuple((m.dtype, m.shape) for m in messages)
         dtype = kinds[0][0] if kinds else BOOL
-        made = builder.emit("gather_by", (), attr, dtype, blocks=(arc, entry), results=kinds)
+        blocks = (arc, entry)
+        made = builder.append(Value("gather_by", (), attr, dtype, blocks=blocks, results=kinds))
         if kinds:
             return unpack(made, builder)
         return None

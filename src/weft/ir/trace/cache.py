@@ -23,7 +23,14 @@ import numpy as np
 
 from weft.ir.ops import Program, Signature
 from weft.ir.trace.monoids import Monoid, UserMonoid
-from weft.ir.trace.steps import EdgeFunction, Fold, VertexFunction, trace_program
+from weft.ir.trace.steps import (
+    NO_ROLES,
+    EdgeFunction,
+    Fold,
+    Roles,
+    VertexFunction,
+    trace_program,
+)
 from weft.ir.types import VertexIdType
 from weft.storage.memory import Cache
 
@@ -252,12 +259,12 @@ _kept: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces", MOST_KEPT)
 _same: Cache[Any, tuple[_Reads, Program, Any]] = Cache("traces by object", MOST_KEPT)
 
 
-def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) -> Program:
+def kept_trace(functions: Any, signature: Signature, mode: str, roles: Roles = NO_ROLES) -> Program:
     """Return what `trace_program` returns; callers must not change it: it is shared."""
     many = tuple(functions) if isinstance(functions, list) else functions
-    refill = roles.get("refill", ())
-    roles["refill"] = tuple(refill) if isinstance(refill, list) else refill
-    held = (many, signature, tuple(roles.values()))
+    if isinstance(roles.refill, list):
+        roles = roles._replace(refill=tuple(roles.refill))
+    held = (many, signature, tuple(roles))
     same = (_objects(many), id(signature), mode, _objects(held[2]))
     kept = _same.get(same)
     if kept is not None and kept[0].unchanged():
@@ -265,8 +272,8 @@ def kept_trace(functions: Any, signature: Signature, mode: str, **roles: Any) ->
     key = (_identity(many), id(signature), mode, _identity(held[2]))
     kept = _kept.get(key)
     if kept is None or not kept[0].unchanged():
-        reads = _reads_of(many, *roles.values())
-        program = trace_program(functions, signature, mode, **roles)
+        reads = _reads_of(many, *roles)
+        program = trace_program(functions, signature, mode, roles)
         # Where it is not cached, nothing is held: what the functions read may be large.
         if reads is None or not reads.unchanged():
             return program

@@ -112,7 +112,9 @@ def cond(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> An
     ]
     kinds, weak = builder.unite(blocks, branches)
     dtype, shape = kinds[0] if kinds else (ops.BOOL, ())
-    value = builder.emit("cond", (chosen,), None, dtype, shape, blocks=tuple(blocks), results=kinds)
+    value = builder.append(
+        Value("cond", (chosen,), None, dtype, shape, blocks=tuple(blocks), results=kinds)
+    )
     if not kinds:
         return None
     builder.keep_ids(results := unpack(value, builder, weak), ids)
@@ -169,14 +171,9 @@ def while_loop(
         block.results = results
         inner.append(block)
     types_ = tuple((s.dtype, s.shape) for s in state)
-    loop = builder.emit(
-        "while",
-        state,
-        int(bound),
-        state[0].dtype,
-        state[0].shape,
-        blocks=tuple(inner),
-        results=types_,
+    dtype, shape = types_[0]
+    loop = builder.append(
+        Value("while", state, int(bound), dtype, shape, blocks=tuple(inner), results=types_)
     )
     builder.keep_ids(parts := unpack(loop, builder, ids), ids)
     return parts
@@ -221,8 +218,8 @@ def for_range(start: Any, stop: Any, body: Callable[..., Any], *init: Any) -> An
     block.results = results
     types_ = tuple((s.dtype, s.shape) for s in state)
     dtype, shape = types_[0] if types_ else (INT64, ())
-    loop = builder.emit(
-        "for", (*bounds, *state), None, dtype, shape, blocks=(block,), results=types_
+    loop = builder.append(
+        Value("for", (*bounds, *state), None, dtype, shape, blocks=(block,), results=types_)
     )
     if not state:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from weft.ir.ops import BOOL, INT64, Block
+from weft.ir.ops import BOOL, INT64, Block, Value
 from weft.ir.trace import builder as tracing
 from weft.ir.trace.builder import fail
 from weft.ir.trace.calls import check_takes, parameters_of
@@ -120,7 +120,7 @@ def common(
     attr = tuple((r, count, when is not None) for r, count in groups)
     kinds = tuple((m.dtype, m.shape) for m in messages)
     dtype = kinds[0][0] if kinds else BOOL
-    value = builder.emit("common", args, attr, dtype, blocks=(block,), results=kinds)
+    value = builder.append(Value("common", args, attr, dtype, blocks=(block,), results=kinds))
     return unpack(value, builder) if kinds else None
 
 

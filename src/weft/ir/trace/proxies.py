@@ -520,8 +520,8 @@ def gather(function: Any, monoid: Any, direction: str, dtype: Any) -> Any:
     block.results = with_conditions(groups, messages, when)
     attr = (direction, tuple((r, count, when is not None) for r, count in groups))
     kinds = tuple((m.dtype, m.shape) for m in messages)
-    value = builder.emit(
-        "gather", (), attr, kinds[0][0], kinds[0][1], blocks=(block,), results=kinds
+    value = builder.append(
+        Value("gather", (), attr, kinds[0][0], kinds[0][1], blocks=(block,), results=kinds)
     )
     parts = unpack(value, builder, counts)
     return parts[0] if weighted else parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -383,20 +383,26 @@ def _trace_threshold(function: Function, signature: Signature) -> Block:
         return block
 
 
+class Roles(NamedTuple):
+    """What a program has beside its functions."""
+
+    until: Function | Settled | None = None
+    refill: Any = ()
+    next_threshold: Function | None = None
+    bounded: bool = False  # it ends after some supersteps at the latest
+    trail: bool = False
+    emits: str = ""
+    arcs_into: str = ""
+
+
+NO_ROLES = Roles()
+
+
 def trace_program(
-    functions: Any,
-    signature: Signature,
-    mode: str,
-    *,
-    until: Function | None = None,
-    refill: Any = (),
-    next_threshold: Function | None = None,
-    bounded: bool = False,
-    trail: bool = False,
-    emits: str = "",
-    arcs_into: str = "",
+    functions: Any, signature: Signature, mode: str, roles: Roles = NO_ROLES
 ) -> Program:
     """Trace everything that one `run`, `iterate` or `replay` executes."""
+    until, refill, next_threshold, bounded, trail, emits, arcs_into = roles
     program = Program(
         trace_steps(functions, signature), signature, mode, bounded=bounded, trail=trail
     )

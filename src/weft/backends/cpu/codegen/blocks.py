@@ -15,6 +15,7 @@ import numpy as np
 from weft.backends.cpu.codegen.expressions import cast, combine, elementwise, literal
 from weft.backends.cpu.codegen.text import Arguments, Emitter
 from weft.backends.emit import blocks
+from weft.backends.emit.blocks import Scope
 from weft.ir.check.facts import uses
 from weft.ir.ops import Block, Reduction, Shape, Value
 
@@ -54,38 +55,6 @@ class Pending(Stretch):
 Operand = str | Stretch
 
 
-class Scope:
-    """Where a block is rendered: what the loads mean, and where faults are reported."""
-
-    def __init__(
-        self,
-        load: Callable[[Value], Operand],
-        *,
-        live: set[str] | None = None,
-        function: int = 0,
-        vertex: str = "v",
-        gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
-        site: Any = None,
-        placed: Callable[[str, str], Any] | None = None,
-        emits: str = "",
-    ) -> None:
-        self.load = load
-        self.emits = emits  # what a program that emits does, see `Program`
-        self.site = site
-        self.placed = placed or (lambda place, field: site)  # the site of a computed vertex v
-        self.live = live or set()
-        self.function = function
-        self.vertex = vertex
-        self.gather = gather
-
-    def at(self, site: Any) -> Scope:
-        """Return the scope of an inner loop, whose loads mean what a site says."""
-        return Scope(
-            site.load, live=self.live, function=self.function, vertex=self.vertex, site=site,
-            emits=self.emits,
-        )  # fmt: skip
-
-
 class BlockRenderer(blocks.BlockRenderer):
     """Renders the instructions of one function."""
 
@@ -102,6 +71,10 @@ class BlockRenderer(blocks.BlockRenderer):
         if isinstance(operand, Stretch):
             raise TypeError(f"{value!r} is not a scalar")
         return operand
+
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+        return f"if {condition}:"
 
     def variable(self, text: str, prefix: str = "t") -> str:
         """Assign an expression to a new local variable."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
-from weft.backends.cpu.codegen.parts import arcs_of
+from weft.backends.cpu.codegen.parts import ArcNames, arcs_of
 from weft.backends.cpu.codegen.radix import begin_arc, order_frontier, reduce_sorted
 from weft.backends.cpu.codegen.schedules import ROWS, cut_rows, pushed_rows, whole_rows
 from weft.backends.cpu.codegen.site import Site
@@ -287,7 +287,7 @@ def _sweep_push_parts(kernel: Kernel, sweep: Sweep) -> None:
         out.line("u = i if dense else np.uint64(queue_a[i])")
         offsets = args.use("offsets", way)
         out.line(f"looked += np.int64({offsets}[u + ONE] - {offsets}[u])")
-        with arcs_of(out, args, format_, "push", way, vertex="u", slot="s", far="v") as place:
+        with arcs_of(out, args, format_, "push", way, ArcNames("u", "s", "v")) as place:
             site = kernel.arc_site("push", way, place)
             site.turned = sweep.turned
             overlay_pairs(kernel, site)
@@ -434,7 +434,7 @@ def _pull_row(kernel: Kernel, sweep: Sweep, pulled: Pulled, sends: str) -> None:
     side, way = side_of(sweep, "pull"), sweep.way("pull")
     format_ = kernel.options.format(side)
     if format_ is not None:
-        with arcs_of(out, args, format_, side, way, vertex="v", slot="s", far="u") as place:
+        with arcs_of(out, args, format_, side, way, ArcNames("v", "s", "u")) as place:
             site = kernel.arc_site(side, way, place)
             site.turned = sweep.turned
             site.known.update(pulled.site.known)

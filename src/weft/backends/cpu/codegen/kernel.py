@@ -118,7 +118,7 @@ class Kernel:
 
         scope = Scope(
             site.load,
-            live=live,
+            live=live or set(),
             function=number,
             vertex=vertex,
             gather=lambda value, renderer: (

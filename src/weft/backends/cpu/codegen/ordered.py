@@ -19,7 +19,7 @@ from weft.backends.cpu.codegen.edges import render_functions, render_row
 from weft.backends.cpu.codegen.horizon import Horizon, priority_of
 from weft.backends.cpu.codegen.kernel import EMPTY, LIMIT, RUNNING, STOPPED_BY_USER, UNTIL, Kernel
 from weft.backends.cpu.codegen.pairs import overlay_pairs
-from weft.backends.cpu.codegen.parts import arcs_of
+from weft.backends.cpu.codegen.parts import ArcNames, arcs_of
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.updates import improve
 from weft.backends.cpu.runtime.prefetch import (
@@ -231,9 +231,8 @@ def _relax_arcs(kernel: Kernel, sweep: Sweep, places: list[str], horizon: Horizo
         render_functions(kernel, sweep, site, [renderer], update)
 
     if format_ is not None:
-        with arcs_of(
-            out, kernel.args, format_, "push", way, vertex="u", slot="s", far="v"
-        ) as place:
+        names = ArcNames("u", "s", "v")
+        with arcs_of(out, kernel.args, format_, "push", way, names) as place:
             site = kernel.arc_site("push", way, place)
             site.turned = sweep.turned
             overlay_pairs(kernel, site)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.backends.cpu.codegen.text import Arguments, Emitter
 
@@ -26,15 +26,23 @@ def is_plain(format_: Any) -> bool:
     return format_ is None or not format_.splits
 
 
+class ArcNames(NamedTuple):
+    """What a loop over the arcs of a vertex calls the vertex, the slot and the other end."""
+
+    vertex: str
+    slot: str
+    far: str
+
+
 @contextmanager
 def arcs_of(
-    out: Emitter, args: Arguments, format_: Any, side: str, way: str, *, vertex: str, slot: str,
-    far: str,
-) -> Iterator[str]:  # fmt: skip
+    out: Emitter, args: Arguments, format_: Any, side: str, way: str, called: ArcNames
+) -> Iterator[str]:
     """Open a loop over the arcs of a vertex; gives the place of their columns.
 
     A `break` in it ends the walk. `side` is whose format it is.
     """
+    vertex, slot, far = called
     if is_plain(format_):
         offsets, targets = args.use("offsets", way), args.use("targets", way)
         with out.block(f"for {slot} in range({offsets}[{vertex}], {offsets}[{vertex} + ONE]):"):

@@ -9,9 +9,11 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand, Stretch, di
 from weft.backends.cpu.codegen.kernel import Kernel
 from weft.backends.cpu.codegen.schedules import whole_rows
 from weft.backends.cpu.codegen.site import Site
+from weft.backends.cpu.runtime.prefetch import fetch_arcs_of_rows_ahead
 from weft.ir.check.facts import block_facts, compared_live
 from weft.ir.ops import Step, Value
 from weft.plan.sweeps import Sweep
+from weft.topology.topology import Direction
 
 GRAIN = 1024
 
@@ -29,12 +31,16 @@ def render_vertex_sweep(kernel: Kernel, sweep: Sweep, *, wake: str) -> None:
     kernel.begin_phase()
     kernel.begin_queue()
     kernel.begin_scalars(sweep)
-    way = "out" if sweep.facts.gathers == {"out"} else "in"
+    way: Direction = "out" if sweep.facts.gathers == {"out"} else "in"
     gathers = bool(sweep.facts.gathers)
     if gathers:
         _count_gathered(kernel, sweep)
     with whole_rows(kernel, "size", 256, way) if gathers else kernel.shares("size", GRAIN):
         out.line("v = i if dense else np.uint64(queue_a[i])")
+        if gathers:
+            with out.block("if not dense:"):
+                later = "np.uint64(queue_a[min(i + {}, np.uint64(size) - ONE)])"
+                fetch_arcs_of_rows_ahead(kernel, later, way)
         _functions(kernel, sweep, count_only=wake == "all")
         if carried:
             _write_hoisted(kernel, sweep, "v", "next")

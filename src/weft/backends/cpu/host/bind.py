@@ -25,7 +25,7 @@ from weft.config import entries_of, of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
-from weft.plan.horizon import early_share
+from weft.plan.horizon import share_within
 from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
@@ -85,6 +85,7 @@ class Steady(NamedTuple):
     changing: list[tuple[int, str, tuple[Any, ...]]]  # position and binding of these
     queues: list[Array]
     bits: list[Array]
+    inboxes: dict[int, tuple[Any, int, Array]]  # by position: for which dtype and size, and it
 
 
 class Binder:
@@ -124,6 +125,7 @@ class Binder:
             changing,
             [get(("queue", which), self.n, self._index()) for which in (0, 1)],
             [get(("bits", which), (self.n + 63) // 64, np.uint64) for which in (0, 1)],
+            {},
         )
 
     def arguments(self, steady: Steady) -> list[Any]:
@@ -133,9 +135,20 @@ class Binder:
         for position, kind, rest in steady.changing:
             if kind == "field" and (held := fields[rest[0]]).ndim == 1 and held.dtype != bool:
                 arguments[position] = held
+            elif kind == "inbox":
+                arguments[position] = self._held_inbox(steady, position, rest)
             else:
                 arguments[position] = self._bind(kind, *rest)
         return arguments
+
+    def _held_inbox(self, steady: Steady, position: int, rest: tuple[Any, ...]) -> Array:
+        """Return the inbox at a position; the one of the run before if the field is alike."""
+        field = self.request.data.fields[rest[0]]
+        held = steady.inboxes.get(position)
+        if held is None or held[0] is not field.dtype or held[1] != field.size:
+            held = field.dtype, field.size, self._inbox(*rest)
+            steady.inboxes[position] = held
+        return held[2]
 
     def _bind(self, kind: str, *rest: Any) -> Any:
         return getattr(self, f"_{kind}")(*rest)
@@ -471,7 +484,7 @@ class Binder:
         """
         steering = self.workspace.get("steering", STEERED, np.float64)
         delta = self.request.options.config.delta or self.request.start.window
-        steering[:] = -np.inf, delta, np.nan, early_share(self.topology), np.nan
+        steering[:] = -np.inf, delta, np.nan, share_within(self.request), np.nan
         return steering
 
     def _samples(self) -> Array:

@@ -251,6 +251,9 @@ def run(
     if isinstance(kernel, Dispatcher) and not kernel.overloads:
         with compiling():
             kernel.compile(tuple(typeof(arg) for arg in (0, nt, ctl, *args)))
+    if nt == 1 and limit is None:
+        kernel(0, 1, ctl, *args)
+        return
     with limit.running() if limit is not None else contextlib.nullcontext():
         if nt == 1 or pool.serves(get_ident()):
             kernel(0, 1, ctl, *args)

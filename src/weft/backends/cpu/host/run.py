@@ -41,7 +41,7 @@ from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
-from weft.plan.horizon import early_share, has_horizon
+from weft.plan.horizon import has_horizon, share_within
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -51,6 +51,7 @@ from weft.plan.prepare import (
     has_converged,
     kept_old,
     may_order,
+    may_start_anywhere,
     proven_form,
     push_narrow,
     wants_row_bits,
@@ -58,10 +59,11 @@ from weft.plan.prepare import (
 )
 from weft.plan.queries import Traits
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Sweep, plan_program
+from weft.plan.sweeps import Planning, Sweep, plan_program
 from weft.storage.memory import Cache
 
 SMALL_GRAPH = 1 << 15  # arcs and vertices below which the caller's thread does the work
+FEW = 256
 SLICE = 20_000_000  # items of work between two looks at signals, in the caller's thread
 REUSES = False  # a bit of the frontier is as near as a field, or nearer
 
@@ -119,14 +121,17 @@ def prepare(request: Request) -> Preparation:
         tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
-        may_order(request, directions) and early_share(topology) > 0,
+        may_order(request, directions) and share_within(request) > 0,
         entries_of(config),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
         return _make(replace(request, program=program), directions, kept, off)
 
-    return Preparation(request, _compiled, shape, make)
+    preparation = Preparation(request, _compiled, shape, make)
+    if not may_start_anywhere(request, preparation.compiled()):
+        preparation.without("write_once")
+    return preparation
 
 
 def compile_program(request: Request) -> Form:
@@ -161,13 +166,13 @@ def _make(
     closed = prove_vertices(program, closed="index_proofs" not in off)
     config = request.options.config
     deterministic = config.deterministic
-    arguments: dict[str, Any] = {"kept_old": kept, "deterministic": deterministic, "off": off}
-    arguments["wide_pairs"] = has_cas128()
-    arguments["pushes"] = "push" in directions
-    arguments["reuse"] = wants_state(request, REUSES)
-    arguments["ordering"] = may_order(request, directions)
-    arguments["radix"] = sorts = config.combine == "radix" and "push" in directions
-    planned, decided = plan_program(program, **arguments)
+    pushes = "push" in directions
+    sorts = config.combine == "radix" and pushes
+    planning = Planning(
+        kept, deterministic, has_cas128(), pushes, reuse=wants_state(request, REUSES),
+        ordering=may_order(request, directions), radix=sorts, off=off,
+    )  # fmt: skip
+    planned, decided = plan_program(program, planning)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, directions)
     if sorts:
@@ -282,7 +287,8 @@ class _Run:
             if patience is not None:
                 patience.check()
         self.workspace.epoch = int(ctl[_EPOCH])
-        binder.unpack()
+        if binder.pairs:
+            binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
             facts = {"device": "cpu", "threads": self.nt, "peak_bytes": self._bytes()}
@@ -321,7 +327,7 @@ class _Run:
             degrees = self.workspace.degrees
             if degrees is None:
                 degrees = self.workspace.degrees = topology.out_degree
-            edges = degrees[frontier[0]] if size == 1 else degrees[frontier].sum()
+            edges = degrees[frontier[0]] if size == 1 else np.add.reduce(degrees.take(frontier))
             ctl[_SIZE] = size
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
@@ -357,7 +363,8 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            if size > 1 and np.any(frontier[1:] < frontier[:-1]):
+            few = size < FEW  # which are sorted sooner than looked at
+            if size > 1 and (few or np.count_nonzero(frontier[1:] < frontier[:-1])):
                 frontier.sort()
             if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
                 names = list(self.compiled.rendered.bindings)

@@ -46,11 +46,8 @@ def _paired(sweep: Sweep) -> list[Step]:
 
 def fetch_rows_ahead(kernel: Kernel, item: str, way: Direction, places: list[str]) -> None:
     """Fetch what the rows after the present one need; `item.format(k)` is the k-th of them."""
-    out, use = kernel.out, kernel.args.use
-    offsets, targets = use("offsets", way), use("targets", way)
-    out.line(f"prefetch({offsets}, {item.format('AHEAD_OFFSETS')})")
-    out.line(f"ahead = {item.format('AHEAD_ARCS')}")
-    out.line(f"prefetch({targets}, {offsets}[ahead])")
+    out = kernel.out
+    offsets, targets = fetch_arcs_of_rows_ahead(kernel, item, way)
     out.line(f"ahead = {item.format('AHEAD_TARGETS')}")
     # As many arcs of every row, be they those of the next one: a loop that ends with the row would
     # be guessed wrong by the processor, which costs more than a few fetches in vain.
@@ -60,6 +57,16 @@ def fetch_rows_ahead(kernel: Kernel, item: str, way: Direction, places: list[str
             out.line(f"w = np.uint64({targets}[few + nth])")
             for place in places:
                 out.line(f"prefetch({place})")
+
+
+def fetch_arcs_of_rows_ahead(kernel: Kernel, item: str, way: Direction) -> tuple[str, str]:
+    """Fetch the first arcs of a later row, and the offsets of one behind it; return both arrays."""
+    out, use = kernel.out, kernel.args.use
+    offsets, targets = use("offsets", way), use("targets", way)
+    out.line(f"prefetch({offsets}, {item.format('AHEAD_OFFSETS')})")
+    out.line(f"ahead = {item.format('AHEAD_ARCS')}")
+    out.line(f"prefetch({targets}, {offsets}[ahead])")
+    return offsets, targets
 
 
 def fetch_arcs_ahead(kernel: Kernel, way: Direction, places: list[str]) -> None:

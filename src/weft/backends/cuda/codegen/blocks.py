@@ -10,7 +10,7 @@ be used where one of them acts alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,50 +29,18 @@ Operand = str
 Kind = np.dtype[Any] | str
 
 
-class Scope:
-    """Where a block is rendered: what the loads mean, and where faults are reported."""
+@dataclass
+class Scope(blocks.Scope):
+    """Where a block is rendered, and by which threads."""
 
-    def __init__(
-        self,
-        load: Callable[[Value], Operand],
-        *,
-        live: set[str] | None = None,
-        function: int = 0,
-        vertex: str = "v",
-        gather: Callable[[Value, BlockRenderer], list[Operand]] | None = None,
-        site: Any = None,
-        keys_base: Callable[[], str] = lambda: "keys_base",
-        lanes: int = 1,
-        spread: bool = False,
-        placed: Callable[[str, str], Any] | None = None,
-        emits: str = "",
-    ) -> None:
-        self.load = load
-        self.emits = emits  # what a program that emits does, see `Program`
-        self.site = site
-        self.placed = placed or (lambda place, field: site)  # the site of a computed vertex v
-        self.live = live or set()
-        self.function = function
-        self.vertex = vertex
-        self.gather = gather
-        self.marks = False  # a block may hold the row of u in a marker
-        self.lanes = lanes  # threads that run the block together, with the same values
-        self.spread = spread  # over which features are spread
-        self.keys_base = keys_base  # where the messages of `weft.mode` are kept
+    lanes: int = 1  # threads that run the block together, with the same values
+    spread: bool = False  # over which features are spread
+    keys_base: Callable[[], str] = lambda: "keys_base"  # where the messages of `weft.mode` are kept
+    marks: bool = False  # a block may hold the row of u in a marker
 
     def at(self, site: Any) -> Scope:
         """Return the scope of an inner loop, whose loads mean what a site says."""
-        return Scope(
-            site.load,
-            live=self.live,
-            function=self.function,
-            vertex=self.vertex,
-            site=site,
-            keys_base=self.keys_base,
-            lanes=self.lanes,
-            spread=self.spread,
-            emits=self.emits,
-        )
+        return replace(super().at(site), marks=False)
 
 
 class BlockRenderer(blocks.BlockRenderer):
@@ -107,6 +75,10 @@ class BlockRenderer(blocks.BlockRenderer):
         if value.shape:
             raise TypeError(f"{value!r} is not a scalar")
         return self.operand(value)
+
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+        return f"if ({bare(condition)})"
 
     def variable(self, text: str, kind: Kind, prefix: str = "t") -> str:
         """Keep an expression of a dtype or C++ type in a new constant; names stay as they are."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
 from weft.backends.cuda.codegen.directions import choose, directions_of
 from weft.backends.cuda.codegen.lanes import spread_lanes
 from weft.backends.cuda.codegen.machine import READY, Kernel, Side
@@ -9,6 +12,7 @@ from weft.backends.cuda.codegen.parts import (
     ALL,
     MAP,
     QUEUE,
+    PartSweep,
     Stage,
     part_text,
     rows_of_sweep,
@@ -158,39 +162,51 @@ def inputs_of(
     return MAP, mapped_rows(kernel), []
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a visitor works with, in every phase of its sweep."""
+
+    output: str  # the C++ type
+    head: Sequence[str] = ()  # what comes before its rows
+    members: Mapping[str, str] = field(default_factory=dict)  # what else it holds: name and type
+    touched: bool = False  # it tells who got a message
+    publish: bool = True  # what it counted
+    batch: bool = False  # each arc has a place in the output
+    later: bool = False  # arcs of the next frontier are counted when it is swept
+
+
 def visitor_phase(
-    kernel: Kernel, sweep: Sweep, visitor: Visitor, *, output: str, touched: bool, head: list[str],
-    call: str, format_: str, rows: str = "", members: dict[str, str] | None = None,
-    publish: bool = True, batch: bool = False, later: bool = False,
-) -> list[str]:  # fmt: skip
+    kernel: Kernel, sweep: Sweep, visitor: Visitor, stage: Stage, work: Work
+) -> list[str]:
     """Return the body of a phase: make output and visitor, sweep, publish what was counted."""
-    lines = [f"using Out = {output};", "Out out = make_output<Out>(a, loop, place, cells);"]
-    if batch:  # each arc has a place in it
+    later = work.later
+    lines = [f"using Out = {work.output};", "Out out = make_output<Out>(a, loop, place, cells);"]
+    if work.batch:
         kernel.batches = True
         lines.append(f"out.queue = {kernel.args.use('batch')} + loop.next_tail;")
         lines.append("out.capacity = (a.arcs > a.n ? a.arcs : a.n) - loop.next_tail;")
     lines += [
         "out.begin();",
-        f"const auto format = {format_};",
+        f"const auto format = {stage.format};",
         f"const auto degree = {degree_functor(kernel, later=later)};",
     ]
     given = ["a", "loop", "scalars", "place", "format", "out", "degree"]
     kind = "LaterDegree" if later else "Degree"
     visitor.members = ["const Format& format", "Out& out", f"const {kind}& degree"]
-    if touched:
+    if work.touched:
         make = "make_told" if sweep.adds else "make_touched"
         lines += [f"Touched touched = {make}(a, loop, place, cells);", "touched.begin();"]
         given.append("touched")
         kernel.args.use("touched")
         kernel.args.use("stamp", 0)
         visitor.members.append("Touched& touched")
-    for name, kind in (members or {}).items():
+    for name, kind in work.members.items():
         given.append(name)
         visitor.members.append(f"{kind}& {name}")
-    lines += [*head, rows]
+    lines += [*work.head, stage.rows]
     lines.append(f"{visitor.name}<decltype(format), Out> visitor{{{', '.join(given)}, {{}}}};")
-    lines.append(call)
-    if publish:
+    lines.append(stage.call)
+    if work.publish:
         lines += ["auto& parts = visitor.parts;", "static_cast<void>(parts);"]
         lines += kernel.publish_scalars(sweep)
     if later:
@@ -199,7 +215,7 @@ def visitor_phase(
     if sweep.adds and sweep.keeps_senders:
         told = "touched.append(entered_vertex(a, loop, i));"
         lines.append(f"for_all(place, loop.entered, [&](i64 i) {{ {told} }});")
-    if touched:
+    if work.touched:
         lines.append("touched.end();")
     if visitor.looks and not later:
         lines.append("count_looked(visitor.looked, cells);")
@@ -265,28 +281,29 @@ def _sweep_phases(
     if by:
         finish = f"finish_{direction}_{k}(t);"
     else:
-        finish = _finish(kernel, sweep, k, direction, kind=kind, touched=touched, then=then)
+        finish = _finish(kernel, sweep, k, direction, _Ending(kind, then, touched))
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
         kernel.marks = True
         head = [_marker(kernel), *head]
 
+    work = Work(
+        output, head, members, touched, batch=batch,
+        later=kernel.counts_later and direction == "push",
+    )  # fmt: skip
+
     def body_of(stage: Stage) -> list[str]:
-        body = visitor_phase(
-            kernel, sweep, visitor, output=output, touched=touched, head=head, call=stage.call,
-            format_=stage.format, rows=stage.rows, members=members, batch=batch,
-            later=kernel.counts_later and direction == "push",
-        )  # fmt: skip
+        body = visitor_phase(kernel, sweep, visitor, stage, work)
         if kind in ("bitmap", "bytemap") and stage.is_first:
             body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
         return body
 
     serial = sweep.in_order and direction == "push"
-    start = sweep_parts(
-        kernel, name, chosen, way, source=source, plain=plain, body_of=body_of, after=[finish],
-        turn=direction, kept=KEPT, lanes=lanes, call=IN_ORDER if serial else "", by=by,
-        between=("keep_told(t);",) if sweep.adds else (),
+    parts = PartSweep(
+        name, chosen, way, source, plain, turn=direction, kept=KEPT, lanes=lanes,
+        call=IN_ORDER if serial else "", by=by, between=("keep_told(t);",) if sweep.adds else (),
     )  # fmt: skip
+    start = sweep_parts(kernel, parts, body_of, [finish])
     maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
     maps = maps or "Dedup::bitmask" in output
     return kernel.ready(
@@ -366,17 +383,14 @@ def _arc_phase(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     visits = "visitor.laid = i; " if sweep.radix else ""
     visits += "visit_arc(format, i, visitor);"
     call = f"{each}(place, loop.size, [&](i64 i) {{ {visits} }});"
-    body = visitor_phase(
-        kernel, sweep, visitor, touched=touched and not sorts, batch=batch, head=[], call=call,
-        output=output_of(kernel, kind, exact=exact, batch=batch), format_=arcs,
-    )  # fmt: skip
+    output = output_of(kernel, kind, exact=exact, batch=batch)
+    work = Work(output, touched=touched and not sorts, batch=batch)
+    body = visitor_phase(kernel, sweep, visitor, Stage(arcs, "", call), work)
     if sweep.radix:
         chain = f"t.loop.laid = t.loop.size; {_radix_runs(kernel, sweep, k, 'arcs', then)}"
     else:
         chain = _sorted_phase(kernel, sweep, k, "arcs", then) if sorts else ""
-    finish = _finish(
-        kernel, sweep, k, "arcs", kind=kind, touched=touched and not sorts, then=then, chain=chain
-    )
+    finish = _finish(kernel, sweep, k, "arcs", _Ending(kind, then, touched and not sorts, chain))
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     start = kernel.phase(f"arcs_{k}", body, [finish])
@@ -392,22 +406,18 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     side = kernel.options.push
     visitor = push_visitor(kernel, sweep, f"Push{k}", "push", update=keep_message)
     chain = _sorted_phase(kernel, sweep, k, "push", then)
-    finish = _finish(
-        kernel, sweep, k, "push", kind="counter", touched=False, then=then, chain=chain
-    )
+    finish = _finish(kernel, sweep, k, "push", _Ending("counter", then, chain=chain))
 
     source, plain, head = inputs_of(kernel, "push", side, sweep)
 
-    def body_of(stage: Stage) -> list[str]:
-        return visitor_phase(
-            kernel, sweep, visitor, output=output_of(kernel, "counter", exact=False),
-            touched=False, head=head, call=stage.call, format_=stage.format, rows=stage.rows,
-        )  # fmt: skip
+    work = Work(output_of(kernel, "counter", exact=False), head)
 
-    start = sweep_parts(
-        kernel, f"push_{k}", "push", sweep.way("push"), source=source, plain=plain,
-        body_of=body_of, after=[finish], turn="push", kept=KEPT,
-    )  # fmt: skip
+    def body_of(stage: Stage) -> list[str]:
+        return visitor_phase(kernel, sweep, visitor, stage, work)
+
+    way = sweep.way("push")
+    parts = PartSweep(f"push_{k}", "push", way, source, plain, turn="push", kept=KEPT)
+    start = sweep_parts(kernel, parts, body_of, [finish])
     return kernel.ready(
         start,
         queue=side.frontier_in == "queue",
@@ -419,14 +429,12 @@ def _sorted_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
 def _radix_push(kernel: Kernel, sweep: Sweep, k: int, then: str) -> str:
     """Add the phases of a push whose messages are sorted; return the statement that starts them."""
     chain = _radix_runs(kernel, sweep, k, "push", then)
-    finish = _finish(
-        kernel, sweep, k, "push", kind="counter", touched=False, then=then, chain=chain
-    )
-    body = visitor_phase(
-        kernel, sweep, laying_visitor(kernel, sweep, f"Push{k}", "push"), touched=False, head=[],
-        output=output_of(kernel, "counter", exact=False), call=laid_call(kernel),
-        format_=part_text(kernel, "push", sweep.way("push"), 0),
-    )  # fmt: skip
+    finish = _finish(kernel, sweep, k, "push", _Ending("counter", then, chain=chain))
+    visitor = laying_visitor(kernel, sweep, f"Push{k}", "push")
+    work = Work(output_of(kernel, "counter", exact=False))
+    call = laid_call(kernel)
+    stage = Stage(part_text(kernel, "push", sweep.way("push"), 0), "", call)
+    body = visitor_phase(kernel, sweep, visitor, stage, work)
     start = lay_out(kernel, sweep, k, body, [finish])
     clean = kernel.options.push.frontier_out != "queue" and not kernel.discards
     return kernel.ready(start, queue=True, clean=clean)
@@ -438,34 +446,42 @@ def _radix_runs(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str)
     clear = []
     if kind in ("bitmap", "bytemap"):
         clear = [f"clear_spare(a, loop, place, {_words(kernel)});"]
-    return " ".join(
-        reduce_phases(
-            kernel, sweep, k, direction, output=output_of(kernel, kind, exact=False),
-            phase=visitor_phase, clear=clear,
-            collect=_collect(kernel, sweep, k, f"{direction}_sorted", kind, then),
-        )
-    )  # fmt: skip
+    work = Work(output_of(kernel, kind, exact=False), publish=False)
+
+    def body_of(visitor: Visitor, stage: Stage) -> list[str]:
+        return visitor_phase(kernel, sweep, visitor, stage, work)
+
+    collect = _collect(kernel, sweep, k, f"{direction}_sorted", kind, then)
+    return " ".join(reduce_phases(kernel, sweep, k, direction, body_of, clear, collect))
 
 
 def _sorted_phase(kernel: Kernel, sweep: Sweep, k: int, direction: str, then: str) -> str:
     """Add the phase that combines the kept messages of each vertex; return how it starts."""
     kind = "counter" if kernel.members_unread else kernel.options.push.frontier_out
-    body = visitor_phase(
-        kernel, sweep, sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}"),
-        output=output_of(kernel, kind, exact=False), touched=False, head=[], publish=False,
-        call=reduce_sorted(kernel, sweep), format_=arcs_into(kernel, sweep),
-    )  # fmt: skip
+    visitor = sorted_visitor(kernel, sweep, f"Sorted{k}_{direction}")
+    work = Work(output_of(kernel, kind, exact=False), publish=False)
+    call = reduce_sorted(kernel, sweep)
+    stage = Stage(arcs_into(kernel, sweep), "", call)
+    body = visitor_phase(kernel, sweep, visitor, stage, work)
     if kind in ("bitmap", "bytemap"):
         body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
     collect = _collect(kernel, sweep, k, f"{direction}_sorted", kind, then)
     return kernel.phase(f"sorted_{direction}_{k}", body, [collect])
 
 
-def _finish(
-    kernel: Kernel, sweep: Sweep, k: int, direction: str, *, kind: str, touched: bool, then: str,
-    chain: str = "",
-) -> str:  # fmt: skip
-    """Return what follows a sweep: counters, second buffers, `chain` or the new frontier."""
+@dataclass(frozen=True)
+class _Ending:
+    """What comes after a sweep: `chain`, or the new frontier, and `then` the next superstep."""
+
+    kind: str  # of output
+    then: str
+    touched: bool = False  # the messages are committed in a phase of their own
+    chain: str = ""
+
+
+def _finish(kernel: Kernel, sweep: Sweep, k: int, direction: str, ending: _Ending) -> str:
+    """Return what follows a sweep: counters, second buffers, the ending."""
+    kind, then, touched, chain = ending.kind, ending.then, ending.touched, ending.chain
     lines = [*kernel.total_scalars(sweep)]
     lines.append("t.loop.looked += i64(t.cells[LOOKED]);")
     if direction == "push" and kernel.counts_later:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from weft.backends.cuda.codegen.assignments import functions
 from weft.backends.cuda.codegen.edges import (
     ENTERED,
     KEPT,
+    Work,
     degree_functor,
     mapped_rows,
     output_of,
@@ -30,6 +30,7 @@ from weft.backends.cuda.codegen.matrix_products import in_memory
 from weft.backends.cuda.codegen.parts import (
     MAP,
     QUEUE,
+    PartSweep,
     Stage,
     part_text,
     rows_of_sweep,
@@ -39,8 +40,9 @@ from weft.backends.cuda.codegen.parts import (
 )
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
-from weft.backends.cuda.codegen.updates import deliver, empty, touch_first
+from weft.backends.cuda.codegen.updates import Delivery, deliver, empty, touch_first
 from weft.backends.cuda.codegen.visitors import MOST_AHEAD, Visitor, registers_of
+from weft.backends.emit.gathers import handed_out
 from weft.ir.check.facts import is_pure
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import INT64, Block, Step, Value, identity_of, payload_identity
@@ -153,16 +155,8 @@ def gather_phases(
     inboxes = _inboxes(gather, k)
     if rows != "whole":
         with close.block("if (!whole)"):
-            _deliver(
-                kernel,
-                close,
-                gather,
-                site,
-                step,
-                inboxes=inboxes,
-                accumulators=accumulators,
-                listed=rows == "mixed",
-            )
+            sent = _deliveries(gather, inboxes, accumulators)
+            _deliver(kernel, close, site, step, sent, listed=rows == "mixed")
             close.line("return;")
     if rows != "split":
         functions(kernel, close, sweep, {id(gather): parts}, ending)
@@ -171,9 +165,7 @@ def gather_phases(
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
     done = [*totals, "keep_counts(t);", finish]
     if rows != "whole":
-        commit = _gather_commit(
-            kernel, sweep, k, kind, gather, inboxes=inboxes, totals=totals, finish=finish, way=way
-        )
+        commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, done)
         after = ["keep_counts(t);", commit]
         if touched:  # there may be no row that was split
             after = [
@@ -185,20 +177,19 @@ def gather_phases(
     else:
         after = done
 
+    work = Work(output, touched=touched, publish=rows != "split")
+
     def body_of(stage: Stage) -> list[str]:
-        return visitor_phase(
-            kernel, sweep, visitor, output=output, touched=touched, head=[], call=stage.call,
-            format_=stage.format, rows=stage.rows, publish=rows != "split",
-        )  # fmt: skip
+        return visitor_phase(kernel, sweep, visitor, stage, work)
 
     # A schedule that starts from slots asks whether their rows are held, which a queue cannot tell.
     mapped = wants_map(side) or side.schedule.rows == "split"
-    start = sweep_parts(
-        kernel, f"gather_{k}", "gather", way, source=MAP if mapped else QUEUE,
-        plain=mapped_rows(kernel) if mapped else ENTERED, body_of=body_of,
-        after=after, between=("keep_counts(t);",), kept=KEPT, lanes=visitor.lanes,
-        lasting=not (visitor.open or visitor.exits),
+    swept = PartSweep(
+        f"gather_{k}", "gather", way, MAP if mapped else QUEUE,
+        mapped_rows(kernel) if mapped else ENTERED, between=("keep_counts(t);",), kept=KEPT,
+        lanes=visitor.lanes, lasting=not (visitor.open or visitor.exits),
     )  # fmt: skip
+    start = sweep_parts(kernel, swept, body_of, after)
     if ahead:
         start = kernel.phase(f"prepare_{k}", ahead, [start])
     return kernel.ready(start, queue=True, map_=mapped)
@@ -326,19 +317,11 @@ def _take_lines(
         renderer = kernel.renderer(out, site, step)
         renderer.known |= known | {id(v): n for v, n in zip(ahead, carried, strict=True)}
         results = renderer.block(block)
-    for accumulator in accumulators:
-        accumulator.renderer = kernel.renderer(out, site, step)
-    at = 0
-    for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
-        messages = results[at : at + count]
-        at += count
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if ({results[at]})"))
-                at += 1
-            accumulator.take(messages, site.edge)
-            if exits:
-                out.line("return true;")
+    taking = kernel.renderer(out, site, step)
+    for accumulator, messages in handed_out(taking, results, gather.attr[1], accumulators):
+        accumulator.take(messages, site.edge)
+        if exits:
+            out.line("return true;")
     for accumulator in accumulators:
         accumulator.end_slot("s")
     visitor.take = out.lines
@@ -404,52 +387,43 @@ def _inboxes(gather: Value, k: int) -> list[list[tuple[Any, ...]]]:
     return found
 
 
+def _deliveries(
+    gather: Value, inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator]
+) -> list[tuple[Delivery, str]]:
+    """Return what the groups of a gather send, each with the test whether it got a message."""
+    groups = zip(gather.attr[1], _kinds(gather), inboxes, accumulators, strict=True)
+    return [
+        (Delivery(reduction, arrays, kinds, accumulator.parts), accumulator.got)
+        for (reduction, _, _), kinds, arrays, accumulator in groups
+    ]
+
+
 def _deliver(
-    kernel: Kernel, out: Emitter, gather: Value, site: Site, step: Step,
-    *, inboxes: list[list[tuple[Any, ...]]], accumulators: list[Accumulator], listed: bool,
+    kernel: Kernel, out: Emitter, site: Site, step: Step, sent: list[tuple[Delivery, str]],
+    *, listed: bool,
 ) -> None:  # fmt: skip
     """Hand a part of a row on to the others' parts; `listed`: the vertices that have some."""
-    told = any(reduction.name == "any" for reduction, _, _ in gather.attr[1])
+    told = any(delivery.reduction.name == "any" for delivery, _ in sent)
     if listed:
         touch_first(kernel, out, "won", "touched.append(v)", told)
     elif told:
         stamps = kernel.args.use("stamp", 0)
         touch_first(kernel, out, "won", f"touch({stamps}, v, u32(loop.epoch))", told)
     renderer = kernel.renderer(out, site, step, set())
-    groups = zip(gather.attr[1], _kinds(gather), inboxes, accumulators, strict=True)
-    for number, ((reduction, _, _), kinds, arrays, accumulator) in enumerate(groups):
-        with ExitStack() as stack:
-            if accumulator.got:
-                stack.enter_context(out.block(f"if ({accumulator.got})"))
-                # The first lane with a message writes it, as a stamp of its own tells.
-                got = kernel.args.use("stamp", 1 + number)
-                touch_first(kernel, out, "first", f"touch({got}, v, u32(loop.epoch))", True)
-                deliver(
-                    kernel,
-                    out,
-                    reduction,
-                    arrays,
-                    kinds,
-                    renderer,
-                    messages=accumulator.parts,
-                    won="first",
-                )
-                continue
-            deliver(
-                kernel,
-                out,
-                reduction,
-                arrays,
-                kinds,
-                renderer,
-                messages=accumulator.parts,
-                won="won",
-            )
+    for number, (delivery, got) in enumerate(sent):
+        if not got:
+            deliver(kernel, out, renderer, delivery, "won")
+            continue
+        with out.block(f"if ({got})"):
+            # The first lane with a message writes it, as a stamp of its own tells.
+            stamps = kernel.args.use("stamp", 1 + number)
+            touch_first(kernel, out, "first", f"touch({stamps}, v, u32(loop.epoch))", True)
+            deliver(kernel, out, renderer, delivery, "first")
 
 
 def _gather_commit(
     kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value,
-    *, inboxes: list[list[tuple[Any, ...]]], totals: list[str], finish: str, way: str,
+    inboxes: list[list[tuple[Any, ...]]], done: list[str],
 ) -> str:  # fmt: skip
     """Add the phase that runs the function where rows were split."""
     out = kernel.emitter()
@@ -467,7 +441,7 @@ def _gather_commit(
     listed = rows == "mixed"
     which = f"{kernel.args.use('touched')}[i]" if listed else "entered_vertex(a, loop, i)"
     if rows == "told":
-        left = [f"if ({part_text(kernel, 'gather', way, 0)}.whole(v)) return;"]
+        left = [f"if ({part_text(kernel, 'gather', gather.attr[0], 0)}.whole(v)) return;"]
     body = [
         *kernel.head,
         f"using Out = {output_of(kernel, kind, exact=False)};",
@@ -485,4 +459,4 @@ def _gather_commit(
         *kernel.publish_scalars(sweep),
         "out.end(degree);",
     ]
-    return kernel.phase(f"gathered_{k}", body, [*totals, "keep_counts(t);", finish])
+    return kernel.phase(f"gathered_{k}", body, done)

@@ -77,6 +77,8 @@ class Options:
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    horizon: bool = False  # an ordered step first settles what lies within a horizon
+    best_neighbor: bool = False  # pulls that end early look at the neighbor of most arcs first
     group_block: int = 0  # threads of a block that takes one item of many features; 0: a warp
     counts_output: bool = False  # all vertices run next if the last sweep changed any
     counted: bool = True  # edges of frontiers are asked for by a record, or by the width
@@ -161,6 +163,7 @@ class Kernel:
     counts_later: bool = False  # degrees are not asked for before the next push (directions.py)
     added: frozenset[str] = frozenset()  # fields that messages are added to, see Sweep.adds
     marks: bool = False  # blocks keep rows in markers
+    guesses: bool = False  # pulls look at the neighbor of highest degree first
     in_trail: bool = False  # frontiers are replayed where they lie
     batches: bool = False  # a sweep puts its output into a batch
     state_rows: str = ""  # the frontier as the state tells it, where a sweep reuses it
@@ -312,7 +315,7 @@ class Kernel:
         deterministic = self.options.deterministic
         scope = Scope(
             site.load,
-            live=live,
+            live=live or set(),
             function=numbers[0] if numbers else 0,
             vertex=vertex,
             gather=lambda value, renderer: (

@@ -9,7 +9,7 @@ their rows are listed in a phase before.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from weft.backends.cuda.codegen.machine import Kernel, Side
@@ -26,7 +26,7 @@ class Stage:
     format: str
     rows: str
     call: str
-    is_first: bool  # of all phases of the sweep that visit rows: others may be left out
+    is_first: bool = True  # of all phases of the sweep that visit rows: others may be left out
 
 
 def rows_of_sweep(side: Side, schedule_rows: str) -> str:
@@ -98,14 +98,17 @@ def _memory(kernel: Kernel, side: Side, name: str) -> str:
     return f"{{{uses}}}"
 
 
-def _call(kernel: Kernel, name: str, number: int, phase: int, lanes: int) -> str:
+def _call(
+    kernel: Kernel, name: str, number: int, phase: int, lanes: int, place: str = "place"
+) -> str:
     """Return the call of one phase of the schedule of a side with `rows` and `visitor`."""
     side = kernel.options.side(name)
     part = f"{side.format.kinds[number].struct}<Vertex>"
     struct = f"{side.schedule.struct}<{f'Joined<{part}>' if side.joined else part}"
     struct += f", {of_schedule(lanes)}>"
     memory = f"{struct}::Memory{'{}' if by_class(kernel, name) else _memory(kernel, side, name)}"
-    return f"{struct}::template run<{phase}>(place, knobs_of(a), {memory}, format, rows, visitor);"
+    given = f"{place}, knobs_of(a), {memory}, format, rows, visitor"
+    return f"{struct}::template run<{phase}>({given});"
 
 
 def _listing(kernel: Kernel, format_: str) -> list[str]:
@@ -117,25 +120,45 @@ def _listing(kernel: Kernel, format_: str) -> list[str]:
     ]
 
 
-def sweep_parts(
-    kernel: Kernel, name: str, side_name: str, way: str, *, source: str, plain: str,
-    body_of: Callable[[Stage], list[str]], after: list[str], turn: str = "both",
-    between: Sequence[str] = (), kept: Sequence[str] = (), lanes: int = 1, call: str = "",
-    by: str = "", lasting: bool = False,
-) -> str:  # fmt: skip
-    """Add the phases of a sweep over all parts of a format; return the statement that starts them.
+@dataclass(frozen=True)
+class PartSweep:
+    """How all parts of a format are swept.
 
     `between` stands between two phases of the schedule, `kept` between two parts. With `call`, that
-    is done with the rows of each part in place of the schedule. All phases use the visitor that
-    the first one brings. `by` is the side whose schedule takes the rows, if that is another one.
-    With `lasting`, all rows are open in every sweep of the side: they are sorted in the first one.
+    is done with the rows of each part in place of the schedule. `by` is the side whose schedule
+    takes the rows, if that is another one. With `lasting`, all rows are open in every sweep of the
+    side: they are sorted in the first one.
     """
-    by = by or side_name
+
+    name: str
+    side: str
+    way: str
+    source: str  # QUEUE, MAP or ALL
+    plain: str  # the rows of vertices
+    turn: str = "both"
+    between: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    lanes: int = 1
+    call: str = ""
+    by: str = ""
+    lasting: bool = False
+
+
+def sweep_parts(
+    kernel: Kernel, parts: PartSweep, body_of: Callable[[Stage], list[str]], after: list[str]
+) -> str:
+    """Add the phases of a sweep over all parts of a format; return the statement that starts them.
+
+    All phases use the visitor that the first one brings.
+    """
+    name, side_name, way, turn = parts.name, parts.side, parts.way, parts.turn
+    between, kept, call = parts.between, parts.kept, parts.call
+    by = parts.by or side_name
     side = kernel.options.side(by)
     kinds = side.format.kinds
     skipped = side.schedule.phases - 1 if by_class(kernel, by) else 0
     count = 1 if call else side.schedule.phases - skipped
-    listed_rows = source == QUEUE and not side.joined
+    listed_rows = parts.source == QUEUE and not side.joined
     lists = [listed_rows and kind.virtual and kind.expands for kind in kinds]
     starts: list[str] = []
     at = len(kernel.phases)
@@ -148,7 +171,7 @@ def sweep_parts(
         at += count + listed
     several = at - len(kernel.phases) > 1
     alone = len(kinds) == 1 and kinds[0].copies == 1 and not kinds[0].virtual
-    sorts = lasting and side.schedule.sorts_rows and alone and not call
+    sorts = parts.lasting and side.schedule.sorts_rows and alone and not call
     if sorts:
         code = 1 + ("in", "out").index(way)
         between = [*between, f"keep_sorted(t, {code});"]
@@ -167,15 +190,12 @@ def sweep_parts(
         for phase in range(count):
             here = len(kernel.phases)
             ends = phase == count - 1
+            place = "sorted_place(place, loop)" if sorts and ends else "place"
             stage = Stage(
-                text, _rows(kernel, side, number, source, plain),
-                call or _call(kernel, by, number, phase + skipped, lanes),
+                text, _rows(kernel, side, number, parts.source, parts.plain),
+                call or _call(kernel, by, number, phase + skipped, parts.lanes, place),
                 number == 0 and phase == 0,
             )  # fmt: skip
-            if sorts and ends:
-                stage = replace(
-                    stage, call=stage.call.replace("(place,", "(sorted_place(place, loop),", 1)
-                )
             pieces = len(kernel.pieces)
             body = body_of(stage)
             if phase > 0 or number > 0:

@@ -84,6 +84,7 @@ class Rendered:
     widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
     gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
+    guesses: bool = False  # pulls look at the neighbor of highest degree first
     table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
 
     @property
@@ -146,6 +147,7 @@ def render(
         kernel.widest,
         kernel.states_by_in,
         scheduled and widest_items(kernel, every) > 1,
+        kernel.guesses,
         kernel.table_bytes,
     )
 

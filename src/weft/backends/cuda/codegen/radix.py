@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.backends.cuda.codegen.blocks import BlockRenderer
 from weft.backends.cuda.codegen.machine import Kernel
-from weft.backends.cuda.codegen.parts import part_text
+from weft.backends.cuda.codegen.parts import Stage, part_text
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Pulled
 from weft.backends.cuda.codegen.visitors import Visitor, push_visitor, start_rows
@@ -20,7 +20,7 @@ from weft.ir.ops import Step
 from weft.plan.sorting import message_values, sends_uniform
 from weft.plan.sweeps import Sweep, depends_on_order
 
-PhaseBody = Callable[..., list[str]]  # `visitor_phase` of edges.py
+PhaseBody = Callable[[Visitor, Stage], list[str]]  # the body of a phase of a sweep
 
 
 def layout_refused(format_: Any) -> str:
@@ -187,8 +187,8 @@ def laid_call(kernel: Kernel) -> str:
 
 
 def reduce_phases(
-    kernel: Kernel, sweep: Sweep, k: int, direction: str, *, output: str, phase: PhaseBody,
-    clear: list[str], collect: str,
+    kernel: Kernel, sweep: Sweep, k: int, direction: str, body_of: PhaseBody, clear: list[str],
+    collect: str,
 ) -> list[str]:  # fmt: skip
     """Add the phases that sort what the arcs left and reduce it; return what starts them."""
     step = sweep.steps[0]
@@ -207,12 +207,7 @@ def reduce_phases(
     bodies = []
     for call in calls:
         pieces = len(kernel.pieces)
-        bodies.append(
-            phase(
-                kernel, sweep, visitor, output=output, touched=False, head=[], publish=False,
-                call=call, format_=runs,
-            )
-        )  # fmt: skip
+        bodies.append(body_of(visitor, Stage(runs, "", call)))
         if len(bodies) > 1:
             del kernel.pieces[pieces:]
     last = kernel.phase(f"hubs_{direction}_{k}", bodies[1], [collect], "push")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from weft.backends.cuda.codegen.adjacent import Accumulator
@@ -188,7 +190,7 @@ def _deliver(
             for name in names
         ]
         kinds = [kernel.types[name] for name in names]
-        deliver(kernel, out, reduction, arrays, kinds, renderer, messages=parts, won=won)
+        deliver(kernel, out, renderer, Delivery(reduction, arrays, kinds, parts), won)
 
 
 def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) -> None:
@@ -201,11 +203,22 @@ def touch_first(kernel: Kernel, out: Emitter, name: str, text: str, told: bool) 
     out.line(f"static_cast<void>({name});")
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """Messages of one reduction, and the arrays that they are combined into."""
+
+    reduction: Reduction
+    arrays: Sequence[tuple[Any, ...]]
+    kinds: Sequence[tuple[Any, Any]]
+    messages: Sequence[str]
+
+
 def deliver(
-    kernel: Kernel, out: Emitter, reduction: Reduction, arrays: list[tuple[Any, ...]],
-    kinds: list[tuple[Any, Any]], renderer: BlockRenderer, *, messages: list[str], won: str,
-) -> None:  # fmt: skip
+    kernel: Kernel, out: Emitter, renderer: BlockRenderer, delivery: Delivery, won: str
+) -> None:
     """Combine messages into arrays of one place per vertex that others write too."""
+    reduction, arrays, kinds = delivery.reduction, delivery.arrays, delivery.kinds
+    messages = delivery.messages
     if reduction.name == "any":
         with out.block(f"if ({won})"):
             for binding, (dtype, shape), text in zip(arrays, kinds, messages, strict=True):

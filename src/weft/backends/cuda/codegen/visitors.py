@@ -9,6 +9,7 @@ from typing import Any
 
 from weft.backends.cuda.codegen.adjacent import row_of_pair
 from weft.backends.cuda.codegen.blocks import LEAVES, BlockRenderer, used_whole
+from weft.backends.cuda.codegen.first_looks import look_first, looks_first
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.matrix_products import (
     Product,
@@ -82,6 +83,7 @@ class Visitor:
     looks: bool = False  # how many arcs it looks at is counted
     counts: bool = False  # by `take`, and by the batch where arcs are settled so
     expected: list[str] = field(default_factory=list)  # arrays that are read at or near each row
+    guess: str = ""  # the array with the vertex that each row looks at first
     marks: str = ""  # where a block holds the row that it works on alone; empty: it does not
 
     @property
@@ -164,6 +166,8 @@ class Visitor:
         if expects:
             asked_for = " ".join(f"prefetch({array} + {at});" for array in self.expected)
             own = [*own, f"WEFT_DEVICE void expect(i64 {at}) const {{ {asked_for} }}"]
+        if self.guess:
+            own = [*own, *look_first(self.guess, vertex)]
         extra = "".join(f"    {line}\n" for line in own)
         return (
             f"struct {self.name} {{\n"
@@ -182,6 +186,7 @@ class Visitor:
             f"    static constexpr bool marks = {str(bool(self.marks)).lower()};\n"
             f"    static constexpr bool counts = {str(self.counts).lower()};\n"
             f"    static constexpr bool expects = {str(expects).lower()};\n"
+            f"    static constexpr bool guesses = {str(bool(self.guess)).lower()};\n"
             f"{extra}"
             f"    WEFT_DEVICE bool open(i64 {row_at}) {{\n"
             f"{indent([*asked, *(self.open or ['return true;'])])}    }}\n"
@@ -523,6 +528,8 @@ def pull_visitor(kernel: Kernel, sweep: Sweep, name: str, rows: str, side: str) 
     render_functions(kernel, out, sweep, site, renderers, update, accepted=True)
     pulled.end_slot(out, renderers[0])
     visitor.take = out.lines
+    if not (visitor.splits or visitor.message) and looks_first(kernel, sweep, chosen):
+        visitor.guess = kernel.args.use("best_neighbor", sweep.way("pull"))
     start_rows(kernel, visitor, pulled, rows)
     return visitor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from weft.backends.limits import TimeLimit
 
@@ -70,6 +70,16 @@ def merged(arguments: Packed | Sequence[Any], given: Sequence[Any]) -> Sequence[
     return listed
 
 
+class Geometry(NamedTuple):
+    """How many threads a kernel is started with, and what their blocks share."""
+
+    grid: int  # blocks
+    block: int  # threads
+    shared_bytes: int = 0  # dynamic shared memory of a block
+    cluster: int = 1  # blocks
+    cooperative: bool = False  # the blocks meet
+
+
 class Kernel(Protocol):
     """One kernel of a module."""
 
@@ -116,8 +126,8 @@ class Driver(Protocol):
         """Return arguments as `launch` may get them again and again; None is an open place."""
 
     def launch(
-        self, kernel: Kernel, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
-        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Kernel, geometry: Geometry, arguments: Packed | Sequence[Any],
+        given: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         """Start a kernel: arrays are passed by address, NumPy scalars by value.
 

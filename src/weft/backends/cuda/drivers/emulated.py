@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Packed, Resources, merged, open_places
+from weft.backends.cuda.drivers.base import Geometry, Limits, Packed, Resources, merged, open_places
 from weft.backends.cuda.emulator.build import Case, Launch, Program, compile_program
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
@@ -76,8 +76,8 @@ class EmulatedDriver:
         return Packed(None, tuple(arguments), open_places(arguments))
 
     def launch(
-        self, kernel: Any, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
-        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Any, geometry: Geometry, arguments: Packed | Sequence[Any],
+        given: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         """Run a kernel to its end and copy what it wrote back into the arrays."""
         buffers: dict[str, np.ndarray] = {}
@@ -91,7 +91,7 @@ class EmulatedDriver:
                 passed.append(name)
             else:
                 passed.append(np.int64(argument) if type(argument) is int else argument)
-        launch = Launch(kernel.name, tuple(passed), grid, block, shared_bytes, cluster, cooperative)
+        launch = Launch(kernel.name, tuple(passed), *geometry)
         outcome = kernel.program.run([Case(buffers, [launch], self.seed)], timeout_s=300)
         if outcome.report is not None:
             raise DeviceError(f"the emulation stopped {kernel.name!r}: {outcome.report.text}")

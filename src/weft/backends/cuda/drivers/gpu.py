@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.backends.cuda.drivers.base import Limits, Multiprocessor, Packed, Resources, open_places
+from weft.backends.cuda.drivers.base import (
+    Geometry,
+    Limits,
+    Multiprocessor,
+    Packed,
+    Resources,
+    open_places,
+)
 from weft.backends.limits import TimeLimit
 from weft.errors import DeviceError
 from weft.storage.cache_dir import cache_dir
@@ -272,8 +279,8 @@ class GpuDriver:
         return Packed(words, tuple(arguments), open_places(arguments))
 
     def launch(
-        self, kernel: Any, arguments: Packed | Sequence[Any], given: Sequence[Any] = (), *,
-        grid: int, block: int, shared_bytes: int = 0, cluster: int = 1, cooperative: bool = False,
+        self, kernel: Any, geometry: Geometry, arguments: Packed | Sequence[Any],
+        given: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         """Start a kernel.
 
@@ -283,14 +290,14 @@ class GpuDriver:
         if not hasattr(self._own, "has_context"):
             self.xp.cuda.runtime.free(0)  # gives a thread that is new to CUDA that of its device
             self._own.has_context = True
-        kernel.divide_memory(grid, shared_bytes)
+        kernel.divide_memory(geometry.grid, geometry.shared_bytes)
         if isinstance(arguments, Packed):
             words: _Words = arguments.ready
             words.set(arguments.open, [a if type(a) is int else _word(a) for a in given])
         else:
             words = _Words([_word(argument) for argument in arguments])
         stream = self.xp.cuda.get_current_stream().ptr
-        config = _launch_config(grid, block, shared_bytes, cluster, cooperative, stream)
+        config = _launch_config(geometry, stream)
         (error,) = self._launch(config, kernel.address, words.places_address, 0)
         if error != self._success:
             raise DeviceError(f"{kernel.name!r} could not be launched: {error.name}.")
@@ -428,12 +435,11 @@ def _address(array: Any) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _launch_config(
-    grid: int, block: int, shared_bytes: int, cluster: int, cooperative: bool, stream: int
-) -> Any:
+def _launch_config(geometry: Geometry, stream: int) -> Any:
     """Return what a launch is told beside its arguments."""
     from cuda.bindings import driver
 
+    grid, block, shared_bytes, cluster, cooperative = geometry
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = block, 1, 1

@@ -33,7 +33,8 @@ class Link:
         self._cuda = None if device.on_host else self.xp.cuda
         if self._cuda is not None:
             self._stream = self._cuda.Stream(non_blocking=True)
-            self._sent, self._taken = (self._cuda.Event(disable_timing=True) for _ in range(2))
+            self._taken = self._cuda.Event(disable_timing=True)
+            self._sent: Any = None
 
     def allocate(self, size: int) -> memoryview:
         """Return memory of the host from which copies run while the host goes on."""
@@ -53,10 +54,13 @@ class Link:
             target.data.ptr, source.ctypes.data, source.nbytes, TO_DEVICE, self._stream.ptr
         )
 
-    def sent(self) -> None:
-        """Note that all of a block is under way."""
+    def sent(self) -> Any:
+        """Return the event that all of a block has left the host, None if it has already."""
         if self._cuda is not None:
+            self._sent = self._cuda.Event(disable_timing=True)
             self._sent.record(self._stream)
+            return self._sent
+        return None
 
     def receive(self) -> None:
         """Let kernels that are started from here on wait for what was sent."""
@@ -152,8 +156,8 @@ class DeviceSpace:
 
     # -- copies
 
-    def send(self, blocks: Mapping[str, Block]) -> None:
-        """Start to copy a block to the device, beside the present one."""
+    def send(self, blocks: Mapping[str, Block]) -> Any:
+        """Start to copy a block to the device, beside the present one; see `Link.sent`."""
         self._under_way = dict(blocks)
         for way, block in blocks.items():
             arrays = (block.offsets, block.targets, *block.columns.values())
@@ -171,7 +175,7 @@ class DeviceSpace:
             self.link.send(arcs.targets, block.targets)
             for name, values in block.columns.items():
                 self.link.send(arcs.columns[name], values)
-        self.link.sent()
+        return self.link.sent()
 
     def receive(self) -> None:
         """Put the block that was sent last where kernels expect it."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from weft.arrays.device import Device
 from weft.arrays.fill import WORD, fill, words_of
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host.headers import read_header
 
 Start = tuple[Any, Any, Sequence[tuple[int, Any]]]  # a field, its value, and others at some items
@@ -62,7 +63,7 @@ def _fill(driver: Any, starts: Sequence[Start]) -> None:
     while len(given) < TOGETHER * PARAMETERS:
         given += [given[0], *[0] * (PARAMETERS - 1)]
     grid = max(1, min(-(-most // (4 * BLOCK)), BLOCKS_EACH * driver.limits.multiprocessors))
-    driver.launch(_kernel(driver), _arguments(driver), given, grid=grid, block=BLOCK)
+    driver.launch(_kernel(driver), Geometry(grid, BLOCK), _arguments(driver), given)
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from weft.backends.cuda.codegen.adjacent import CHUNK
 from weft.backends.cuda.codegen.edges import CLASSES
 from weft.backends.cuda.codegen.frontier_forms import class_starts
+from weft.backends.cuda.codegen.horizon import wants_horizon
 from weft.backends.cuda.codegen.machine import Options, Side
 from weft.backends.cuda.codegen.program import KERNELS, Rendered
 from weft.backends.cuda.host.defaults import (
@@ -26,6 +27,7 @@ from weft.formats import DEFAULT_FORMAT
 from weft.formats import format as format_named
 from weft.ir.request import Request
 from weft.plan.directions import rule_of
+from weft.plan.first_looks import looks_first
 from weft.plan.outputs import COUNTER, counts_outputs
 from weft.plan.prepare import directions_of, wants_row_bits, wants_state
 from weft.schedules import schedule as schedule_named
@@ -34,6 +36,7 @@ from weft.topology.topology import Topology
 BLOCK = 256
 EMULATED_BLOCK = 64
 ALIGN = 16
+LOOK_BYTES = 2 * 8 * WARP  # of a warp: rows that a first look did not end, as in vertex.cuh
 REUSES = False  # the bits of a frontier are in a nearer cache than the fields of vertices
 LANE_BYTES = 32  # of a vector: two accesses of 16, a sector of the memory
 MARKED_DEGREE = 32  # rows from here on are worth a block that holds them in shared memory
@@ -143,6 +146,8 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        horizon=_ordered(request) and wants_horizon(request),
+        best_neighbor=looks_first(request.topology, config, on_gpu=True),
         group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),
         row_bits=not deterministic and wants_row_bits(request),
@@ -249,6 +254,8 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
         needs += [parts * held[1] for held in rendered.held]
+    if rendered.guesses:
+        needs.append(block // WARP * LOOK_BYTES)
     if rendered.table_bytes:
         needs.append(CLAIM_BYTES + block // 32 * (rendered.table_bytes + TABLE_BYTES))
     return _Areas(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from weft.arrays.device import Device
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host.headers import read_header
 
 TOGETHER: Final = 4  # fields that one launch takes
@@ -39,7 +40,7 @@ def carry(device: Device, places: Any, pairs: Sequence[tuple[Any, Any]]) -> None
             given += [source, target, source.itemsize]
         while len(given) < PARAMETERS:
             given += [places, places, 0]
-        driver.launch(kernel, _arguments(driver), given, grid=grid, block=BLOCK)
+        driver.launch(kernel, Geometry(grid, BLOCK), _arguments(driver), given)
 
 
 def source_and_headers() -> tuple[str, tuple[str, ...], dict[str, str]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.arrays.device import to_host
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
+from weft.backends.cuda.codegen.horizon import may_have_horizon
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
 from weft.backends.cuda.codegen.radix import layout_refused
@@ -17,6 +18,7 @@ from weft.backends.cuda.codegen.senders import add_at_once, keep_senders
 from weft.backends.cuda.codegen.sorted_pushes import allow_sorted_pushes, must_sort
 from weft.backends.cuda.codegen.text import c_type
 from weft.backends.cuda.drivers import driver_of
+from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
@@ -28,6 +30,7 @@ from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.horizon import has_horizon
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -40,7 +43,7 @@ from weft.plan.prepare import (
     push_narrow,
 )
 from weft.plan.sorting import plan_sorting
-from weft.plan.sweeps import Sweep, claim_field, plan_program
+from weft.plan.sweeps import Planning, Sweep, claim_field, plan_program
 from weft.storage.memory import Cache
 from weft.topology.adjacency import fitting_dtype
 
@@ -130,13 +133,13 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     program, topology = request.program, request.topology
     fired = run_passes(program, off)
     closed = prove_vertices(program, closed="index_proofs" not in off)
-    arguments: dict[str, Any] = {
-        "kept_old": options.kept_old, "deterministic": options.deterministic, "off": off,
-        "reuse": options.reuses, "ordering": may_order(request, options.directions),
-        "pushes": "push" in options.directions,
-    }  # fmt: skip
-    arguments["radix"] = sorts = options.combine == "radix" and "push" in options.directions
-    planned, decided = plan_program(program, **arguments)
+    pushes = "push" in options.directions
+    sorts = options.combine == "radix" and pushes
+    planning = Planning(
+        options.kept_old, options.deterministic, pushes=pushes, reuse=options.reuses,
+        ordering=may_order(request, options.directions), radix=sorts, off=off,
+    )  # fmt: skip
+    planned, decided = plan_program(program, planning)
     sweeps, every = planned["steps"], [sweep for part in planned.values() for sweep in part]
     push_narrow(sweeps, program, options.directions)
     if request.options.config.combine is None and must_sort(every, options):
@@ -162,6 +165,9 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     if program.wide and request.options.config.fuse is None:
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
+    horizon = options.horizon and may_have_horizon(options)
+    options = replace(options, horizon=horizon and has_horizon(sweeps[0], request, off))
+    decided += ["horizon"] if options.horizon else []
     keep_senders(sweeps, options)
     add_at_once(program, sweeps, options)
     renumbered = topology.numbering is not None
@@ -170,6 +176,7 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
     made += ["row_bits"] if options.row_bits and rendered.marks else []
+    made += ["best_neighbor"] if rendered.guesses else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -208,9 +215,24 @@ class _Plan:
             len(request.data.scalars), rendered.accumulators, places, kind
         )
         self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
+        room = RECORDS * WORDS + 1 if request.options.recorded else WORDS
+        self.ring = workspace.get("ring", room, np.int64)
+        self.stop, self.stop_argument = workspace.shared("stop", 1, np.uint32)
         # Bindings to what differs from run to run.
         self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
         self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
+        self._together: dict[str, tuple[Any, Geometry]] = {}
+
+    def together(self, name: str) -> tuple[Any, Geometry]:
+        """Return a kernel whose blocks meet, and how it is launched."""
+        known = self._together.get(name)
+        if known is None:
+            how = self.launching
+            grid, cluster = how.grid_of(name)
+            meets = grid > cluster  # the blocks of a cluster run at once anyway
+            geometry = Geometry(grid, how.block, how.shared_bytes, cluster, meets)
+            known = self._together[name] = self.module.kernel(name), geometry
+        return known
 
 
 class _Run:
@@ -236,10 +258,10 @@ class _Run:
             request, compiled.rendered, compiled.options, workspace, constants, self.launching.knobs
         )
         self.saved = self.control.saved
-        self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+        self.stop = self.plan.stop
         self.limit: TimeLimit | None = request.limit
         self.launches = 0
-        self.counted = dict(self.driver.counted)
+        self.counted = {} if request.report is None else dict(self.driver.counted)
 
     def drive(self) -> str:
         """Launch until the loop has ended; return the name of a proof that did not hold."""
@@ -259,13 +281,16 @@ class _Run:
                 break
         self.workspace.epoch = self.saved("epoch")
         self.binder.put_back(self.saved("swapped"))
-        return self._check_fault()
+        return self._check_fault() if self.control.is_faulty() else ""
 
     def outcome(self) -> Outcome:
         """Write back what lies elsewhere, and tell how the run ended."""
-        self.binder.unpack()
-        self._read_scalars()
-        self._tell_profile()
+        if self.binder.pairs:
+            self.binder.unpack()
+        if self.request.data.scalars:
+            self._read_scalars()
+        if self.request.report is not None:
+            self._tell_profile(self.request.report)
         return self._outcome(self.saved("status"))
 
     # -- starting
@@ -277,16 +302,15 @@ class _Run:
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
-        frontier = request.start.frontier
+        frontier, arcs = request.start.frontier, topology.num_arcs
         if request.start.arcs:
-            count = topology.num_arcs if frontier is None else len(frontier)
-            control.write(epoch=workspace.epoch, size=count, edges=count, dense=2)
+            count = arcs if frontier is None else len(frontier)
+            first = {"size": count, "edges": count, "dense": 2}
         elif frontier is None:
-            arcs = topology.num_arcs
-            control.write(epoch=workspace.epoch, size=self.n, dense=1, edges=arcs, explored=arcs)
+            first = {"size": self.n, "edges": arcs, "dense": 1, "explored": arcs}
         else:
-            control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
-        control.write(share=self.launching.share)
+            first = {"size": len(frontier), "queued": 1}
+        control.write(epoch=workspace.epoch, share=self.launching.share, **first)
         delta = request.options.config.delta or request.start.window
         if delta:
             control.write(delta=float(delta))
@@ -301,8 +325,6 @@ class _Run:
             assert self.request.start.trail is not None
             limit = len(self.request.start.trail)
         ring_size = RECORDS if self.request.options.recorded else 0
-        room = RECORDS * WORDS + 1 if ring_size else WORDS
-        self._ring = self.workspace.get("ring", room, np.int64)
         given = [
             flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
@@ -325,8 +347,8 @@ class _Run:
         parts = self.control.parts
         given = {
             "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
-            "report": self.control.report_argument, "stop": self._stop,
-            "ring": self._ring, "ring_size": ring_size,
+            "report": self.control.report_argument, "stop": self.plan.stop_argument,
+            "ring": self.plan.ring, "ring_size": ring_size,
             "queue_0": self.queues[0], "queue_1": self.queues[1],
             "stamps": workspace.get("stamps", n, np.uint32),
             "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
@@ -365,23 +387,15 @@ class _Run:
 
     def _start_all(self, name: str, arguments: Any, given: list[Any]) -> None:
         """Start a kernel whose blocks meet."""
-        how = self.launching
-        grid, cluster = how.grid_of(name)
+        kernel, geometry = self.plan.together(name)
         self.launches += 1
-        self.driver.launch(
-            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
-            shared_bytes=how.shared_bytes, cluster=cluster,
-            cooperative=grid > cluster,  # the blocks of a cluster run at once anyway
-        )  # fmt: skip
+        self.driver.launch(kernel, geometry, arguments, given)
 
     def _start_one(self, name: str, arguments: Any, given: list[Any], grid: int) -> None:
         """Start a kernel that ends where its blocks would meet."""
-        how = self.launching
+        geometry = Geometry(grid, self.launching.block, self.launching.shared_bytes)
         self.launches += 1
-        self.driver.launch(
-            self.plan.module.kernel(name), arguments, given, grid=grid, block=how.block,
-            shared_bytes=how.shared_bytes,
-        )  # fmt: skip
+        self.driver.launch(self.plan.module.kernel(name), geometry, arguments, given)
 
     def _wait(self, ended: Any = None) -> None:
         self.driver.wait(self.stop, self.limit, ended)
@@ -390,8 +404,6 @@ class _Run:
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""
         cause, function, vertex, index, count = self.control.fault()
-        if cause == 0:
-            return ""
         if cause in PROOFS:
             return PROOFS[cause]
         if vertex >= 0:
@@ -419,19 +431,13 @@ class _Run:
     # -- ending
 
     def _read_scalars(self) -> None:
-        held = self.request.data.scalars
-        if not held:
-            return
-        for position, array in enumerate(held.values()):
+        for position, array in enumerate(self.request.data.scalars.values()):
             place = self.control.scalar_bytes(position)[: array.dtype.itemsize]
             array[...] = place.view(array.dtype)
 
-    def _tell_profile(self) -> None:
-        report = self.request.report
-        if report is None:
-            return
+    def _tell_profile(self, report: Any) -> None:
         count = self.saved("records")
-        ring = to_host(self._ring)
+        ring = to_host(self.plan.ring)
         dropped = max(0, count - RECORDS)
         records = ring[: RECORDS * WORDS].reshape(-1, WORDS)[np.arange(dropped, count) % RECORDS]
         began = ring[RECORDS * WORDS]

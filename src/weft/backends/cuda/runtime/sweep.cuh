@@ -92,6 +92,9 @@
 //                                                deliver and settle
 //   static constexpr bool expects;               whether what is read at a row can be brought nearer:
 //   void expect(i64 row);
+//   static constexpr bool guesses;               whether a row may end with a look at some vertex:
+//   i64 first_look(i64 row);                     which one, -1 if the row has no slots
+//   bool look(Partial&, const Row&, i64 row, i64 far);    as take, of an open row, before any slot
 //   static constexpr bool marks;                 whether a block that works on one row alone says so:
 //   void mark(i64 row); void unmark();           by all of its threads, before and after
 //   void merge(Partial& into, const Partial& other);      commutative and associative
@@ -100,6 +103,8 @@
 // - open is asked once per row at least, by those who take its slots. A row that is not open is
 //   neither taken nor closed. Where rows of a format are split, or vertices are, its answer may turn
 //   to false during a phase: lanes that must do the same agree about it (`open_together`).
+// - A schedule may offer each open row its first look, once, by one group of one lane. A row that it
+//   ends, or that has none, is closed without its slots; of another the slots are taken as ever.
 // - Every slot of an open row is taken exactly once, by one group, until `take` returned true for
 //   that row; then every lane sharing the row stops as soon as possible (a few more may be taken).
 // - All lanes of a group call with the same row and slot, together. Different groups may diverge.
