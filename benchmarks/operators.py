@@ -3,17 +3,19 @@
 Four tables:
 
 - *programs*: BFS and one iteration of PageRank with operators called one by one, the same under
-  `weft.capture`, and the same as one `Graph.iterate`, on a Kronecker graph, a random geometric
-  graph, a road grid, a planted graph and, with ``--file``, a graph of the user's; cuGraph where it
-  is installed and the device is a GPU. With the number of runs (launches on a GPU) of each.
+  `weft.capture`, and the same as one `Graph.iterate`, on a Kronecker graph, a road grid, a planted
+  graph, a random geometric graph and, with ``--file``, a graph of the user's; cuGraph where it is
+  installed and the device is a GPU. With the number of runs (launches on a GPU) of each, and the
+  time of an operator beyond twice that of `iterate`.
 - *balance*: a BFS of the road grid and of the Kronecker graph whose advances balance over their
   input, over their output, or by the rule that decides for every frontier.
 - *duplicates*: how many items of the queues of a BFS each heuristic leaves.
 - *lines*: the lines of the example programs (``--lines`` prints this one alone).
 
-``--size small`` (the default) takes graphs for a CPU; ``--size paper`` those of the paper: kron21,
-2^24 points, road4900. On a CPU one thread is used and its own time is measured, since machines are
-seldom idle; the median of several runs in alternation counts.
+``--size small`` (the default) and ``large`` take graphs for a CPU; ``paper`` those of the paper:
+kron21, road4900, 2^21 planted vertices, 2^24 points. ``--budget SECONDS`` measures as often as time
+allows, and leaves out what it does not allow. On a CPU one thread is used and its own time is
+measured, since machines are seldom idle; the median of several runs in alternation counts.
 """
 
 from __future__ import annotations
@@ -33,11 +35,15 @@ import weft
 from benchmarks import graph_names
 from benchmarks.operator_lines import table as lines_table
 from benchmarks.protocol import alternate
+from weft.arrays.device import to_host
 from weft.operators import Queue, advance, compute, filter, neighbor_reduce
 
-RUNS = 7
+MOST_RUNS, LEAST_RUNS = 7, 3
+ITERATIONS = 10  # of PageRank; times are those of one
+MOST_LEVELS = 250  # of a search whose queues are compared
 SIZES = {
     "small": {"kron": 14, "points": 2**15, "road": 300, "planted": 2**14},
+    "large": {"kron": 18, "points": 2**18, "road": 1000, "planted": 2**17},
     "paper": {"kron": 21, "points": 2**24, "road": 4900, "planted": 2**21},
 }
 HEURISTICS = ("none", "bitmask", "history", "warp", "exact")
@@ -47,12 +53,17 @@ Row = list[str]
 # -- programs
 
 
-def visit(u: Any, v: Any, e: Any) -> Any:
-    """Give v the next level if that is smaller."""
-    return v.level.min(u.level + 1)
+def unseen(u: Any, v: Any, e: Any) -> Any:
+    """Hold where an arc leads to a vertex without a level."""
+    return v.level < 0
 
 
-@weft.edge(into="level", reduce=weft.min)
+def visit(u: Any, v: Any, e: Any) -> None:
+    """Give v the next level, on which all of its arcs agree."""
+    v.level = u.level + 1
+
+
+@weft.edge(into="level", reduce=weft.any, accept=lambda v: v.level < 0)
 def visit_step(u: Any, v: Any, e: Any) -> Any:
     """Send the next level."""
     return u.level + 1
@@ -84,22 +95,28 @@ class Bench:
 
     def levels(self) -> Any:
         """Return a state at the beginning of a search."""
-        far = weft.full(2**31 - 2, weft.int32)
-        return self.g.state(level=far.but(self.source, 0))
+        return self.g.state(level=weft.full(-1, weft.int32).but(self.source, 0))
+
+    def search(self, frontier: Any, state: Any, schedule: str | None = None) -> Any:
+        """Visit the neighbours of a frontier."""
+        return advance(
+            self.g, frontier, None, state, cond=unseen, apply=visit, idempotent=True,
+            schedule=schedule, config=self.config,
+        )  # fmt: skip
 
     def by_operators(self, schedule: str | None = None) -> Any:
         """Search by one advance after another."""
-        g, state, frontier = self.g, self.levels(), self.g.frontier([self.source])
+        state, frontier = self.levels(), self.g.frontier([self.source])
         while frontier:
-            frontier = advance(g, frontier, visit, state, schedule=schedule, config=self.config)
+            frontier = self.search(frontier, state, schedule)
         return state.level
 
     def captured(self) -> Any:
         """Search by a captured loop."""
-        g, state, frontier = self.g, self.levels(), self.g.frontier([self.source])
+        state, frontier = self.levels(), self.g.frontier([self.source])
         with weft.capture(strict=True):
             while frontier:
-                frontier = advance(g, frontier, visit, state, config=self.config)
+                frontier = self.search(frontier, state)
         return state.level
 
     def iterated(self) -> Any:
@@ -137,43 +154,77 @@ class Bench:
         return state.rank
 
 
-def runs_of(call: Callable[[], Any]) -> int:
-    """Return the runs of a call; on a GPU, its launches."""
+def runs_of(call: Callable[[], Any]) -> tuple[int, int]:
+    """Return the runs of a call, and on a GPU its launches."""
     with weft.profile() as p:
         call()
-    return sum(int(fact.get("launches", 1)) for fact in p.facts)  # type: ignore[call-overload]
+    launches = sum(int(fact.get("launches", 1)) for fact in p.facts)  # type: ignore[call-overload]
+    return len(p.facts), launches
 
 
-def programs(bench: Bench, clock: Callable[[], float], peers: bool) -> list[Row]:
+class Stopwatch:
+    """The clock of a device, and how much time is left."""
+
+    def __init__(self, device: str, budget: float | None) -> None:
+        self.on_cpu = not device.startswith("cuda")
+        self.clock = time.process_time if self.on_cpu else settled
+        self._end = float("inf") if budget is None else time.perf_counter() + budget
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self._end - time.perf_counter()
+
+    def compare(self, calls: dict[str, Callable[[], Any]]) -> dict[str, Any] | None:
+        """Time calls in alternation, as often as time allows; None if it does not allow it."""
+        if self.left <= 0:
+            return None
+        for call in calls.values():
+            call()  # compiles, and builds what is kept
+        began = time.perf_counter()
+        for call in calls.values():
+            call()
+        once = time.perf_counter() - began
+        fitting = int(self.left / 3 / once) if self.left < float("inf") else MOST_RUNS
+        return alternate(calls, max(LEAST_RUNS, min(MOST_RUNS, fitting)), clock=self.clock)
+
+
+def programs(bench: Bench, watch: Stopwatch) -> list[Row]:
     """Compare operators, captured operators and `iterate` on one graph."""
     rows = []
-    many = 10
-    tasks: dict[str, dict[str, Callable[[], Any]]] = {
-        "BFS": {
+    tasks: dict[str, tuple[int, dict[str, Callable[[], Any]]]] = {
+        "BFS": (1, {
             "operators": bench.by_operators,
             "captured": bench.captured,
             "iterate": bench.iterated,
-        },
-        "PageRank, 10 iterations": {
-            "operators": lambda: bench.rank_by_operators(many),
-            "captured": lambda: bench.rank_by_operators(many, True),
-            "iterate": lambda: bench.rank_iterated(many),
-        },
-    }
-    if peers:
-        for task, call in cugraph_calls(bench, many).items():
-            tasks[task]["cuGraph"] = call
-    for task, calls in tasks.items():
-        found = alternate(calls, RUNS, clock=clock)
-        results = [np.asarray(found[name].results[-1]) for name in list(calls)[:3]]
+        }),
+        "PageRank, an iteration": (ITERATIONS, {
+            "operators": lambda: bench.rank_by_operators(ITERATIONS),
+            "captured": lambda: bench.rank_by_operators(ITERATIONS, True),
+            "iterate": lambda: bench.rank_iterated(ITERATIONS),
+        }),
+    }  # fmt: skip
+    if not watch.on_cpu:
+        for task, call in cugraph_calls(bench, ITERATIONS).items():
+            tasks[task][1]["cuGraph"] = call
+    for task, (many, calls) in tasks.items():
+        found = watch.compare(calls)
+        if found is None:
+            continue
+        results = [to_host(found[name].results[-1]) for name in list(calls)[:3]]
         for other in results[:2]:
             np.testing.assert_allclose(other, results[2], rtol=1e-9, err_msg=task)
         base = found["iterate"].median_ms
-        row = [bench.name, task]
-        for name in ("operators", "captured", "iterate"):
+        row = [bench.name, task, f"{base / many:.3f}"]
+        for name in ("captured", "operators"):
             ms = found[name].median_ms
-            row += [f"{ms:.2f} ({ms / base:.2f}, {runs_of(calls[name])})"]
-        rows.append([*row, f"{found['cuGraph'].median_ms:.2f}" if "cuGraph" in found else "–"])
+            runs, launches = runs_of(calls[name])
+            row += [f"{ms / many:.3f} ({ms / base:.2f}, {launches})"]
+            if name == "operators":
+                row += [f"{(ms - 2 * base) / runs * 1e3:.1f}"]
+        rows.append(
+            [*row, f"{found['cuGraph'].median_ms / many:.3f}" if "cuGraph" in found else "–"]
+        )
     return rows
 
 
@@ -190,7 +241,7 @@ def cugraph_calls(bench: Bench, many: int) -> dict[str, Callable[[], Any]]:
     made.from_cudf_edgelist(frame, source="src", destination="dst", renumber=False)
     return {
         "BFS": lambda: cugraph.bfs(made, bench.source),
-        "PageRank, 10 iterations": lambda: cugraph.pagerank(
+        "PageRank, an iteration": lambda: cugraph.pagerank(
             made, max_iter=many, tol=0.0, fail_on_nonconvergence=False
         ),
     }
@@ -199,53 +250,55 @@ def cugraph_calls(bench: Bench, many: int) -> dict[str, Callable[[], Any]]:
 # -- balance and duplicates
 
 
-def balance(bench: Bench, clock: Callable[[], float]) -> list[Row]:
+def balance(bench: Bench, watch: Stopwatch) -> list[Row]:
     """Compare the ways to balance the advances of a search."""
     ways = ("input", "output", "auto")
-    found = alternate({way: lambda way=way: bench.by_operators(way) for way in ways},
-                      RUNS, clock=clock)  # fmt: skip
+    found = watch.compare({way: lambda way=way: bench.by_operators(way) for way in ways})
+    if found is None:
+        return []
     return [[bench.name, *(f"{found[way].median_ms:.2f}" for way in ways)]]
 
 
-def unseen(v: Any) -> Any:
+def alone(v: Any) -> Any:
     """Hold where no level is known."""
-    return v.level == 2**31 - 2
+    return v.level < 0
 
 
-def passing(u: Any, v: Any, e: Any) -> Any:
-    """Hold where an arc leads to a vertex without a level."""
-    return v.level == 2**31 - 2
-
-
-def duplicates(bench: Bench) -> list[Row]:
+def duplicates(bench: Bench, watch: Stopwatch) -> list[Row]:
     """Count the items of the queues of a search that each heuristic leaves."""
     totals = dict.fromkeys(HEURISTICS, 0)
     g, state = bench.g, bench.levels()
     frontier: Any = g.frontier([bench.source])
-    while frontier:
-        arcs = advance(g, frontier, passing, state, output="arcs")
-        queue = Queue(g, arcs)
+    levels = 0
+    while frontier and levels < MOST_LEVELS:
+        if watch.left <= 0:
+            return []
+        levels += 1
+        queue = Queue(g, advance(g, frontier, unseen, state, output="arcs"))
         for name in HEURISTICS:
-            totals[name] += len(filter(g, queue, unseen, state, dedup=name))
-        frontier = advance(g, frontier, visit, state)
+            totals[name] += len(filter(g, queue, alone, state, dedup=name))
+        frontier = bench.search(frontier, state)
     least = max(1, totals["exact"])
     return [[bench.name, *(f"{totals[name] / least:.2f}×" for name in HEURISTICS[:-1]),
-             f"{totals['exact']:,}"]]  # fmt: skip
+             f"{totals['exact']:,}", f"{levels}"]]  # fmt: skip
 
 
 # -- the whole
 
 
-def graphs(size: dict[str, int], more: Sequence[str] = ()) -> dict[str, Callable[[], weft.Graph]]:
-    """Return the graphs by name, and those named; each is made when it is needed."""
+def graphs(
+    size: dict[str, int], device: str, more: Sequence[str] = ()
+) -> dict[str, Callable[[], weft.Graph]]:
+    """Return the graphs by name, or those named; each is made when it is needed."""
     points, planted = size["points"], size["planted"]
+    where: dict[str, Any] = {"seed": 1, "device": device}
     made: dict[str, Callable[[], weft.Graph]] = {
-        f"kron{size['kron']}": lambda: weft.generators.rmat(size["kron"], 16, seed=1),
+        f"kron{size['kron']}": lambda: weft.generators.rmat(size["kron"], 16, **where),
+        f"road{size['road']}": lambda: weft.generators.road(size["road"], 0.7, **where),
+        f"planted, {planted:,} vertices": lambda: weft.generators.planted(planted, **where),
         f"geometric, {points:,} points": lambda: weft.generators.geometric(
             points, float(np.sqrt(16 / (np.pi * points))), seed=1
         ),
-        f"road{size['road']}": lambda: weft.generators.road(size["road"], 0.7, seed=1),
-        f"planted, {planted:,} vertices": lambda: weft.generators.planted(planted, seed=1),
     }
     named = {
         graph_names.short(name): lambda name=name: graph_names.generate(name, weights=None)
@@ -267,28 +320,36 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", choices=sorted(SIZES), default="small")
     graph_names.add_graphs(parser, ())
+    parser.add_argument("--budget", type=float, help="seconds that all of it may take")
     parser.add_argument("--lines", action="store_true", help="count lines only")
     given = parser.parse_args()
     if given.lines:
         print(lines_table())
         return
-    on_cpu = given.device == "cpu"
-    config = weft.Config(threads=1) if on_cpu else None
-    clock = time.process_time if on_cpu else settled
+    watch = Stopwatch(given.device, given.budget)
+    config = weft.Config(threads=1) if given.device == "cpu" else None
+    benches: list[Bench] = []
     measured: list[Row] = []
-    balanced: list[Row] = []
-    counted: list[Row] = []
-    for name, make in graphs(SIZES[given.size], graph_names.chosen(given)).items():
-        bench = Bench(name, make().to(given.device), config)
-        measured += programs(bench, clock, not on_cpu)
-        if name.startswith(("road", "kron")):
-            balanced += balance(bench, clock)
-        counted += duplicates(bench)
-    unit = "CPU time of one thread in ms" if on_cpu else "ms"
-    print(f"{given.device}, {unit}, median of {RUNS} (ratio to iterate, runs)")
-    show(["graph", "task", "operators", "captured", "iterate", "cuGraph"], measured)
+    for name, make in graphs(SIZES[given.size], given.device, graph_names.chosen(given)).items():
+        if watch.left <= 0:
+            print(f"no time for {name}")
+            continue
+        benches.append(Bench(name, make().to(given.device), config))
+        for row in programs(benches[-1], watch):
+            print(*row, sep="  ", flush=True)  # whatever becomes of the rest
+            measured.append(row)
+    wide_and_narrow = [bench for bench in benches if bench.name.startswith(("road", "kron"))]
+    balanced = [row for bench in wide_and_narrow for row in balance(bench, watch)]
+    counted = [row for bench in benches for row in duplicates(bench, watch)]
+    unit = "CPU time of one thread in ms" if watch.on_cpu else "ms"
+    print(f"\n{given.device}, {unit}, median of {LEAST_RUNS} to {MOST_RUNS}", end="")
+    print(" (ratio to iterate, launches)")
+    show(
+        ["graph", "task", "iterate", "captured", "operators", "µs an operator beyond 2 × iterate",
+         "cuGraph"], measured,
+    )  # fmt: skip
     show(["BFS by operators, ms", "input", "output", "auto"], balanced)
-    show(["items of all queues of a BFS", *HEURISTICS], counted)
+    show(["items of the queues of a BFS", *HEURISTICS, "levels"], counted)
     print("\n" + lines_table())
 
 

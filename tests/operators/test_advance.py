@@ -203,6 +203,54 @@ def test_arcs_as_input():
     assert further.tolist() == np.flatnonzero(reached).tolist()
 
 
+def at_once(u, v, e):
+    v.y.at(v.id).add(10)
+    e.seen = e.seen + 1
+    weft.reduce("total", u.id + 1, weft.sum)
+
+
+def of_both(u, v, e):
+    return (v.y == 0) & (u.id < v.id)
+
+
+@on_devices
+@pytest.mark.parametrize("output", ["vertices", "arcs", None])
+@pytest.mark.parametrize("cond", [closed, of_both])
+def test_apply_acts_only_where_cond_holds(device, cond, output):
+    """Also what is no message: live fields, edge state and scalars."""
+    src, dst = np.array([0, 0, 0, 3, 2]), np.array([1, 2, 3, 1, 2])
+    g = weft.Graph.from_edges(src, dst, np.ones(5, np.int64)).to(device)
+    state = g.state(y=[0, 0, 1, 0], total=weft.scalar(0))
+    seen = g.edge_state(seen=weft.full(0))
+    found = advance(
+        g, [0, 2, 3], None, state, cond=cond, apply=at_once, output=output, edge_state=seen
+    )
+    src, dst, _ = arcs_of(g)
+    holds = dst != 2 if cond is closed else (dst != 2) & (src < dst)
+    assert seen.seen.tolist() == holds.astype(int).tolist()
+    assert (
+        state.y.tolist()
+        == (np.array([0, 0, 1, 0]) + 10 * np.bincount(dst[holds], minlength=4)).tolist()
+    )
+    assert state.total == (src[holds] + 1).sum()
+    want = {"vertices": np.unique(dst[holds]), "arcs": np.flatnonzero(holds), None: []}[output]
+    assert found.tolist() == list(want)
+
+
+@on_devices
+def test_a_pull_acts_at_unvisited_vertices_only(device):
+    g = weft.generators.star(5, directed=True).to(device)
+    state = g.state(y=weft.full(0))
+
+    def touch(u, v, e):
+        v.y.at(v.id).add(1)
+        return True
+
+    reached, left = advance(g, (g.frontier([0]), g.frontier([2, 3])), touch, state)
+    assert (reached.tolist(), left.tolist()) == ([2, 3], [])
+    assert state.y.tolist() == [0, 0, 1, 1, 0]
+
+
 @on_devices
 def test_a_pull_takes_two_frontiers_and_gives_two(device):
     g = weft.generators.rmat(6, 4, seed=2, directed=True).to(device)
@@ -222,6 +270,14 @@ def test_a_pull_takes_two_frontiers_and_gives_two(device):
     assert sizes == sorted(sizes, reverse=True)
     assert unvisited.tolist() == np.flatnonzero(want < 0).tolist()
     assert list(state.fields) == ["level"]
+    state.level = weft.full(-1).but(0, 0)
+    active, unvisited = advance(
+        g, ([0], range(1, g.num_vertices)), label, state, idempotent=True, direction="pull"
+    )
+    assert (
+        len(unvisited) == sizes[1]
+        and unvisited.tolist() == np.flatnonzero(state.level < 0).tolist()
+    )
     with pytest.raises(TraceError, match="Expected 'pull'"):
         advance(g, (active, unvisited), label, state, idempotent=True, direction="push")
     with pytest.raises(TraceError, match="Expected 'vertices'"):
@@ -277,6 +333,22 @@ def test_schedules():
         advance(g, [0], relax, state, schedule=sides)
     with pytest.raises(ConfigError, match="schedule='outputs' is not known"):
         advance(g, [0], relax, state, schedule="outputs")
+
+
+def test_an_idempotent_advance_needs_no_atomics():
+    g = awkward("hub").to("emulated")
+
+    def atomics(fn, idempotent):
+        with weft.profile() as p:
+            advance(g, None, fn, start(g), output=None, idempotent=idempotent, direction="push")
+        return p.facts[0]["atomics"]
+
+    # Both runs have those that hand out work; one has an atomic more at every arc.
+    assert atomics(count, False) - atomics(assign_seven, True) == g.topology.num_arcs
+
+
+def assign_seven(u, v, e):
+    v.y = 7
 
 
 def test_misuse_is_told():

@@ -178,6 +178,43 @@ def test_a_look_at_other_vertices_keeps_calls_at_all_vertices_apart():
     assert total(weft.capture(strict=True)) == total(contextlib.nullcontext())
 
 
+def rising(u, v, e):
+    return u.id < v.id
+
+
+def test_a_condition_alone_holds_in_every_pass():
+    g = weft.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 0])
+    state, frontier = g.state(x=weft.full(0)), g.frontier([0, 2])
+    with weft.capture(strict=True) as c:
+        for _ in range(2):
+            frontier = advance(g, frontier, rising, state)
+    assert c.loops[0].steps == 2 and frontier.tolist() == [2]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_an_output_that_a_later_call_takes_is_not_lost(held):
+    """Between them, a call at all vertices goes on with something else."""
+    g = awkward("hub").to("reference")
+
+    def line(recorded):
+        state, kept = fields(g, 0), []
+        with recorded:
+            frontier = advance(g, [0], relax, state)
+            near_ones = filter(g, frontier, near, state)
+            neighbor_reduce(g, near_ones, lambda u, v, e: v.x, weft.min, state, into="n")
+            again = filter(g, near_ones, near, state)
+            if held:
+                kept = [frontier, near_ones]
+            del frontier, near_ones
+            compute(g, None, bump, state)
+            last = filter(g, again, near, state)
+            none = advance(g, last, relax, state, output=None)
+        found = [part.tolist() for part in (last, *kept)]
+        return found, none.iteration, state.x.tolist(), state.n.tolist()
+
+    assert line(weft.capture()) == line(contextlib.nullcontext())
+
+
 def spread(u, v, e):
     v.sum += u.rank / u.out_degree
 

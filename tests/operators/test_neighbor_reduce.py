@@ -111,3 +111,6 @@ def test_misuse_is_told():
         neighbor_reduce(g, None, lambda u, v, e: None, weft.sum, state, into="r")
     with pytest.raises(TraceError, match="is not a monoid"):
         neighbor_reduce(g, None, far, "sum", state, into="r")
+    for into in (None, 3, ["r", 4]):
+        with pytest.raises(TraceError, match="Expected the name of a field"):
+            neighbor_reduce(g, None, far, weft.sum, state, into=into)

@@ -243,8 +243,8 @@ def _reporter(
         records = np.zeros(len(columns["step"]), profile.RECORD)
         for key, values in columns.items():
             records[key] = values
-        sizes = topology.num_vertices, topology.num_arcs
-        active.add(name, shown, records, dropped, facts, sizes, turn)
+        size = topology.num_vertices, topology.num_arcs
+        active.add(name, shown, records, dropped, facts, size, turn)
 
     return report
 

@@ -174,7 +174,7 @@ class Profile:
         records: np.ndarray,
         dropped: int = 0,
         facts: dict[str, object] | None = None,
-        sizes: tuple[int, int] = (0, 0),
+        size: tuple[int, int] = (0, 0),
         turn: tuple[Any, int] | None = None,
     ) -> None:
         """Keep a copy of one run's records.
@@ -191,16 +191,15 @@ class Profile:
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
             Execution details: device, grid, block, registers, launches, ...
-        sizes : (int, int)
+        size : tuple of int
             Vertices and arcs of the graph; 0 if not known.
         turn : tuple
             Of a run that is part of a loop of operators: what the loop works on, and the iteration.
         """
-        rows = np.array(records, RECORD)
-        facts = dict(facts or {})
-        self._runs.append(_Run(run_name, dict(config), rows, dropped, facts, *sizes, turn))
+        rows, told = np.array(records, RECORD), dict(facts or {})
+        self._runs.append(_Run(run_name, dict(config), rows, dropped, told, *size, turn))
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped, facts, sizes, turn)
+            self._outer.add(run_name, config, records, dropped, facts, size, turn)
 
     @property
     def records(self) -> list[Record]:
@@ -419,10 +418,6 @@ def _draw(axes: Any, steps: list[_Superstep], quantity: str) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _known(share: float) -> float | None:
-    return None if isnan(share) else share
-
-
 def _places(runs: list[_Run]) -> Iterator[_Place]:
     """Yield where the records of each run stand; operators go on where those before ended."""
     latest: dict[int, tuple[_Run, _Place]] = {}
@@ -440,6 +435,10 @@ def _places(runs: list[_Run]) -> Iterator[_Place]:
                 place = _Place(last.call, iteration, phase, shares)
             latest[id(owner)] = run, place
         yield place
+
+
+def _known(share: float) -> float | None:
+    return None if isnan(share) else share
 
 
 def _visited_shares(run: _Run) -> np.ndarray:

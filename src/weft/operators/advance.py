@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.arrays.device import module_of
 from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
 from weft.operators.functions import MARK, OPEN, How, given
@@ -116,11 +119,12 @@ def advance(  # noqa: PLR0913
     """
     check_choice("output", output, ("vertices", "arcs", None))
     check_choice("along", along, ("out", "in"))
-    if type(frontier) is tuple and len(frontier) == 2 and _are_frontiers(frontier):
+    if type(frontier) is tuple and _are_two(frontier):
         check_state("advance", state)
         functions = given("advance", "u, v, e", fn, cond, apply)
         how = How(output, idempotent, along, True)
-        return _pull(g, frontier, functions, state, how, (direction, edge_state, config))
+        options = (direction, edge_state, config, schedule)
+        return _pull(g, frontier, functions, state, how, options)
     first = checked(g, frontier, "advance", arcs=True)
     config = scheduled(g, first, config, schedule, along)
     recurs = (
@@ -157,8 +161,11 @@ def advance(  # noqa: PLR0913
     )
 
 
-def _are_frontiers(pair: tuple[Any, ...]) -> bool:
-    return all(isinstance(part, Frontier) for part in pair)
+def _are_two(parts: tuple[Any, ...]) -> bool:
+    """Whether these are two frontiers, rather than vertices."""
+    return len(parts) == 2 and any(
+        isinstance(part, Frontier | list | range | np.ndarray) for part in parts
+    )
 
 
 def _counting(g: Any, state: State, edge_state: State | None) -> Any:
@@ -175,8 +182,9 @@ def _pull(
     options: tuple[Any, ...],
 ) -> tuple[Frontier, Frontier]:
     """Visit unvisited vertices from active ones; return those reached, and those that remain."""
-    direction, edge_state, config = options
+    direction, edge_state, config, schedule = options
     active, unvisited = (checked(g, part, "advance") for part in pair)
+    config = scheduled(g, unvisited, config, schedule, "in" if how.along == "out" else "out")
     if direction not in (None, "pull", "auto"):
         raise TraceError(
             f"advance got a pair of frontiers and direction={direction!r}. Expected 'pull', which "
@@ -201,10 +209,12 @@ def _pull(
             output="vertices",
             edge_state=edge_state,
             config=config,
-            direction=direction or "pull",
+            # A condition on both ends, before what takes effect at once, is tested in pushes.
+            direction=direction or (None if isinstance(step, Fold) else "pull"),
             marks=mark_of((step,)),
             advances=True,
             key=(*functions, *how, "pair"),
+            owner=state,
         )
     )
     with g.topology.device.current():

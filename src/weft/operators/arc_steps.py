@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft.ir.ops import Block, Signature
+from weft.ir.ops import EFFECT, Block, Signature
 from weft.ir.trace import builder as tracing
 from weft.ir.trace import functions as fn
 from weft.ir.trace import monoids
 from weft.ir.trace.builder import Builder, fail
 from weft.ir.trace.expr import Expr, node
 from weft.ir.trace.proxies import Edge, Sent, Vertex
-from weft.ir.trace.steps import EdgeFunction, name_of
+from weft.ir.trace.steps import EdgeFunction, Fold, name_of
 from weft.operators.functions import OPEN, Function, Given, How, called, kept_step, nothing_returned
 from weft.operators.updates import ArcTarget, Won
+from weft.program import fold
 
 
 class _Call(NamedTuple):
@@ -29,9 +30,9 @@ class _Call(NamedTuple):
     when: Any  # the condition of the pair; None without one, or if vertices are tested for it
 
 
-def arc_step(who: str, functions: Given, how: How, signature: Signature) -> EdgeFunction:
+def arc_step(who: str, functions: Given, how: How, signature: Signature) -> EdgeFunction | Fold:
     """Return the step that calls functions at every arc of a frontier."""
-    made: EdgeFunction = kept_step(
+    made: EdgeFunction | Fold = kept_step(
         lambda: _arc_step(who, functions, how, signature),
         (who, how, id(signature)),
         functions,
@@ -40,7 +41,7 @@ def arc_step(who: str, functions: Given, how: How, signature: Signature) -> Edge
     return made
 
 
-def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> EdgeFunction:
+def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> EdgeFunction | Fold:
     if isinstance(functions.fn, EdgeFunction):
         return _adapted(functions.fn, how)
     gate = functions.cond if _of_target_alone(functions.cond, signature) else None
@@ -54,10 +55,19 @@ def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> Edg
         builder.kind = "edge"
         first = call(Vertex("u"), Edge(own=True), gate is not None)
         updates = list(first.updates)
-        if how.output is not None and first.returned is None and functions.cond is None:
+        if how.output is not None and first.returned is None and functions.fn is not None:
             raise fail(nothing_returned(who, functions.name, how.output))
-    gated = bool(updates) and gate is not None
-    ending = _ending_of(first, how)
+    acts = _acts(functions.fn or functions.apply, signature)
+    if acts and functions.cond is not None and gate is None:
+        # What takes effect at once is no message that a condition could hold back.
+        test = how._replace(output=how.output or "vertices")
+        first_part: Any = _arc_step(who, Given(cond=functions.cond), test, signature)
+        rest = how._replace(opened=False)
+        second_part: Any = _arc_step(who, Given(apply=functions.apply), rest, signature)
+        return fold(first_part, second_part)
+    before = acts or bool(updates)  # there is more to spare than the condition itself
+    gated = before and gate is not None
+    ending = _ending_of(first, how) if updates else ""  # without any, a step returns the condition
 
     def step(u: Any, v: Any, e: Any) -> Any:
         made = call(u, e, gated)
@@ -69,7 +79,7 @@ def _arc_step(who: str, functions: Given, how: How, signature: Signature) -> Edg
     names, reduce = tuple(updates), tuple(m for m, _ in first.updates.values())
     if ending == "mark":
         names, reduce = (*names, how.mark), (*reduce, monoids.max)
-    accept = _accepting(gate if gated else None, how.opened and bool(updates))
+    accept = _accepting(gate if gated else None, how.opened and before)
     return EdgeFunction(
         step, names, reduce or None, accept=accept, along=how.along,
         active=_active(ending, how.mark) if updates else None,
@@ -213,6 +223,16 @@ def _of_target_alone(condition: Function | None, signature: Signature) -> bool:
 
 def _values(block: Block) -> Any:
     return block.walk()
+
+
+def _acts(function: Function | None, signature: Signature) -> bool:
+    """Whether a function at an arc changes more than v: live fields, edge state or scalars."""
+    if function is None:
+        return False
+    with Builder(signature, name_of(function)) as builder:
+        builder.kind = "edge"
+        called(function, (Vertex("u"), ArcTarget(True), Edge(own=True)))
+        return any(value.op in EFFECT for value in builder.blocks[0].walk())
 
 
 def _reads_target(value: Any) -> bool:

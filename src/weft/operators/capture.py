@@ -13,7 +13,14 @@ from weft.engine.state import State
 from weft.errors import TraceError
 from weft.ir.trace.expr import Expr, node
 from weft.operators import recording
-from weft.operators.entries import Entry, entry_of, obstacle, period_of, runs_of
+from weft.operators.entries import (
+    Entry,
+    entry_of,
+    iteration_after,
+    obstacle,
+    period_of,
+    runs_of,
+)
 from weft.operators.passes import Pass, run_as_program
 from weft.operators.recording import Node, Recorded
 from weft.operators.running import Call, run_now
@@ -96,17 +103,40 @@ class Capture:
         if call.output == "arcs" or call.frontier.arcs:
             self.refuse(f"{call.who} works on arcs, which a loop of operators cannot pass on")
             return run_now(call)
+        return self._note(call, call.frontier)
+
+    def again(
+        self, g: Any, first: Frontier, state: Any, edge_state: Any, recurs: Any
+    ) -> Frontier | None:
+        """Note a call as the pass before did at the same place; None if that was another one."""
+        before, place = self._candidate, len(self.pending)
+        if before is None or place >= len(before.entries):
+            return None
+        known = before.entries[place]
+        call = known.call
+        same = (
+            call.recurs == recurs
+            and call.graph is g
+            and call.state is state
+            and call.edge_state is edge_state
+            and known.unchanged()
+        )
+        return self._note(call, first, known.identity) if same else None
+
+    def _note(self, call: Call, given: Frontier, identity: Any = None) -> Frontier:
         if len(self.pending) >= MOST_PENDING:
             self.flush(f"{MOST_PENDING} operators were recorded without a test")
         self._watch(call.state)
-        given = call.frontier
         if call.output in (None, "same"):
-            self.pending.append(entry_of(call, None))
+            self.pending.append(entry_of(call, given, None, identity))
+            if call.output == "same":
+                return given
             nothing: Frontier = call.graph.frontier([])
-            return given if call.output == "same" else nothing
-        output = Recorded(self, call.frontier, call.who, int(call.advances))
+            nothing.iteration = given.iteration + call.advances
+            return nothing
+        output = Recorded(self, given, call.who, int(call.advances))
         output.version = call.graph._history.version
-        self.pending.append(entry_of(call, output))
+        self.pending.append(entry_of(call, given, output, identity))
         return output
 
     def _watch(self, state: State) -> None:
@@ -205,6 +235,7 @@ class Capture:
     def _drop(self, entries: list[Entry]) -> None:
         """Forget a pass that the loop, which had ended, would not have made."""
         for entry in entries:
+            entry.ran = True
             entry.settle(entry.call.graph.frontier([]))
         self.pending = []
 
@@ -244,10 +275,9 @@ class Capture:
         left = None if self._most is None or tested is not None else self._most - self._ran
         run = run_as_program(entries, self._until if tested is None else None, left)
         self.loops.append(Captured(tuple(e.call.who for e in entries), run.steps))
-        further = run.steps * sum(e.call.advances for e in entries)
         for seen in (body.tested, tested):
             if seen is not None:
-                seen.settle(run.frontier, entries[0].call.frontier.iteration + further)
+                seen.settle(run.frontier, iteration_after(entries, run.steps))
 
 
 def _never() -> Any:

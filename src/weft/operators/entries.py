@@ -16,13 +16,18 @@ MOST_SETUP, LONGEST_BODY = 8, 32  # calls before a repetition, and within one
 
 @dataclass(eq=False)
 class Entry:
-    """One recorded call; `source` and `made` are its input and its output."""
+    """One recorded call; `source` and `made` are its input and its output.
+
+    Passes of a loop share calls, so that what belongs to one pass is here.
+    """
 
     call: Call
     identity: Any
     everywhere: bool
     source: Node | Frontier
     made: Node | Frontier | None
+    iteration: int  # of what it takes
+    ran: bool = False
 
     def unchanged(self) -> bool:
         """Whether its functions still read what they read when it was recorded."""
@@ -48,18 +53,32 @@ class Entry:
             self.made.settle(found)
 
 
-def entry_of(call: Call, output: Recorded | None) -> Entry:
-    """Return the entry of a call; it does not hold the frontiers that the user was given."""
+_NOWHERE = Frontier(None, 0)
+
+
+def entry_of(call: Call, given: Frontier, output: Recorded | None, identity: Any = None) -> Entry:
+    """Return the entry of a call; it does not hold the frontiers that the user was given.
+
+    Parameters
+    ----------
+    call
+        The call, perhaps of an earlier pass.
+    given, output
+        What it takes, and what stands for what it puts out.
+    identity
+        That of its functions, if it is known.
+    """
     everywhere = any(_is_everywhere(step) for step in call.steps)
-    given = call.frontier
     source: Any = given.node if isinstance(given, Recorded) else given
     made: Any = None if output is None else output.node
     if call.output == "same":
         made = source
-    if isinstance(given, Recorded):
-        call.frontier = Frontier(None, given.length)
-        call.frontier.iteration = given.iteration
-    return Entry(call, _identity(call.key), everywhere, source, made)
+    call.frontier = _NOWHERE
+    identity = _identity(call.key) if identity is None else identity
+    entry = Entry(call, identity, everywhere, source, made, given.iteration)
+    if isinstance(source, Node) and source.value is None:
+        source.takers.append(entry)
+    return entry
 
 
 def _is_everywhere(step: Any) -> bool:
@@ -71,6 +90,8 @@ def _is_everywhere(step: Any) -> bool:
 def same(a: Entry, b: Entry) -> bool:
     """Whether two calls do the same to whatever frontier they get."""
     one, other = a.call, b.call
+    if one is other:
+        return a.identity == b.identity
     return (
         one.who == other.who
         and one.graph is other.graph
@@ -96,7 +117,7 @@ def obstacle(entries: list[Entry]) -> str:
         unlike = call.config is not first.config and call.config != first.config
         if unlike or call.direction != first.direction:
             return f"{call.who} has other options than {first.who}"
-        if call.counts and (entry.everywhere or call.frontier.iteration != _begins(entries)):
+        if call.counts and (entry.everywhere or entry.iteration != _begins(entries)):
             return f"{call.who} asks for the number of an iteration that others advance"
         if before is None or entry.everywhere:
             continue
@@ -108,7 +129,7 @@ def obstacle(entries: list[Entry]) -> str:
 
 
 def _begins(entries: list[Entry]) -> int:
-    return next((e.call.frontier.iteration for e in entries if not e.everywhere), 0)
+    return next((e.iteration for e in entries if not e.everywhere), 0)
 
 
 def passes_on(before: Entry, entry: Entry) -> bool:
@@ -162,20 +183,57 @@ def _always(v: Any, old: Any) -> bool:
 
 
 def runs_of(entries: list[Entry]) -> list[list[Entry]]:
-    """Cut calls into parts that can run as one program each.
+    """Cut calls into parts that can run as one program each, which leaves its last output only.
 
-    A part ends where the user still holds a frontier, which would not be seen otherwise.
+    A part ends where another output would be lost that the user still holds or that a call after
+    the part takes.
     """
     parts: list[list[Entry]] = []
-    for entry in entries:
-        ends = not parts or bool(obstacle([*parts[-1], entry]))
-        if not ends and parts[-1][-1].held:
-            ends = entry.made is not parts[-1][-1].made
-        if ends:
+    for place, entry in enumerate(entries):
+        part = parts[-1] if parts else []
+        if not part or obstacle([*part, entry]) or _loses(part, entries, place):
             parts.append([entry])
         else:
-            parts[-1].append(entry)
+            part.append(entry)
     return parts
+
+
+def _loses(part: list[Entry], entries: list[Entry], place: int) -> bool:
+    """Whether an output of a part would be lost if the call at a place joined it."""
+    entry = entries[place]
+    after = entries[place + 1] if place + 1 < len(entries) else None
+    inside = {id(e) for e in entries[: place + 1]}
+    for node in (one.made for one in part):
+        if not isinstance(node, Node) or node.value is not None or node is entry.made:
+            continue
+        takers = [e for e in node.takers if not e.ran and id(e) not in inside]
+        if node.held:
+            return True
+        if not takers:
+            continue
+        handed_on = (
+            after is not None
+            and after.source is node
+            and passes_on(entry, after)
+            and not obstacle([*part, entry, after])
+            and (after.made is node or takers == [after])
+        )
+        if not handed_on:
+            return True
+    return False
+
+
+def iteration_after(entries: list[Entry], passes: int) -> int:
+    """Return the iteration of what a loop puts out; a call at all vertices begins with its own."""
+    begins = [
+        place
+        for place, e in enumerate(entries)
+        if e.everywhere and not isinstance(e.source, Node) and e.source.is_all
+    ]
+    if not begins:
+        return entries[0].iteration + passes * sum(e.call.advances for e in entries)
+    own = entries[begins[-1] :]
+    return own[0].iteration + sum(e.call.advances for e in own)
 
 
 def period_of(entries: list[Entry]) -> tuple[int, int]:

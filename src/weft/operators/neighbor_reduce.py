@@ -8,6 +8,7 @@ from typing import Any
 from weft.config import Config
 from weft.engine.frontier import Frontier
 from weft.engine.state import State
+from weft.errors import TraceError, shortened
 from weft.ir.trace.monoids import Monoid
 from weft.ir.trace.steps import EdgeFunction
 from weft.operators.functions import How, given
@@ -85,7 +86,7 @@ def neighbor_reduce(  # noqa: PLR0913
     check_choice("along", along, ("out", "in"))
     first = checked(g, frontier, "neighbor_reduce")
     config = scheduled(g, first, config, schedule, along)
-    names = (into,) if isinstance(into, str) else tuple(into)
+    names = (into,) if isinstance(into, str) else _names(into)
     recurs = (
         "neighbor_reduce", id(message), id(monoid), names, id(identity), output, along, id(config),
         frontier is None,
@@ -117,3 +118,12 @@ def neighbor_reduce(  # noqa: PLR0913
             recurs=recurs,
         )
     )
+
+
+def _names(into: Any) -> tuple[str, ...]:
+    if not isinstance(into, list | tuple) or not all(isinstance(name, str) for name in into):
+        raise TraceError(
+            f"neighbor_reduce got into={shortened(into)}. Expected the name of a field, or a tuple "
+            f"of names, one for each message."
+        )
+    return tuple(into)

@@ -15,7 +15,7 @@ from weft.operators.running import hidden_twin
 Function = Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Pass:
     """What one pass of a loop recorded, up to a test."""
 
@@ -41,8 +41,8 @@ class Pass:
             return why
         if after.place != self.place:
             return "a frontier is tested in two places of the loop"
-        names = [", ".join(e.call.who for e in part.entries) for part in (self, after)]
-        if names[0] != names[1]:
+        if [e.call.who for e in self.entries] != [e.call.who for e in after.entries]:
+            names = [", ".join(e.call.who for e in part.entries) for part in (self, after)]
             return f"one pass called {names[0]}, and the next {names[1]}"
         for one, other in zip(self.entries, after.entries, strict=True):
             if not same(one, other):
@@ -64,10 +64,12 @@ def run_as_program(entries: list[Entry], until: Function | None, times: int | No
                 f"recorded. Make it a scalar of the state, ask for `iteration`, or run the loop "
                 f"outside weft.capture."
             )
+    for entry in entries:
+        entry.ran = True
     call, made = entries[0].call, steps_of(entries)
     steps = made[0] if len(made) == 1 else made
     marks = tuple(name for entry in entries for name in entry.call.marks)
-    counted = next((e.call.frontier.iteration for e in entries if e.call.counts), None)
+    counted = next((e.iteration for e in entries if e.call.counts), None)
     held = hidden_twin(call.graph, call.state, marks, counted)
     options = {
         "edge_state": call.edge_state, "direction": call.direction, "config": call.config,

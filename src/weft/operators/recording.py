@@ -33,11 +33,12 @@ _UNSET: Any = object()
 class Node:
     """The output of a recorded operator; it is set once that has run."""
 
-    __slots__ = ("__weakref__", "handle", "iteration", "value")
+    __slots__ = ("__weakref__", "handle", "iteration", "takers", "value")
 
     def __init__(self, iteration: int) -> None:
         self.iteration = iteration
         self.value: Frontier | None = None
+        self.takers: list[Any] = []  # recorded calls that take it, until it is set
         self.handle: Any = None  # a weak reference to the frontier that the user may hold
 
     @property
@@ -48,6 +49,7 @@ class Node:
     def settle(self, found: Frontier, iteration: int | None = None) -> None:
         """Take the members of a frontier."""
         self.value = found
+        self.takers = []
         self.iteration = self.iteration if iteration is None else iteration
         handle = None if self.handle is None else self.handle()
         if handle is not None:

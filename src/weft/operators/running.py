@@ -16,6 +16,7 @@ from weft.errors import ConfigError, TraceError, unknown
 from weft.graph import execution
 from weft.ir.ops import Program
 from weft.ir.trace.cache import kept_trace
+from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.balance import schedule_for
 from weft.operators.functions import ITERATION, MARK
@@ -44,6 +45,7 @@ class Call:
     advances: bool = False  # whether the output is one iteration further
     key: Any = ()  # what two calls have in common that do the same
     recurs: Any = None  # the same by identity, see `weft.operators.standing`
+    owner: State | None = None  # the state of the user, where `state` is a twin of it
 
 
 def perform(call: Call) -> Frontier:
@@ -80,7 +82,7 @@ def _superstep(call: Call, held: State, steps: Any) -> tuple[Program, Frontier]:
     g = call.graph
     held.settle()
     program = kept_trace(steps, execution.signature_for(g, held, call.edge_state), "run")
-    turn = turn_of(call.state, call.frontier)
+    turn = turn_of(call.owner or call.state, call.frontier)
     inputs = Inputs(held, call.edge_state, call.frontier, turn=turn)
     outcome = execution.run_program(g, program, call.config, inputs, call.direction)
     return program, execution._frontier_of(g, outcome.frontier)
@@ -131,7 +133,8 @@ def twin_of(state: State, fields: dict[str, Any], iteration: int | None = None) 
 
 def mark_of(steps: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the hidden fields that steps mark vertices in."""
-    names = [name for step in steps for name in getattr(step, "into", ())]
+    parts = [part for step in steps for part in (step.parts if isinstance(step, Fold) else [step])]
+    names = [name for part in parts for name in getattr(part, "into", ())]
     return tuple(name for name in names if name.startswith(MARK))
 
 

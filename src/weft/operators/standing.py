@@ -78,9 +78,16 @@ def clear(mark: Any, found: Frontier) -> None:
 def repeated(
     g: Any, first: Frontier, state: Any, edge_state: State | None, key: Any
 ) -> Frontier | None:
-    """Run a call that ran before; return what the engine puts out, None if it was not kept."""
-    if type(state) is not State or recording.stack.get():
+    """Run a call that ran before; return what the engine puts out, None if it was not kept.
+
+    A recording notes what the pass before noted in its place.
+    """
+    if type(state) is not State:
         return None
+    recorder = recording.current()
+    if recorder is not None:
+        noted: Frontier | None = recorder.again(g, first, state, edge_state, key)
+        return noted
     standing = state._standing
     if not standing or state._watch is not None:
         return None

@@ -151,7 +151,8 @@ def _end_step(kernel: Kernel) -> list[str]:
     return kernel.until_lines("end_early(t, UNTIL);", ["begin_step(t);"], least)
 
 
-def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+def _relax_visitor(kernel: Kernel, sweep: Sweep) -> Visitor:
+    """Return what relaxes an arc: it queues what is near and lets the rest wait."""
     step, side = sweep.steps[0], kernel.options.push
     visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
@@ -193,6 +194,12 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     else:
         render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
+    return visitor
+
+
+def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phases of a pass over the near queue; return the statement that starts them."""
+    side, visitor = kernel.options.push, _relax_visitor(kernel, sweep)
     source, plain, _ = inputs_of(kernel, "push", side, sweep)
     by_map = source == MAP or wants_map(side)
     finish = kernel.decide("finish_relax", [*kernel.total_scalars(sweep), *_relaxed(kernel, 0)])

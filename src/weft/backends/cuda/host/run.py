@@ -175,8 +175,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     rendered = render(program, planned, traits, options, closed)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
-    made += ["row_bits"] if options.row_bits and rendered.marks else []
-    made += ["best_neighbor"] if rendered.guesses else []
+    made += ["row_bits"] if options.row_bits and rendered.needs.marks else []
+    made += ["best_neighbor"] if rendered.needs.guesses else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
