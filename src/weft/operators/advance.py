@@ -13,6 +13,7 @@ from weft.engine.frontier import Frontier
 from weft.engine.state import State
 from weft.errors import TraceError
 from weft.graph.execution import signature_for
+from weft.ir.trace.cache import _identity
 from weft.ir.trace.steps import Fold
 from weft.operators import recording
 from weft.operators.arc_steps import arc_step
@@ -128,7 +129,7 @@ def advance(  # noqa: PLR0913
     first = checked(g, frontier, "advance", arcs=True)
     config = scheduled(g, first, config, schedule, along)
     recurs = (
-        "advance", id(fn), id(cond), id(apply), output, idempotent, along, id(direction),
+        "advance", _identity((fn, cond, apply)), output, idempotent, along, id(direction),
         id(config), frontier is None, first.arcs,
     )  # fmt: skip
     found = repeated(g, first, state, edge_state, recurs)
