@@ -71,7 +71,8 @@ def advance(  # noqa: PLR0913
     cond, apply
         Instead of `fn`: ``cond(u, v, e)`` decides whether an arc passes, and ``apply(u, v, e)``
         is called where it does. A condition on v alone is tested before the arcs of v are read. If
-        `apply` returns nothing, the vertices that it changed are the output.
+        `apply` returns nothing, the vertices that it changed are the output. After a condition on
+        both ends, an `apply` that changes live fields, edge state or scalars is pushed.
     output
         "vertices": the vertices v with an arc that passed; "arcs": the arcs that passed; None: an
         empty frontier, at no cost.
