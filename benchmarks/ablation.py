@@ -46,7 +46,7 @@ MARK = "@@ "
 FUSES = ("none", "direction", "all")
 COMPACTIONS = ("online", "ballot", "jit", "batch", "atomic")
 BINS = (1, 4, 16, 64, 256)
-SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row")
+SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row", "weaver")
 FORMATS = ("csr", "coo")
 # GTEPS on kron21 after each optimisation (Yang, Buluç, Owens: GraphBLAST, 2022, table 8).
 GRAPHBLAST = (0.87, 1.41, 1.53, 3.9, 15.8, 42.4)

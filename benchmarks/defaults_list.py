@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row")
+SCHEDULES = ("vertex", "edge", "warp", "block", "twc", "twce", "strict", "merge", "row", "weaver")
 FORMATS = ("csr", "coo")
 FUSES = ("none", "direction")
 LANES = (2, 4, 8, 16, 32, "block")

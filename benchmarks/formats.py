@@ -40,8 +40,9 @@ GRAPHS = ("kron21", "road4900", "planted20")
 TINY = ("kron8", "road24", "planted9")
 TASKS = ("pagerank", "bfs", "components", "sssp")
 OWN = "own"  # no schedule given: the format's or the engine's choice
-SCHEDULES = (OWN, "vertex", "twc", "warp", "row", "strict", "edge", "merge")  # likely ones first
-SHORT_ROWS = (OWN, "vertex", "warp", "row", "twc", "edge", "strict", "merge")  # by short rows
+# Likely ones first; where rows are short, others are.
+SCHEDULES = (OWN, "vertex", "twc", "warp", "row", "strict", "edge", "merge", "weaver")
+SHORT_ROWS = (OWN, "vertex", "warp", "row", "twc", "edge", "strict", "merge", "weaver")
 PROMISED = {("csr", "row"), ("coo", "edge"), ("block_coo", "edge")}  # compared with by name
 FIRST = ("csr", "cr2", "tigr", "cr2_bare", "coo", "block_coo")  # what the promises are about
 SIDES = ("push", "pull")

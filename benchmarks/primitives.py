@@ -11,6 +11,7 @@ Each is run on an undirected Kronecker graph, and its result checked with SciPy 
 - *pairs*: the shared neighbours of random pairs;
 - *product*: A A by a gather by key over two hops that emits its entries, beside SuiteSparse;
 - *collect*: a push from 0.05 % of the vertices with a sparse result, beside SuiteSparse's `vxm`;
+- *union*: two sparse vectors of 2^19 entries of 2^22 with a traced operator, beside SuiteSparse;
 - *radix*: pushes from more and more vertices whose messages are sorted, beside atomics.
 
 On a CPU one thread is used and its own time is measured, since machines are seldom idle; the best
@@ -286,6 +287,40 @@ def collect(bench: Bench) -> list[str]:
     return [f"collect from 0.05 %, {bench.shown(bench.scale)}", f"{ours:.3f}", theirs]
 
 
+def union(bench: Bench) -> list[str]:
+    """Measure the union of two sparse vectors; the scale gives their width, 2^22 for 18."""
+    n, xp, rng = 1 << (bench.scale + 4), np, np.random.default_rng(1)
+    if not bench.on_cpu:
+        import cupy as xp
+    chosen = [np.sort(rng.choice(n, n // 8, replace=False)) for _ in range(2)]
+    values = [rng.random(n // 8) for _ in range(2)]
+    a, b = ((xp.asarray(k), xp.asarray(x)) for k, x in zip(chosen, values, strict=True))
+    kept: list[Any] = []
+
+    def run() -> None:
+        kept[:] = weft.unite(a, b, lambda x, y: x + y)
+
+    ours = bench.ms(run)
+    want = np.zeros(n)
+    for k, x in zip(chosen, values, strict=True):
+        want[k] += x
+    assert np.array_equal(to_host(kept[0]), np.union1d(*chosen))
+    assert np.array_equal(to_host(kept[1]), want[to_host(kept[0])])
+    theirs = "–"
+    if bench.on_cpu:
+        try:
+            import graphblas as gb
+        except ImportError:
+            pass
+        else:
+            gb.ss.config["nthreads"] = 1
+            left, right = (
+                gb.Vector.from_coo(k, x, size=n) for k, x in zip(chosen, values, strict=True)
+            )
+            theirs = f"{bench.ms(lambda: gb.binary.plus(left | right).new()):.3f} SuiteSparse"
+    return [f"union of two of {n // 8:,} entries of {n:,}", f"{ours:.3f}", theirs]
+
+
 def radix(bench: Bench) -> list[list[str]]:
     """Measure pushes from shares of the vertices, their messages sorted and by atomics."""
     g = bench.graph(bench.scale)
@@ -316,7 +351,8 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=18)
     parser.add_argument("--factor", type=int, default=16)
     graph_names.add_graph(parser)
-    names = ("common", "by_key", "emit", "contract", "pairs", "product", "collect", "radix")
+    names = ("common", "by_key", "emit", "contract", "pairs", "product", "collect", "union",
+             "radix")  # fmt: skip
     parser.add_argument("--tasks", nargs="*", choices=names, default=list(names))
     given = parser.parse_args()
     bench = Bench(given.device, given.scale, given.factor, given.graph)

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from weft.engine.state import State, full, parameter, scalar
     from weft.errors import WeftError
     from weft.graph import Graph
+    from weft.graph.merging.merge import intersect, unite
     from weft.group import collaborative, scratch
     from weft.inspect.explain import explain
     from weft.inspect.memory import estimate_memory

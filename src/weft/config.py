@@ -51,7 +51,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "compaction": (None, "online", "ballot", "batch", "atomic", "jit"),
     "dedup": (None, "none", "bitmask", "history", "warp", "exact"),
     "combine": (None, "atomic", "by_target", "radix"),
-    "ordering": (True, False, "near_far", "buckets"),
+    "ordering": (True, False, "near_far", "buckets", "horizon"),
     "fuse": (None, "none", "direction", "all"),
     "best_neighbor": (None, True, False),
     "fold": (True, False),
@@ -257,7 +257,9 @@ class Config:
         that splits rows.
     ordering
         Whether a step with a priority may be processed in priority order: ``True``, ``False``, or a
-        method: ``"near_far"`` or ``"buckets"``. A CPU has only one method.
+        method: ``"near_far"`` or ``"buckets"``, of which a CPU has only one; or ``"horizon"``,
+        which first settles what lies within a horizon wherever messages allow it (see
+        docs/design/horizon.md), not only where the graph suits.
     delta
         Bucket width of ordered processing; derived from the weights by default.
     best_neighbor

@@ -55,11 +55,11 @@ def test_unknown_names_are_explained(name):
 
 
 def test_host_devices_have_numpy():
-    assert devices.array_module("cpu") is devices.array_module("emulated") is np
+    assert parse_device("cpu").xp is parse_device("emulated").xp is np
 
 
 def test_cuda_has_cupy(cupy):
-    assert devices.array_module("cuda:1") is cupy
+    assert parse_device("cuda:1").xp is cupy
     assert devices.module_of(cupy.zeros(1)) is cupy
     assert devices.module_of(np.zeros(1)) is np
 

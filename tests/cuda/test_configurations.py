@@ -38,7 +38,7 @@ AXES = [
     *(({"dedup": kind}, ("bfs", "sssp"))
       for kind in ("none", "bitmask", "history", "warp", "exact")),
     *(({"combine": kind}, ("sssp", "cores")) for kind in ("atomic", "by_target", "radix")),
-    *(({"ordering": kind}, ("sssp",)) for kind in (False, "near_far", "buckets")),
+    *(({"ordering": kind}, ("sssp",)) for kind in (False, "near_far", "buckets", "horizon")),
     *(({"delta": delta}, ("sssp",)) for delta in (1.0, 30.0, 1e6)),
     *(({"fuse": fuse}, ("bfs", "sssp", "pagerank", "components", "triangles", "cores"))
       for fuse in ("none", "direction", "all")),

@@ -240,6 +240,46 @@ def test_rows_of_two_graphs_and_functions_over_each(graph, host, device):
 
 
 @weft.edge
+def between(u, v, e):
+    e.product = weft.common(
+        u, v, lambda w, ea, eb: ea.cost * eb.cost, weft.sum, left="a", right="b"
+    )
+
+
+def test_rows_of_named_graphs(graph, host, device):
+    g, matrix, _ = graph
+    n = g.num_vertices
+    other = g.reverse() if g.directed else g
+    a, b = np.random.default_rng(7).integers(0, n, (2, 1000))
+    pairs = g.pairs(a, b)
+    found = pairs.state(product=weft.full(0.0))
+    g.run(between, g.state(), pairs, edge_state=found, graphs={"a": g, "b": other})
+    right = (matrix.T if g.directed else matrix).tocsr()
+    want = np.asarray(matrix.tocsr()[a].multiply(right[b]).sum(axis=1)).ravel()
+    np.testing.assert_array_equal(host(found.product), want)
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000, 1 << 19])
+def test_unions_and_intersections(count, device, sized, host):
+    count, rng = sized(count, 3000), np.random.default_rng(5)
+    n = 8 * count + 10
+    sides = [(np.sort(rng.choice(n, count, replace=False)), rng.random(count)) for _ in range(2)]
+    here, there = (
+        [
+            weft.Graph.from_edges(np.full(count, 3), ids, x, num_vertices=n).to(to)
+            for ids, x in sides
+        ]
+        for to in ("cpu", device)
+    )
+    for merge in (weft.unite, weft.intersect):
+        want, found = (merge(*gs, lambda x, y: x - 2 * y) for gs in (here, there))
+        for name in ("offsets", "targets"):
+            one, two = (getattr(x.topology.adjacency("out"), name) for x in (want, found))
+            np.testing.assert_array_equal(host(two), one)
+        np.testing.assert_array_equal(host(found.edge["weight"]), want.edge["weight"])
+
+
+@weft.edge
 def weighed(u, v, e):
     e.count = weft.common(u, v, lambda w: 1, weft.sum)
     e.ids = weft.common(u, v, lambda w: w.id, weft.sum)

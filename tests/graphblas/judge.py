@@ -2,7 +2,8 @@
 
 The tests are copied from the installed package into a folder of the caller's, their imports are
 rewritten to `gbview`, a module that shows the public names of the target and of python-graphblas's
-inner modules only what the tests name: classes for isinstance, and parsers of operators.
+inner modules only what the tests name: classes for isinstance, parsers of operators, lists of data
+types. A message about the library's own module gets the target's name.
 
 Run as ``python -m pytest -p judge FOLDER`` with this folder on the path and JUDGE_FOLDER set.
 """
@@ -67,6 +68,7 @@ def prepare(folder: Path) -> None:
     for name in FILES:
         text = (source / f"test_{name}.py").read_text(encoding="utf-8")
         text = re.sub(r"\b(from|import) graphblas\b", r"\1 gbview", text)
+        text = text.replace("module 'graphblas.", "module 'weft.graphblas.")
         (target / f"test_{name}.py").write_text(text, encoding="utf-8")
 
 
@@ -108,6 +110,8 @@ def install() -> None:
 
     for kind in (base.TypedOp, gb.dtypes.DataType):
         kind.gb_obj = property(lambda self: Missing().GrB_object)
+    base.Operator._initialize = classmethod(lambda cls: None)  # operators need none
+    gb.dtypes._INDEX = gb.dtypes.UINT64
     names = {name: getattr(gb, name) for name in gb.__all__}
     operator = module(
         "gbview.core.operator",

@@ -23,7 +23,7 @@ def test_names_are_refused_with_a_reason():
 
 
 def test_values_of_other_types_are_refused():
-    for dtype in (complex, np.dtype([("x", int)]), np.dtype((float, 3))):
+    for dtype in (complex, np.dtype([("x", int)]), np.dtype((float, 3)), "INT64[2]", {"x": int}):
         with pytest.raises(gb.exceptions.NotImplementedException, match="not supported"):
             gb.Matrix(dtype, 2, 2)
     with pytest.raises(gb.exceptions.NotImplementedException, match="not supported"):

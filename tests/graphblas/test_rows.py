@@ -98,7 +98,7 @@ def test_vectors_in_plain_python(operands):
     assert not arena.borrow("bits", 1, np.uint64)[:1].any()
 
 
-def test_pulls_of_full_vectors_in_plain_python(operands):
+def test_pulls_of_full_vectors_in_plain_python(operands, threads):
     op, full = gb.semiring.plus_times["INT64"], np.arange(40)
     for name in ("A", "L", "N", "ones"):
         matrix = operands[name]._store

@@ -368,7 +368,7 @@ def test_thresholds_that_cannot_be(rule, words):
         weft.Config(direction=rule)
 
 
-@pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets"])
+@pytest.mark.parametrize("ordering", [True, False, "near_far", "buckets", "horizon"])
 def test_orderings_give_the_same_distances(ordering):
     g = weft.generators.road(12, weights="float", seed=1)
     got = weft.sssp(g, 0, config=weft.Config(ordering=ordering))

@@ -87,7 +87,7 @@ def test_atomics_shuffles_votes_and_barriers_are_counted(endings):
     assert outcome.outputs[0]["out"][0] == 3 * 64 * 2
     assert outcome.counts == {  # an atomic by each lane, the others by each warp or block
         "atomics": 3 * 64 * 2, "shuffles": 3 * 2 * 2, "votes": 3 * 2, "warp_barriers": 3 * 2,
-        "block_barriers": 3,
+        "block_barriers": 3, "arcs": 0, "warp_iterations": 0, "searches": 0,
     }  # fmt: skip
 
 

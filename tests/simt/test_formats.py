@@ -163,5 +163,5 @@ def test_deep_searches(name):
     with watching(Watch(keeping=True)) as watch:
         found = weft.bfs(g, 1, config=weft.Config(format=name)).level
     (request,) = watch.requests.values()
-    assert compile_program(request)[0].rendered.deep
+    assert compile_program(request)[0].rendered.needs.deep
     np.testing.assert_array_equal(found, weft.bfs(g.to("cpu"), 1).level)

@@ -21,6 +21,7 @@ CASES = [
     ("search", {"best_neighbor": True}),
     ("search", {"schedule": "edge", "format": "coo", "fuse": "direction"}),
     ("paths", {"schedule": "twc"}),
+    ("paths", {"schedule": "strict", "ordering": "horizon"}),
     ("ranks", {"schedule": "merge"}),
     ("ranks", {"deterministic": True}),
     ("components", {"schedule": "twce", "fuse": "none"}),

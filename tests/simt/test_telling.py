@@ -69,6 +69,25 @@ def test_a_profile_tells_supersteps_and_launches(g):
     assert "launches=1" in str(p) and "host emulation" in p.to_json()
 
 
+def test_a_profile_tells_how_busy_lanes_were(g):
+    """Every arc of a gather is taken once; who shares rows has fewer iterations than a row each."""
+    told = {}
+    for schedule in ("vertex", "warp", "block"):
+        with weft.profile() as p:
+            weft.pagerank(g, max_iter=1, on_unconverged="return",
+                          config=weft.Config(schedule=schedule))  # fmt: skip
+        told[schedule] = p.facts[0]
+        assert p.facts[0]["arcs"] == g.topology.num_arcs
+        assert p.facts[0]["peak_bytes"] > g.memory_bytes
+        assert p.records[0].arcs_share == p.records[0].edges / g.topology.num_arcs
+    least = -(-g.topology.num_arcs // 32)
+    assert least <= told["warp"]["warp_iterations"] < told["vertex"]["warp_iterations"]
+    for facts in told.values():
+        share = facts["arcs"] / (32 * facts["warp_iterations"])
+        assert facts["lane_utilisation"] == pytest.approx(share, abs=1e-3)
+    assert told["vertex"]["searches"] == 0 < told["block"]["searches"]
+
+
 def test_a_profile_tells_the_sides_that_sweeps_go_by(g):
     """A gather has a schedule of its own; a pull through whole rows has the same."""
     with weft.profile() as p:

@@ -119,7 +119,9 @@ def test_orders_that_take_long_are_not_tried_on_large_graphs():
 def test_priorities_and_weights_bring_axes():
     space = make_space(Traits("emulated", ("push",), ordered=True, weight=2.0))
     assert space.axis("delta").values == (0.5, 2.0, 8.0, 32.0, 128.0)
-    assert set(space.axis("ordering").values) == {True, False, "near_far", "buckets"}
+    assert set(space.axis("ordering").values) == {
+        True, False, "near_far", "buckets", "horizon",
+    }  # fmt: skip
 
 
 def test_choices_that_make_no_difference_do_not_apply():

@@ -221,11 +221,6 @@ def open_device(name: str | Device) -> Device:
     return device
 
 
-def array_module(device: str | Device) -> Any:
-    """Return the array module of a device: `numpy`, or `cupy` for CUDA."""
-    return np if parse_device(device).on_host else _cupy()
-
-
 # -- arrays -----------------------------------------------------------------------------------
 
 

@@ -33,6 +33,8 @@ class Backend(Protocol):
         Whether choosing a default looks at the degrees of the graph in both directions.
     runs_on_threads
         Whether programs run on the threads of this machine, as many as `Config.threads` says.
+    takes_kernels
+        Whether `device_functions` compiles kernels for it that a front end writes itself.
     updates_at_once
         Whether functions may read what others update through ``.at(i)`` in the same superstep.
     untunable
@@ -43,6 +45,7 @@ class Backend(Protocol):
     starts_are_read: bool
     looks_at_degrees: bool
     runs_on_threads: bool
+    takes_kernels: bool
     updates_at_once: bool
     untunable: str
 
@@ -99,6 +102,7 @@ class Unscheduled:
     starts_are_read = False
     looks_at_degrees = False
     runs_on_threads = False
+    takes_kernels = False
     updates_at_once = True
     untunable = (
         "no choice of a configuration changes how programs run there. Tune the graph on the device "

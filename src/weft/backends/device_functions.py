@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.arrays.device import Device
 from weft.backends.cuda.codegen.expressions import literal
 from weft.backends.cuda.codegen.text import c_type, stored_type
 from weft.backends.cuda.drivers.base import Geometry
@@ -18,7 +19,16 @@ from weft.backends.host_functions import function_block
 from weft.errors import TraceError
 from weft.ir.ops import Value
 
-__all__ = ["BLOCK", "Kernels", "c_type", "function_text", "literal", "load", "stored_type"]
+__all__ = [
+    "BLOCK",
+    "Kernels",
+    "c_type",
+    "function_text",
+    "literal",
+    "load",
+    "load_on",
+    "stored_type",
+]
 
 BLOCK = 256
 # Blocks that are started for each multiprocessor, at most.
@@ -86,6 +96,11 @@ def load(device: str, source: str, names: Sequence[str], texts: Mapping[str, str
 
     driver = driver_of(device)
     return Kernels(driver, driver.compile(source, names, {**headers(), **texts}), names)
+
+
+def load_on(device: Device, source: str, names: Sequence[str], texts: Mapping[str, str]) -> Kernels:
+    """Return what `load` does, for the device that some arrays are on."""
+    return load(device.kind, source, names, texts)
 
 
 class Kernels:

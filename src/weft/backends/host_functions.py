@@ -20,12 +20,16 @@ from weft.ir.trace.expr import Expr, node
 _NOTHING = Signature((), (), (), (), np.dtype(np.int64))
 _HEAD = """
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+in_any_order = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 inlined = njit(nogil=True, inline="always", error_model="numpy")
 """
 
 
 def head() -> str:
-    """Return the beginning of a module: its imports, and the decorator ``compiled``."""
+    """Return the beginning of a module: its imports, and the decorators of kernels.
+
+    They are ``compiled`` and, for sums that may be made in any order, ``in_any_order``.
+    """
     from weft.backends.cpu.codegen.kernel import IMPORTS
 
     return IMPORTS + _HEAD
@@ -77,6 +81,16 @@ def function_block(
         value = node(function(*(Expr(each) for each in params)))
         value = builder.cast(value, result)
         return Block(params, builder.blocks[0].body, (value,))
+
+
+def result_type(
+    name: str, function: Callable[..., Any], types: tuple[np.dtype[Any], ...]
+) -> np.dtype[Any]:
+    """Return the type of what a function of numbers returns, traced for types."""
+    with Builder(_NOTHING, name) as builder:
+        builder.effects = False
+        params = (Value("param", (), i, dtype) for i, dtype in enumerate(types))
+        return builder.strong(node(function(*(Expr(each) for each in params)))).dtype
 
 
 def _no_load(value: Value) -> Any:

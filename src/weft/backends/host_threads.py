@@ -1,31 +1,110 @@
-"""Calls of Python functions on the threads of a gang, for front ends with kernels of their own."""
+"""Calls of Python functions on several threads, for front ends with kernels of their own.
+
+Unlike in a gang, which meets at barriers, the caller works too and waits for nobody who has not
+begun: on a busy machine the work is done before others wake.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
-Array = Any
+
+class Job:
+    """Calls ``compute(k)`` for every k below `count`, by whoever takes the next k."""
+
+    def __init__(self, compute: Callable[[int], Any], count: int) -> None:
+        self.compute, self.count = compute, count
+        self.found: list[Any] = [None] * count
+        self.error: BaseException | None = None
+        self.finished = False
+        self._turn, self._ended = itertools.count(), itertools.count(1)
+        self._done = allocate_lock()
+        self._done.acquire()
+
+    def work(self) -> None:
+        """Take one k after another; after an error the rest is only counted."""
+        while (k := next(self._turn)) < self.count:
+            try:
+                if self.error is None:
+                    self.found[k] = self.compute(k)
+            except BaseException as error:
+                self.error = error
+            if next(self._ended) == self.count:
+                self.finished = True
+                self._done.release()
+
+    def wait(self) -> None:
+        """Wait for those who are not done with their last k."""
+        while not self.finished:
+            self._done.acquire()
+
+
+class Helpers:
+    """Threads that are started as they are needed, and sleep until there is a job."""
+
+    def __init__(self) -> None:
+        self.busy = allocate_lock()
+        self._job: Job | None = None
+        self._sleepers: list[LockType] = []
+
+    def run(self, job: Job, threads: int) -> None:
+        """Do a job with the help of up to ``threads - 1`` others."""
+        while len(self._sleepers) < threads - 1:
+            start = allocate_lock()
+            start.acquire()
+            start_new_thread(self._serve, (start,))
+            self._sleepers.append(start)
+        self._job = job
+        try:
+            for start in self._sleepers[: threads - 1]:
+                if start.locked():
+                    start.release()
+            job.work()
+            job.wait()
+        finally:
+            self._job = None
+
+    def _serve(self, start: LockType) -> None:
+        while True:
+            start.acquire()
+            job = self._job
+            if job is not None:
+                job.work()
+            job = None  # its arrays must not live on here
+
+
+_helpers = Helpers()
+
+
+def _after_fork() -> None:
+    """The child has none of the threads."""
+    global _helpers
+    _helpers = Helpers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def on_threads(compute: Callable[[int], Any], count: int, threads: int) -> list[Any]:
     """Return ``compute(k)`` for every k below `count`, in their order.
 
     Threads take the next k when they are done with one, so `compute` should spend its time in
-    kernels that release the GIL. A signal stops the rest, and the first error is raised.
+    kernels that release the GIL. A call from within another one, or beside one of another thread,
+    runs alone. The first error is raised when all have ended.
     """
-    if min(threads, count) <= 1:
+    helpers = _helpers
+    if min(threads, count) <= 1 or not helpers.busy.acquire(blocking=False):
         return [compute(k) for k in range(count)]
-    from weft.backends.cpu.host.gang import run
-    from weft.backends.cpu.runtime.control import STOP, control
-
-    found: list[Any] = [None] * count
-    turn = itertools.count()
-
-    def work(tid: int, nt: int, ctl: Array) -> None:
-        while (k := next(turn)) < count and not ctl[STOP]:
-            found[k] = compute(k)
-
-    run(work, min(threads, count), control())
-    return found
+    job = Job(compute, count)
+    try:
+        helpers.run(job, min(threads, count))
+    finally:
+        helpers.busy.release()
+    if job.error is not None:
+        raise job.error
+    return job.found

@@ -112,8 +112,7 @@ class Prepared:
         open_profiles = profile.stack.get()
         if not open_profiles:
             return Request(program, self.topology, self.options, data, start, max_iter)
-        vertices = self.topology.num_vertices
-        report = _reporter(open_profiles[-1], program, self.config, vertices, turn)
+        report = _reporter(open_profiles[-1], program, self.config, self.topology, turn)
         return Request(program, self.topology, self._recorded, data, start, max_iter, report)
 
     def _all_fields(self, columns: Columns, state: State) -> dict[str, Array]:
@@ -233,7 +232,7 @@ def _add_columns(fields: dict[str, Array], columns: dict[str, Array], program: P
 
 
 def _reporter(
-    active: profile.Profile, program: Program, config: Config, vertices: int, turn: Any
+    active: profile.Profile, program: Program, config: Config, topology: Topology, turn: Any
 ) -> Any:
     name = ", ".join(step.name for step in program.steps)
     shown = {k: v for k, v in config.options().items() if v is not None}
@@ -244,7 +243,8 @@ def _reporter(
         records = np.zeros(len(columns["step"]), profile.RECORD)
         for key, values in columns.items():
             records[key] = values
-        active.add(name, shown, records, dropped, facts, vertices, turn)
+        size = topology.num_vertices, topology.num_arcs
+        active.add(name, shown, records, dropped, facts, size, turn)
 
     return report
 

@@ -78,6 +78,8 @@ class Record:
         Vertices in the frontiers of the run so far, each superstep counted once, divided by all
         vertices; at most 1. Exact if a vertex enters one frontier, as in a search by levels. NaN
         if the number of vertices is not known.
+    arcs_share : float
+        Edges visited in the phase, divided by all arcs of the graph. NaN if these are not known.
     filter : str
         How the next frontier was assembled: ``"online"``, ``"ballot"``, ``"batch"``, ``"atomic"``
         (see `Config.compaction`; under ``"jit"`` the one that the superstep ended with), or
@@ -101,6 +103,7 @@ class Record:
     ms: float
     config: dict[str, object]
     visited_share: float = float("nan")
+    arcs_share: float = float("nan")
     filter: str = ""
     schedule: str = ""
     width: str = ""
@@ -116,6 +119,7 @@ class _Run(NamedTuple):
     dropped: int
     facts: dict[str, object]
     vertices: int
+    arcs: int
     turn: tuple[Any, int] | None  # what a loop of operators works on, and its iteration
 
 
@@ -170,7 +174,7 @@ class Profile:
         records: np.ndarray,
         dropped: int = 0,
         facts: dict[str, object] | None = None,
-        vertices: int = 0,
+        size: tuple[int, int] = (0, 0),
         turn: tuple[Any, int] | None = None,
     ) -> None:
         """Keep a copy of one run's records.
@@ -187,16 +191,15 @@ class Profile:
             Earlier records of the run that the ring buffer had no room for.
         facts : dict
             Execution details: device, grid, block, registers, launches, ...
-        vertices : int
-            Vertices of the graph; 0 if not known.
+        size : tuple of int
+            Vertices and arcs of the graph; 0 if not known.
         turn : tuple
             Of a run that is part of a loop of operators: what the loop works on, and the iteration.
         """
-        rows = np.array(records, RECORD)
-        facts = dict(facts or {})
-        self._runs.append(_Run(run_name, dict(config), rows, dropped, facts, vertices, turn))
+        rows, told = np.array(records, RECORD), dict(facts or {})
+        self._runs.append(_Run(run_name, dict(config), rows, dropped, told, *size, turn))
         if self._outer is not None:
-            self._outer.add(run_name, config, records, dropped, facts, vertices, turn)
+            self._outer.add(run_name, config, records, dropped, facts, size, turn)
 
     @property
     def records(self) -> list[Record]:
@@ -235,6 +238,7 @@ class Profile:
                     ms=ns / 1e6,
                     config=run.config,
                     visited_share=share,
+                    arcs_share=edges / run.arcs if run.arcs else float("nan"),
                     **_execution(run, DIRECTIONS[direction], bool(rebuilt)),
                 )
 
@@ -340,7 +344,8 @@ class Profile:
                     "edges": record.edges,
                     "edges_per_second": record.edges_per_second,
                     "ms": record.ms,
-                    "visited_share": None if isnan(record.visited_share) else record.visited_share,
+                    "visited_share": _known(record.visited_share),
+                    "arcs_share": _known(record.arcs_share),
                     "filter": record.filter,
                     "schedule": record.schedule,
                     "width": record.width,
@@ -430,6 +435,10 @@ def _places(runs: list[_Run]) -> Iterator[_Place]:
                 place = _Place(last.call, iteration, phase, shares)
             latest[id(owner)] = run, place
         yield place
+
+
+def _known(share: float) -> float | None:
+    return None if isnan(share) else share
 
 
 def _visited_shares(run: _Run) -> np.ndarray:

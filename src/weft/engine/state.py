@@ -462,8 +462,8 @@ def _filled(
     if what.places:
         _check_places(name, what.places, length, dtype, shape)
     on_host = topology.device.on_host
-    xp = np if on_host else topology.xp
-    result: Array = xp.empty((length, *shape) if shape else length, dtype)
+    empty = np.empty if on_host else topology.xp.empty
+    result: Array = empty((length, *shape) if shape else length, dtype)
     if type(value) is not int and type(value) is not float:
         _write(result, value, what.places, topology.device)
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from weft.engine.frontier import Pairs
 from weft.engine.prepared import Inputs
 from weft.errors import DeviceMemoryError
 from weft.graph import execution
+from weft.graph.other_rows import looks_elsewhere, rows_of, stacked_call
 from weft.graph.pairs import for_pairs
 from weft.ir.trace.cache import kept_trace
 from weft.ir.trace.steps import Roles
@@ -30,11 +32,19 @@ def emit(
     frontier: Any,
     edges: State | None,
     config: Config | None,
+    graphs: Mapping[str, Graph] | None = None,
 ) -> tuple[Array, ...]:
     """Return the records that a function emits; see `Graph.emit`."""
     topology = g._topology
     if getattr(state, "_watch", None) is not None:
         state.settle()
+    if graphs is not None:
+        rows = rows_of(g, graphs)
+        named = rows.traced(function, state, edges, frontier, emits="count")
+        if looks_elsewhere(named):
+            with topology.device.current():
+                over = stacked_call(rows, function, named, state, frontier, edges)
+            return emit(*over, config)
     signature = execution.signature_for(g, state, edges, frontier)
     first = execution.first_of(g, frontier)
     count, write = (

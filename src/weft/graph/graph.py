@@ -871,7 +871,8 @@ class Graph:
             last function, an edge function, ran and its condition held (that of ``weft.send``, or
             what it returns without ``into=``).
         graphs
-            Other graphs of the same vertices by name, for functions marked by `weft.over`.
+            Other graphs of the same vertices by name, for functions marked by `weft.over` and for
+            `weft.common`.
         direction, config
             As for `iterate`.
 
@@ -951,6 +952,7 @@ class Graph:
         frontier: Any = None,
         *,
         edge_state: State | None = None,
+        graphs: Mapping[str, Graph] | None = None,
         config: Config | None = None,
     ) -> tuple[Any, ...]:
         """Run a function that calls `weft.emit`; return its records, one array for every part.
@@ -969,6 +971,8 @@ class Graph:
             Where to run: vertices or, for an edge function, arcs; by default everywhere.
         edge_state, config
             As for `run`.
+        graphs
+            Other graphs of the same vertices by name, whose rows `weft.common` looks at.
 
         Raises
         ------
@@ -990,7 +994,7 @@ class Graph:
         (array([0]), array([1]), array([2]))
         """
         state = self.state() if state is None else state
-        return emitting.emit(self, function, state, frontier, edge_state, config)
+        return emitting.emit(self, function, state, frontier, edge_state, config, graphs)
 
     @hides_frames
     def iterate(  # noqa: PLR0913

@@ -16,8 +16,9 @@ from weft.arrays.device import to_host
 from weft.engine.frontier import Frontier
 from weft.engine.run import Run
 from weft.engine.state import State
-from weft.errors import ConfigError, GraphError, listed, unknown
-from weft.graph import execution
+from weft.errors import ConfigError, listed, unknown
+from weft.graph import execution, other_rows
+from weft.graph.other_rows import Rows, looks_elsewhere, rows_of
 from weft.ir.check.facts import facts_of
 from weft.ir.ops import Program
 from weft.ir.reference.evaluate import holds_outside
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from weft.config import Config
     from weft.graph.graph import Graph
 
-Part = tuple[Any, list[Any], "State | None"]  # a graph, functions over it, and its edge state
+Part = tuple[Rows, list[Any], "State | None"]  # a graph, functions over it, and its edge state
 
 
 def run_as(g: Graph, functions: Any, state: State, frontier: Any, how: tuple[Any, ...]) -> Frontier:
@@ -48,8 +49,12 @@ def run(
     parts: list[Part], state: State, frontier: Any, config: Config | None, direction: Any
 ) -> Frontier:
     """Run one superstep over several graphs; see `Graph.run`."""
-    for graph, functions, edges in parts:
-        frontier = execution.run(graph, functions, state, frontier, edges, config, direction)
+    for rows, functions, edges in parts:
+        args = (functions, state, frontier, edges)
+        if looks_elsewhere(rows.traced(*args[:2], edges, frontier)):
+            frontier = other_rows.run(rows, *args, config, direction)
+        else:
+            frontier = execution.run(rows.g, *args, config, direction)
     reached: Frontier = frontier
     return reached
 
@@ -65,19 +70,17 @@ def iterate(
     """Run supersteps over several graphs until a loop ends; see `Graph.iterate`."""
     _check_loop(loop)
     most = None if loop.max_iter is None else check_steps("max_iter", loop.max_iter)
-    programs = [
-        kept_trace(part, execution.signature_for(other, state, edges), "run")
-        for other, part, edges in parts
-    ]
+    programs = [rows.traced(part, state, edges, None) for rows, part, edges in parts]
     _check_programs(programs)
-    last, part, edges = parts[-1]
-    signature = execution.signature_for(last, state, edges)
+    (final, part, edges), last = parts[-1], parts[-1][0].g
+    named = final.named(state, state.fields) if looks_elsewhere(programs[-1]) else state
+    signature = execution.signature_for(last, named, edges)
     tested = kept_trace(part, signature, "iterate", Roles(until=loop.until))
     persists = loop.until is not None and any(
         step.everywhere for program in programs for step in program.steps
     )
     wakes_all = programs[-1].steps[-1].wake == "all"
-    reached = execution.first_of(parts[0][0], frontier)
+    reached = execution.first_of(parts[0][0].g, frontier)
     steps, held = 0, False
     while (persists or len(reached)) and (most is None or steps < most) and not held:
         reached = run(parts, state, reached, config, direction)
@@ -95,10 +98,7 @@ def iterate(
 
 def parts_of(g: Graph, functions: Any, graphs: Mapping[str, Graph], edges: Any) -> list[Part]:
     """Return the graphs that functions run over, in order, with runs of functions over one."""
-    if not isinstance(graphs, Mapping):
-        raise ConfigError(f"graphs={graphs!r} is not possible. Expected graphs by name.")
-    for name, other in graphs.items():
-        _check_graph(g, name, other)
+    rows = rows_of(g, graphs)
     by_name: Mapping[Any, Any] = edges if isinstance(edges, Mapping) else {None: edges}
     for known in by_name:
         if known is not None and known not in graphs:
@@ -112,27 +112,13 @@ def parts_of(g: Graph, functions: Any, graphs: Mapping[str, Graph], edges: Any) 
     if not named:
         raise ConfigError("there is no function to run. Expected one at least.")
     return [
-        (g if name is None else graphs[name], [f for _, f in group], by_name.get(name))
+        (
+            rows if name is None else Rows(graphs[name], graphs),
+            [f for _, f in group],
+            by_name.get(name),
+        )
         for name, group in itertools.groupby(named, key=itemgetter(0))
     ]
-
-
-def _check_graph(g: Graph, name: Any, other: Any) -> None:
-    topology = getattr(other, "topology", None)
-    if not isinstance(name, str) or topology is None:
-        raise ConfigError(f"graphs={{{name!r}: {other!r}}} is not possible. Expected a weft.Graph.")
-    if topology.num_vertices != g.topology.num_vertices:
-        raise GraphError(
-            f"graphs={{{name!r}: ...}} has {topology.num_vertices} vertices, but the graph that "
-            f"runs the program has {g.topology.num_vertices}. Expected the same vertices in all: "
-            "build them with num_vertices= of the larger one; rows and columns of a rectangular "
-            "matrix are then numbers of their own, in fields of their own."
-        )
-    if topology.device != g.topology.device:
-        raise GraphError(
-            f"graphs={{{name!r}: ...}} is on {topology.device}, but the graph that runs the "
-            f"program is on {g.topology.device}. Move it there by .to(...)."
-        )
 
 
 def _check_loop(loop: execution.Loop) -> None:

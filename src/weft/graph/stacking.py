@@ -14,8 +14,32 @@ if TYPE_CHECKING:
     from weft.graph.graph import Graph
 
 
-def stacked_parts(first: Graph, second: Any) -> dict[str, Any]:
-    """Return topology and edge columns of two graphs whose rows lie below each other, by name."""
+def stacked_parts(first: Graph, *others: Any) -> dict[str, Any]:
+    """Return topology and edge columns of graphs whose rows lie below each other, by name."""
+    graphs = (first, *others)
+    for other in others:
+        _check(first, other)
+    xp = first.topology.xp
+    with first.topology.device.current():
+        rows = [g.topology.adjacency("out") for g in graphs]
+        begins = np.cumsum([0, *(int(part.targets.size) for part in rows)])
+        offsets = [part.offsets[1:] + x for part, x in zip(rows, begins, strict=False)]
+        wide = max((g.topology.index_dtype for g in graphs), key=lambda dtype: dtype.itemsize)
+        targets = [part.targets.astype(wide) for part in rows]
+        adjacency = Adjacency(
+            xp.concatenate([rows[0].offsets[:1], *offsets]), xp.concatenate(targets)
+        )
+        topology = Topology.from_sorted(
+            adjacency, directed=True, keep="out", device=first.topology.device
+        )
+        columns = {
+            name: xp.concatenate([_in_rows(g, name) for g in graphs]) for name in _shared(graphs)
+        }
+    assert topology.num_vertices == sum(g.num_vertices for g in graphs)
+    return {"topology": topology, "edge": columns}
+
+
+def _check(first: Graph, second: Any) -> None:
     if not hasattr(second, "topology"):
         raise GraphError(f"g.stack joins two graphs, but got {second!r}. Expected a weft.Graph.")
     one, two = first.topology, second.topology
@@ -24,31 +48,18 @@ def stacked_parts(first: Graph, second: Any) -> dict[str, Any]:
             f"g.stack joins graphs of one device, but they are on {one.device} and {two.device}. "
             f"Move one: other.to({str(one.device)!r})."
         )
-    for topology in (one, two):
-        if topology.keep == "in":
-            raise GraphError(
-                'g.stack joins rows of out-edges, but a graph keeps "in" alone. Build it with '
-                'keep="both" or keep="out".'
-            )
-    xp, n = one.xp, one.num_vertices + two.num_vertices
-    with one.device.current():
-        above, below = one.adjacency("out"), two.adjacency("out")
-        offsets = xp.concatenate([above.offsets, below.offsets[1:] + above.offsets[-1]])
-        wide = max(one.index_dtype, two.index_dtype, key=lambda dtype: dtype.itemsize)
-        targets = xp.concatenate([above.targets.astype(wide), below.targets.astype(wide)])
-        topology = Topology.from_sorted(Adjacency(offsets, targets), directed=True, keep="out")
-        columns = {
-            name: xp.concatenate([_in_rows(first, name), _in_rows(second, name)])
-            for name in _shared(first, second)
-        }
-    assert topology.num_vertices == n
-    return {"topology": topology, "edge": columns}
+    if "in" in (one.keep, two.keep):
+        raise GraphError(
+            'g.stack joins rows of out-edges, but a graph keeps "in" alone. Build it with '
+            'keep="both" or keep="out".'
+        )
 
 
-def _shared(first: Graph, second: Graph) -> list[str]:
-    """Return the columns that both graphs have; a weight that one of them lacks is 1 there."""
-    names = [name for name in first.edge if name in second.edge or name == "weight"]
-    return names if "weight" in names or "weight" not in second.edge else [*names, "weight"]
+def _shared(graphs: tuple[Graph, ...]) -> list[str]:
+    """Return the columns that all graphs have; a weight that some of them lack is 1 there."""
+    weighted = any("weight" in g.edge for g in graphs)
+    names = [name for name in graphs[0].edge if all(name in g.edge for g in graphs)]
+    return names if not weighted or "weight" in names else [*names, "weight"]
 
 
 def _in_rows(g: Graph, name: str) -> Array:

@@ -124,9 +124,11 @@ def lookup_dtype(key: Any, value: Any = None) -> DataType:
         np_type = None
     if np_type in _registry and np_type is not None:
         return _registry[np_type]
-    if np_type is not None and (np_type.kind in "cV" or np_type.subdtype is not None):
+    of_values = np_type is not None and (np_type.kind in "cV" or np_type.subdtype is not None)
+    if of_values or isinstance(key, dict) or (isinstance(key, str) and key.endswith("]")):
         raise NotImplementedException(
-            f"Values of type {np_type} are not supported: only booleans, integers and real floats."
+            f"Values of type {np_type or key} are not supported: only booleans, integers and real "
+            "floats."
         )
     raise ValueError(f"Unknown dtype: {key!r} of type {type(key).__name__}.")
 
@@ -167,6 +169,11 @@ def register_anonymous(dtype: Any, name: str | None = None) -> DataType:
     if name is not None and name != found.name:
         raise ValueError(f"{found.name} is a builtin data type and cannot be renamed to {name!r}.")
     return found
+
+
+def __dir__() -> list[str]:
+    """Return the names of python-graphblas's module; asking for `ss` tells why it is not here."""
+    return [*globals(), "ss"]
 
 
 def __getattr__(name: str) -> Any:

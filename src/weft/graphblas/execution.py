@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from weft.arrays.threads import num_threads
 from weft.graphblas.kernels import multiply
 from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
 from weft.graphblas.options import current, is_compiled
@@ -38,7 +37,7 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
             return found
     plan = choose(matrix, vector, mask, compiles=compiled)
     if not plan.pushes and compiled and plan.rows is None:
-        if mask is None and vector.is_full and _adds_floats(op):
+        if vector.is_full and _sums_whole_rows(matrix, op, mask):
             from weft.graphblas.compiled import rows
 
             module = rows.kernels(op, matrix.rows.values, vector.dense, flip, matrix.nvals)
@@ -64,13 +63,18 @@ def _multiply_on_device(matrix: Sides, vector: Any, op: Any, flip: bool, mask: A
     return attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
 
 
-def _adds_floats(op: Any) -> bool:
-    """Return whether sums of a row wait for each other unless several are made at once."""
+def _sums_whole_rows(matrix: Sides, op: Any, mask: Any) -> bool:
+    """Return whether most rows are summed up to their ends, which a row kernel does four at once.
+
+    Where a sum may end before its row does, or the mask leaves out many rows, programs skip the
+    rest.
+    """
+    if mask is not None and (not mask.complement or mask.nvals * 2 > matrix.nrows):
+        return False
     return (
-        op.monoid.parent.name in {"plus", "times"}
-        and op.monoid.type.np_type.kind == "f"
+        op.monoid.parent.name not in {"any", "lor", "land"}
+        and op.monoid.type.np_type.kind != "b"
         and current["schedule"] == "auto"
-        and num_threads() == 1
     )
 
 

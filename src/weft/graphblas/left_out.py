@@ -34,7 +34,7 @@ class LeftOut(NotImplementedException, AttributeError):
 def refuse(owner: str, name: str) -> NoReturn:
     """Raise the error about a name that is left out, or is not known."""
     if name not in REASONS:
-        raise AttributeError(f"{owner} has no attribute {name!r}.")
+        raise AttributeError(f"module {owner!r} has no attribute {name!r}")
     raise LeftOut(
         f"{owner}.{name} is left out: {REASONS[name]}. "
         "weft.graphblas has the names of python-graphblas without those of its backend suitesparse."

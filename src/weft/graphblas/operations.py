@@ -23,6 +23,7 @@ from weft.graphblas.kernels.places import (
 )
 from weft.graphblas.mask import Mask, check_mask
 from weft.graphblas.operators.lookup import find_opclass, get_typed_op
+from weft.graphblas.operators.monoid import monoid
 from weft.graphblas.operators.select import rewritten
 from weft.graphblas.storage.cast import cast, iso
 from weft.graphblas.storage.matrix import MatrixStore
@@ -290,6 +291,8 @@ def _monoid_of(self: Any, op: Any, within: str) -> Any:
     """Return the monoid of an operator that is to reduce."""
     if op.opclass == "BinaryOp" and op.monoid is not None:
         return op.monoid
+    if op.name == "plus" and op.type is BOOL and within.startswith("reduce_") and "wise" in within:
+        return monoid.lor[BOOL]  # the sum of booleans, of which there is no monoid `plus`
     if op.opclass == "BinaryOp" and op.parent.orig_func is not None and within != "reduce":
         from weft.graphblas.exceptions import NotImplementedException
 

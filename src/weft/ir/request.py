@@ -50,6 +50,12 @@ class Data:
     # Of a program that emits: the records of every item, or where they begin; then their parts.
     emitted: tuple[Array, ...] = ()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the fields, the edge state and the parameters."""
+        held = (self.fields, self.edge_fields, self.scalars, self.parameters)
+        return sum(int(array.nbytes) for arrays in held for array in arrays.values())
+
 
 @dataclass(slots=True)
 class Start:

@@ -26,7 +26,9 @@ LEAST_ARCS = 1 << 17  # with fewer all looks are in a near cache
 FEW_ARCS = 0.1  # a share of all arcs: those of vertices that may lie beyond the horizon
 MOST_EARLY = 1 / 3  # of the vertices, that own the other arcs
 LEAST_DEGREE = 6  # that these have at least
+ASKED_SHARE = 0.25  # of all messages that lie within a horizon that no graph suggested
 CHANCES = 3  # messages within the horizon that a vertex of that degree gets on average
+ASKED = "horizon"  # the value of `ordering` that asks for it
 _READ = frozenset({"field", "column", "edge_id", "id", "in_degree", "out_degree", "scalar",
                    "parameter"})  # fmt: skip
 """What a message may load: nothing that depends on the direction in which its arc is found."""
@@ -35,13 +37,16 @@ _shares: weakref.WeakKeyDictionary[Topology, float] = weakref.WeakKeyDictionary(
 
 
 def has_horizon(sweep: Sweep, request: Request, off: frozenset[str]) -> bool:
-    """Whether an ordered sweep holds messages back: its messages allow it and the graph suits."""
+    """Whether an ordered sweep holds messages back: its messages allow it and the graph suits.
+
+    With ``ordering="horizon"`` every graph does.
+    """
     if "horizon" in off or len(sweep.steps) != 1 or sweep.turned or request.program.observed:
         return False
     config, topology = request.options.config, request.topology
     if config.direction != "auto" or config.deterministic or topology.directed:
         return False
-    return _may_hold_back(sweep.steps[0]) and early_share(topology) > 0
+    return _may_hold_back(sweep.steps[0]) and share_within(request) > 0
 
 
 def _may_hold_back(step: Step) -> bool:
@@ -68,8 +73,14 @@ def _rises_with_key(step: Step) -> bool:
     return rank.op == "load" and rank.attr == ("field", "v", step.into[0])
 
 
+def share_within(request: Request) -> float:
+    """Return the share of all messages that are to lie within the horizon; 0 for no horizon."""
+    share = early_share(request.topology)
+    return share or (ASKED_SHARE if request.options.config.ordering == ASKED else 0.0)
+
+
 def early_share(topology: Topology) -> float:
-    """Return the share of all messages that are to lie within the horizon; 0 for no horizon.
+    """Return the share that a graph suggests; 0 if it suggests no horizon.
 
     A vertex of the least degree that most arcs belong to then gets about `CHANCES` of them.
     """
@@ -82,13 +93,14 @@ def early_share(topology: Topology) -> float:
 def _early_share(topology: Topology) -> float:
     if topology.num_arcs < LEAST_ARCS:
         return 0.0
-
-    degree: Any = to_host(topology.out_degree)
-    longest = 1 << 12
-    shortened = np.minimum(degree, longest)
-    owned = np.cumsum(np.bincount(shortened, weights=degree, minlength=longest + 1))
+    degree: Any = topology.out_degree
+    xp, longest = topology.xp, 1 << 12
+    with topology.device.current():
+        vertices = to_host(xp.bincount(xp.minimum(degree, longest), minlength=longest + 1))
+    owned = np.cumsum(vertices * np.arange(longest + 1))
+    owned[longest] = topology.num_arcs  # whose rows are longer
     least = int(np.searchsorted(owned, FEW_ARCS * topology.num_arcs))
-    early = np.count_nonzero(degree >= least) / topology.num_vertices
+    early = int(vertices[least:].sum()) / topology.num_vertices
     if least < LEAST_DEGREE or early > MOST_EARLY:
         return 0.0
     return min(0.5, CHANCES / least)

@@ -225,8 +225,6 @@ def check_directions(sweep: Sweep, directions: tuple[str, ...], request: Request
 
 def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) -> bool:
     """Whether the first frontier accepts nothing, as the proof of write-once may need."""
-    if not may_start_anywhere(request, compiled):
-        return False
     first, step = request.start.frontier, compiled.sweeps[0].steps[0]
     if first is None or first.size != 1 or step.everywhere:
         return _accepts_nothing(request, compiled, constants)
@@ -234,7 +232,8 @@ def _starts_rightly(request: Request, compiled: Proofs, constants: list[Any]) ->
     key: list[Any] = [request.topology.num_vertices, *map(_BITS, constants)]
     for name in compiled.accepted_fields:
         field = request.data.fields[name]
-        key += field.dtype, to_host(field[first]).tobytes()
+        held = field[first]
+        key += field.dtype, (held if type(held) is np.ndarray else to_host(held)).tobytes()
     told = tuple(key)
     found = compiled.right_starts.get(told)
     if found is None:

@@ -102,6 +102,7 @@ struct MergeSchedule {
     // How many rows end before the diagonal.
     template <class Table>
     static WEFT_DEVICE i64 rows_before(const Table& table, i64 diagonal) {
+        count_search();
         i64 low = diagonal > table.total ? diagonal - table.total : 0;
         i64 high = diagonal < table.count ? diagonal : table.count;
         while (low < high) {

@@ -473,6 +473,7 @@ WEFT_DEVICE void take_share(const Format& format, Visitor& visitor, const Keeper
 // How many of the sorted starts are at or before a position, less one: the row that holds it.
 template <class Starts>
 WEFT_DEVICE i64 row_of_position(const Starts& starts, i64 count, i64 position) {
+    count_search();
     i64 low = 0, high = count;
     while (high - low > 1) {
         const i64 middle = (low + high) / 2;

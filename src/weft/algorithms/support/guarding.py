@@ -27,8 +27,11 @@ def on_its_device(algorithm: Algorithm) -> Algorithm:
                 f"{algorithm.__name__} takes a weft.Graph, but got a {type(g).__name__}. Make one "
                 "with weft.Graph.from_edges, from_scipy, from_networkx, ..., or weft.read."
             )
+        device = g._topology.device
         try:
-            with g.topology.device.current():
+            if device.on_host:
+                return algorithm(g, *args, **options)
+            with device.current():
                 return algorithm(g, *args, **options)
         except WeftError as error:
             shown = as_shown(error)

@@ -32,6 +32,8 @@ def check_source(g: Graph, source: Any, what: str = "source") -> int:
 
 def check_start(g: Graph, source: Any) -> int | Array:
     """Return one source as an int, or distinct sources given as a list, a set or an array."""
+    if type(source) is int and 0 <= source < g._topology.num_vertices and g._labels is None:
+        return source  # the common case
     several = isinstance(source, list | set | frozenset | range)
     if several or (hasattr(source, "ndim") and source.ndim):
         chosen = list(source) if isinstance(source, set | frozenset | range) else source

@@ -26,6 +26,7 @@ class BlocksBackend(Unscheduled):
 
     starts_are_read = True
     runs_on_threads = True
+    takes_kernels = False
     untunable = "its carrier decides how blocks are swept. Tune in memory, on g.to('cpu')"
 
     def check(self, config: Config, topology: Topology) -> str:

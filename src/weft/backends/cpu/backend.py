@@ -32,6 +32,7 @@ class CpuBackend:
     starts_are_read = True
     looks_at_degrees = False
     runs_on_threads = True
+    takes_kernels = False
     updates_at_once = True
     untunable = ""
 

@@ -30,6 +30,7 @@ class CudaBackend:
     starts_are_read = False  # the kernel itself checks the proofs
     looks_at_degrees = True
     runs_on_threads = False
+    takes_kernels = True
     updates_at_once = True
     untunable = ""
 

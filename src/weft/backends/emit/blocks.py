@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -112,6 +113,14 @@ class BlockRenderer(ABC):
     @abstractmethod
     def hold(self, operand: Any, dtype: np.dtype[Any], shape: Shape = ()) -> Any:
         """Return the operand as something that keeps its value."""
+
+    @abstractmethod
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+
+    def only_if(self, condition: Any | None) -> AbstractContextManager[None]:
+        """Return a block that runs where a condition holds; always without one."""
+        return nullcontext() if condition is None else self.out.block(self.test(condition))
 
     def identity(self, reduction: Reduction, dtype: np.dtype[Any], payload: bool = False) -> str:
         """Return the identity of a reduction as a literal."""

@@ -12,11 +12,6 @@ KIND = "relational"
 _engines: dict[int, Engine] = {}
 
 
-def is_connection(value: Any) -> bool:
-    """Whether a value is a connection that programs can run on."""
-    return _opened(value) is not None
-
-
 def connect(con: Any) -> Device:
     """Return the device of a connection; the same one for the same connection."""
     for number, engine in _engines.items():

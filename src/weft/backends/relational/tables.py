@@ -73,11 +73,6 @@ class Schema:
         """Return what stands for a scalar in queries."""
         return scalar_mark(list(self.scalars).index(scalar))
 
-    def state_columns(self) -> list[str]:
-        """Return the columns of the state, the id first."""
-        fields = [column for f in self.fields.values() for column in f.columns]
-        return ["id", *self.degrees, *fields]
-
 
 @dataclass(frozen=True)
 class Plan:

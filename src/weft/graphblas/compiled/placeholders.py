@@ -10,6 +10,9 @@ def compiled(function: Any) -> Any:
     return function
 
 
+in_any_order = compiled
+
+
 def multiply(x: Any, y: Any) -> Any:
     """Return the product."""
     return x * y

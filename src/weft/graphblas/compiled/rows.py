@@ -91,6 +91,11 @@ def unsigned(array: Array) -> Array:
     return array.view(np.uint32 if array.dtype.itemsize == 4 else np.uint64)
 
 
+def signed(array: Array) -> Array:
+    """Return row or column numbers of a kernel as signed integers."""
+    return array.view(np.int32 if array.dtype.itemsize == 4 else np.int64)
+
+
 def value_array(store: Any) -> tuple[Array, int]:
     """Return values, and the step from one to the next: 0 where all are the same."""
     values = store.values
@@ -108,7 +113,7 @@ def matrix_arrays(store: MatrixStore) -> tuple[Any, ...]:
 
 def _arrays_of(store: MatrixStore) -> tuple[Any, ...]:
     cols = np.asarray(store.cols)
-    if cols.dtype.itemsize == 8 and store.ncols <= 1 << 32:
+    if cols.dtype.itemsize == 8 and store.ncols <= 1 << 31:
         cols = cols.astype(np.uint32)  # half of what a kernel reads of a row are columns
     return (np.asarray(store.indptr, np.int64), unsigned(cols), *value_array(store))
 
@@ -151,7 +156,12 @@ def pull(module: ModuleType, matrix: MatrixStore, vector: VectorStore, op: Any) 
     """Return the product with a vector that has all values, summed up along rows."""
     found = np.empty(matrix.nrows, op.monoid.type.np_type)
     given = np.ascontiguousarray(vector.dense)
-    module.pull(*matrix_arrays(matrix), given, found)
+    indptr, *entries = matrix_arrays(matrix)
+
+    def part(begin: int, end: int) -> None:
+        module.pull(indptr[begin : end + 1], *entries, given, found[begin:end])
+
+    on_threads(part, stretches(indptr[1:]))
     return VectorStore.from_map(cast(found, op.return_type.np_type), matrix.filled()).settled()
 
 
@@ -172,10 +182,13 @@ def product(
     if mask is not None:
         mask_indptr, mask_cols = matrix_arrays(mask.entries())[:2]
     counts = np.empty(left.nrows, np.int64)
+    place = np.uint32 if right.ncols <= 1 << 31 else np.uint64
 
     def part(begin: int, end: int) -> tuple[Array, Array]:
         room = int(ends[end - 1]) - (int(ends[begin - 1]) if begin else 0)
-        out_cols, out_values = np.empty(room, np.int64), np.empty(room, np_type)
+        # New memory costs as much as the product: only what is kept of it is new.
+        out_cols = arena.borrow("columns", room, place)
+        out_values = arena.borrow("values", room, np_type)
         # Marks that earlier rows left differ from those of later ones.
         found = arena.borrow("row", right.ncols, np_type)
         marks = arena.borrow("marks", right.ncols, np.int64)
@@ -186,7 +199,7 @@ def product(
             begin, end, *mine, *theirs, mask_indptr, mask_cols, mask is not None,
             marks, stamp, found[: right.ncols], out_cols, out_values, counts,
         )  # fmt: skip
-        return out_cols[:used], out_values[:used]
+        return out_cols[:used].copy(), out_values[:used].copy()
 
     parts = on_threads(part, stretches(ends, CHUNK))
     made = _joined(shape, parts, counts, op.return_type.np_type)
@@ -255,7 +268,7 @@ def _joined(
     if len(cols) == 0:
         return empty_matrix(shape, np_type)
     indptr = np.concatenate(([0], np.cumsum(counts)))
-    return MatrixStore(shape, cols, cast(values, np_type), indptr=indptr)
+    return MatrixStore(shape, signed(cols), cast(values, np_type), indptr=indptr)
 
 
 def pieces(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
@@ -286,7 +299,7 @@ def rows_of_parts(
             indptr[begin + 1 : end + 1] += done
         done += len(cols)
     cols, values = pieces(parts)
-    cols = cols.view(np.int32 if cols.dtype.itemsize == 4 else np.int64)
+    cols = signed(cols)
     if isinstance(like, VectorStore):
         return VectorStore(like.size, cols, values)
     return MatrixStore(like.shape, cols, values, indptr=indptr)

@@ -1,40 +1,25 @@
 """Kernels that reduce stretches of values, as text for Numba; see `templates`.
 
 `add` is that of a monoid, whose values may be combined in any order: several sums are made at once,
-since each addition waits for the one before.
+since each addition waits for the one before. In a fold of all values the compiler sees to that.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from weft.graphblas.compiled.placeholders import add, compiled
+from weft.graphblas.compiled.placeholders import add, compiled, in_any_order
 
 # --- templates
 
 
-@compiled
+@in_any_order
 def fold(values):
     """Reduce values, of which there is one at least."""
-    count = len(values)
-    a = values[0]
-    if count < 16:
-        for at in range(1, count):
-            a = add(a, values[at])
-        return a
-    b, c, d, e, f, g, h = (
-        values[1], values[2], values[3], values[4], values[5], values[6], values[7]
-    )  # fmt: skip
-    whole = count // 8
-    for k in range(1, whole):
-        at = 8 * k
-        a, b = add(a, values[at]), add(b, values[at + 1])
-        c, d = add(c, values[at + 2]), add(d, values[at + 3])
-        e, f = add(e, values[at + 4]), add(f, values[at + 5])
-        g, h = add(g, values[at + 6]), add(h, values[at + 7])
-    for at in range(8 * whole, count):
-        a = add(a, values[at])
-    return add(add(add(a, b), add(c, d)), add(add(e, f), add(g, h)))
+    total = values[0]
+    for at in range(1, len(values)):
+        total = add(total, values[at])
+    return total
 
 
 @compiled

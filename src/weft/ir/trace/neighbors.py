@@ -22,19 +22,29 @@ from weft.ir.trace.proxies import (
     with_conditions,
 )
 
+ROWS = "weft_rows"  # the scalar that says how many rows each graph of `graphs=` has
+
+
+def first_row(name: str) -> str:
+    """Return the scalar that says where the rows of a graph of `graphs=` begin."""
+    return "weft_first_row_of_" + (name if name.isidentifier() else name.encode().hex())
+
 
 class FoundEdge(_Proxy):
     """The arc from one of two vertices to a common neighbour; of parallel arcs the first."""
 
-    __slots__ = ("_who",)
+    __slots__ = ("_elsewhere", "_who")
     _who: str
+    _elsewhere: bool  # in a graph of `graphs=`, whose arcs have no state
 
-    def __init__(self, who: str) -> None:
+    def __init__(self, who: str, elsewhere: bool = False) -> None:
         object.__setattr__(self, "_who", who)
+        object.__setattr__(self, "_elsewhere", elsewhere)
 
     def __getattr__(self, name: str) -> Expr:
         builder = _naming(name)
-        for kind, known in (("edge_state", builder.edge_fields), ("column", builder.columns)):
+        held = {} if self._elsewhere else builder.edge_fields
+        for kind, known in (("edge_state", held), ("column", builder.columns)):
             if name in known:
                 dtype, shape = known[name]
                 return Expr(builder.emit("load", (), (kind, self._who, name), dtype, shape))
@@ -42,7 +52,7 @@ class FoundEdge(_Proxy):
             return Expr(builder.const(1))
         if name == "id":
             return Expr(builder.emit("load", (), ("edge_id", self._who), INT64, (), weak=True))
-        known_names = dict.fromkeys([*builder.edge_fields, *builder.columns, "weight", "id"])
+        known_names = dict.fromkeys([*held, *builder.columns, "weight", "id"])
         raise no_field(builder, "the edge", name, known_names)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -57,6 +67,9 @@ def common(
     b: Any,
     function: Callable[..., Any],
     monoid: Monoid | tuple[Monoid, ...] | None = None,
+    *,
+    left: str | None = None,
+    right: str | None = None,
 ) -> Any:
     """Combine messages over the common out-neighbours w of two vertices.
 
@@ -74,6 +87,11 @@ def common(
         With ``Config(deterministic=True)`` it takes the smallest w, which also decides between
         equal keys of `argmin` and `argmax`. Without a monoid the function returns nothing; it may
         emit the neighbours, in ascending order.
+    left, right
+        Names of other graphs, given by ``graphs=`` of `Graph.run` or `Graph.iterate`: the
+        out-neighbours of `a` are those in `left`, of `b` those in `right`. Without a name they are
+        those in the graph that runs the program. Of arcs of other graphs columns that all graphs
+        have can be read.
 
     Returns
     -------
@@ -96,11 +114,26 @@ def common(
     >>> changed = g.run(detour, g.state(), edge_state=found)
     >>> found.most.tolist(), found.over.tolist()
     ([5, 3, 5, 4, 3, 4], [2, 1, 2, 0, 1, 0])
+
+    Entries of the product of one matrix and the transpose of another, where g has edges:
+
+    >>> @weft.edge
+    ... def product(u, v, e):
+    ...     times = lambda w, ea, eb: ea.weight * eb.weight
+    ...     e.total = weft.common(u, v, times, weft.sum, left="a", right="b")
+    >>> a = weft.Graph.from_edges([0, 0], [1, 2], weight=[2, 3])
+    >>> b = weft.Graph.from_edges([1, 2], [2, 2], weight=[5, 7])
+    >>> found = g.edge_state(total=weft.full(0))
+    >>> changed = g.run(product, g.state(), edge_state=found, graphs={"a": a, "b": b})
+    >>> found.total.tolist()
+    [15, 21, 0, 0, 0, 0]
     """
     builder = tracing.current()
-    args = tuple(builder.index(node(x.id if isinstance(x, Vertex) else x)) for x in (a, b))
+    named = left is not None or right is not None
+    args = tuple(_row(builder, x, name, named) for x, name in ((a, left), (b, right)))
     what = "the function of weft.common"
-    arcs = [FoundEdge("ea"), FoundEdge("eb")] if _takes_arcs(function) else []
+    ends = (("ea", left), ("eb", right)) if _takes_arcs(function) else ()
+    arcs = [FoundEdge(who, name is not None) for who, name in ends]
     check_takes(function, what, "w", *(edge._who for edge in arcs))
     if builder.in_common:
         raise fail("weft.common cannot stand inside the function of another one.")
@@ -122,6 +155,33 @@ def common(
     dtype = kinds[0][0] if kinds else BOOL
     value = builder.append(Value("common", args, attr, dtype, blocks=(block,), results=kinds))
     return unpack(value, builder) if kinds else None
+
+
+def _row(builder: tracing.Builder, x: Any, name: str | None, named: bool) -> Value:
+    """Return the row of a vertex in a graph of `graphs=`, or in the one that runs the program."""
+    index = node(x.id if isinstance(x, Vertex) else x)
+    if not named:
+        return builder.index(index)
+    if name is not None and not isinstance(name, str):
+        raise fail(
+            f"weft.common takes the name of a graph, but got {name!r}. Give the graph by "
+            'g.run(..., graphs={"a": graph}), and its name here: left="a".'
+        )
+    begins = {} if name is None else {first_row(name): name}
+    for scalar in (ROWS, *begins):
+        if scalar not in builder.scalars:
+            raise fail(
+                f"weft.common looks at rows of graph {name!r}, which is not given. Pass it: "
+                f"g.run(..., graphs={{{name!r}: graph}})."
+            )
+    rows, *first = (
+        Expr(builder.emit("load", (), ("scalar", scalar), INT64)) for scalar in (ROWS, *begins)
+    )
+    vertex = Expr(index)
+    row = vertex + first[0] if first else vertex
+    if not isinstance(x, Vertex):  # which may be out of range: then it is in no graph's
+        row = Expr(builder.select(node((vertex >= 0) & (vertex < rows)), node(row), node(-1)))
+    return builder.index(node(row))
 
 
 def _takes_arcs(function: Any) -> bool:

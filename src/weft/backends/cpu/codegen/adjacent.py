@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from weft.backends.cpu.codegen.blocks import (
 from weft.backends.cpu.codegen.expressions import literal
 from weft.backends.cpu.codegen.parts import ArcNames, arcs_of
 from weft.backends.cpu.codegen.site import Site
+from weft.backends.emit.gathers import ended, handed_out, running_results, stops_at_first
 from weft.ir.check.facts import uses
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import FLOAT32, Reduction, Value, neutral_of, terminal_of
@@ -202,55 +202,26 @@ def render_gather(
 ) -> list[Operand]:
     """Render the loop of a gather of v; return the operands of its results."""
     direction, groups = value.attr
-    out = renderer.out
-    kinds = list(value.results)
     if direction != "both" and len(groups) == 1 and site.gathers is None:
         text = _plain_sum(value, renderer, site, direction)
         if text:
             return [renderer.variable(text, "a")]
-    accumulators: list[Accumulator | Collector] = []
-    position = 0
-    exits = [r.name for r, _, _ in groups] == ["any"]
-    for reduction, count, _ in groups:
-        taken = kinds[position : position + count]
-        if reduction.name == "mode":
-            accumulators.append(
-                Collector(renderer, kinds[position : position + count], len(accumulators))
-            )
-        else:
-            taken = kinds[position : position + count]
-            accumulators.append(Accumulator(renderer, reduction, taken))
-        position += count
-        last = accumulators[-1]
-        # The slots of one direction come in the order of their edge ids: the first one is enough.
-        later = direction == "both" or (reduction.name == "any" and not exits)
-        if deterministic and later and reduction.selecting and isinstance(last, Accumulator):
-            last.count_edges()
+    accumulators = running_results(value, renderer, deterministic, Accumulator, Collector)
+    exits = stops_at_first(value)
+
+    def arc(inner: BlockRenderer, place: Site) -> None:
+        inner.pending = _left_to_sums(value)
+        results = inner.block(value.blocks[0])
+        for accumulator, messages in handed_out(inner, results, groups, accumulators):
+            accumulator.take(messages, place.edge)
+            if exits:
+                renderer.out.line("break")
+            elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                accumulator.end_early()
+
     for way in ("in", "out") if direction == "both" else (direction,):
-
-        def arc(inner: BlockRenderer, place: Site) -> None:
-            inner.pending = _left_to_sums(value)
-            results = inner.block(value.blocks[0])
-            at = 0
-            for accumulator, (_, count, conditional) in zip(accumulators, groups, strict=True):
-                messages = results[at : at + count]
-                at += count
-                accumulator.renderer = inner
-                with ExitStack() as stack:
-                    if conditional:
-                        stack.enter_context(out.block(f"if {results[at]}:"))
-                        at += 1
-                    accumulator.take(messages, place.edge)
-                    if exits:
-                        out.line("break")
-                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
-                        accumulator.end_early()
-
         _walk(renderer, site, way, arc, accumulators)
-    for accumulator in accumulators:
-        accumulator.renderer = renderer
-        accumulator.end_row()
-    return [part for accumulator in accumulators for part in accumulator.parts]
+    return ended(renderer, accumulators)
 
 
 def _left_to_sums(gather: Value) -> frozenset[int]:

@@ -72,6 +72,10 @@ class BlockRenderer(blocks.BlockRenderer):
             raise TypeError(f"{value!r} is not a scalar")
         return operand
 
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+        return f"if {condition}:"
+
     def variable(self, text: str, prefix: str = "t") -> str:
         """Assign an expression to a new local variable."""
         if text.isidentifier():

@@ -7,7 +7,6 @@ keys were met.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from weft.backends.cpu.codegen.blocks import (
 )
 from weft.backends.cpu.codegen.expressions import literal
 from weft.backends.cpu.codegen.site import Site
+from weft.backends.emit.gathers import ended, handed_out, split
 from weft.ir.check.facts import key_is_vertex
 from weft.ir.ops import Reduction, Value
 
@@ -82,9 +82,7 @@ def render_by_key(
 
     def arc(inner: BlockRenderer, place: Site) -> None:
         results = inner.block(value.blocks[0])
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if {results[2]}:"))
+        with inner.only_if(results[2] if conditional else None):
             key = inner.variable(str(results[0]), "k")
             message = inner.variable(str(results[1]), "m")
             at, entry = out.fresh("i"), f"{values}[base_{values} + np.uint64({{}})]"
@@ -143,12 +141,11 @@ def _second_hop(renderer: BlockRenderer, site: Site, arc: Any) -> None:
 def _consume(value: Value, renderer: BlockRenderer, names: tuple[str, str, str]) -> list[Operand]:
     """Render the loop over the entries."""
     keys, values, count = names
-    out, groups, kinds = renderer.out, value.attr[4], list(value.results)
+    out, groups = renderer.out, value.attr[4]
     entry = value.blocks[1]
     key_type, value_type = (param.dtype for param in entry.params)
     accumulators: list[Accumulator | Choice] = []
-    for reduction, taken, _ in groups:
-        part, kinds = kinds[:taken], kinds[taken:]
+    for reduction, part in split(groups, value.results):
         if reduction.selecting:
             accumulators.append(Choice(renderer, reduction, part, key_type))
         else:
@@ -162,23 +159,12 @@ def _consume(value: Value, renderer: BlockRenderer, names: tuple[str, str, str])
         nested.known[id(entry.params[0])] = key
         nested.known[id(entry.params[1])] = nested.variable(held, "m")
         results = nested.block(entry)
-        at = 0
-        for accumulator, (_, taken, conditional) in zip(accumulators, groups, strict=True):
-            messages = results[at : at + taken]
-            at += taken
-            accumulator.renderer = nested
-            with ExitStack() as stack:
-                if conditional:
-                    stack.enter_context(out.block(f"if {results[at]}:"))
-                    at += 1
-                if isinstance(accumulator, Choice):
-                    accumulator.take(messages, key)
-                else:
-                    accumulator.take(messages)
+        for accumulator, messages in handed_out(nested, results, groups, accumulators):
+            if isinstance(accumulator, Choice):
+                accumulator.take(messages, key)
+            else:
+                accumulator.take(messages)
         for accumulator in accumulators:
             if isinstance(accumulator, Accumulator):
                 accumulator.end_slot(place)
-    for accumulator in accumulators:
-        accumulator.renderer = renderer
-        accumulator.end_row()
-    return [part for accumulator in accumulators for part in accumulator.parts]
+    return ended(renderer, accumulators)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from weft.backends.cpu.codegen.adjacent import Accumulator
@@ -11,6 +11,7 @@ from weft.backends.cpu.codegen.blocks import BlockRenderer, Operand
 from weft.backends.cpu.codegen.expressions import cast, elementwise
 from weft.backends.cpu.codegen.site import Site
 from weft.backends.cpu.codegen.text import Emitter
+from weft.backends.emit.gathers import handed_out, split
 from weft.ir.check.facts import arcs_of_common, sends_alike
 from weft.ir.ops import INT64, Value
 from weft.topology.row_bits import BLOCK_COST, BLOCK_WORDS, FIELDS
@@ -70,10 +71,7 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
         with out.block(f"if not {rows.searched} and placed != {a}:"):
             out.line(f"place_row({slots}, slots_base, {offsets}, {rows.targets}, {a})")
             out.line(f"placed = {a}")
-    accumulators, kinds = [], list(value.results)
-    for reduction, count, _ in value.attr:
-        accumulators.append(Accumulator(renderer, reduction, kinds[:count]))
-        kinds = kinds[count:]
+    accumulators = [Accumulator(renderer, *each) for each in split(value.attr, value.results)]
     ends = [reduction.name for reduction, _, _ in value.attr] == ["any"]
     out.line(f"{rows.last} = np.uint64(n)")
     counted = rows.head is not None and sends_alike(value)
@@ -234,17 +232,9 @@ def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], 
     """Combine the messages of one common neighbour."""
     out = nested.out
     results = nested.block(value.blocks[0])
-    position = 0
-    for accumulator, (_, count, conditional) in zip(accumulators, value.attr, strict=True):
-        messages = results[position : position + count]
-        position += count
-        accumulator.renderer = nested
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if {results[position]}:"))
-                position += 1
-            accumulator.take(messages)
-            if ends:
-                out.line("break")
-            elif len(accumulators) == 1:
-                accumulator.end_early()
+    for accumulator, messages in handed_out(nested, results, value.attr, accumulators):
+        accumulator.take(messages)
+        if ends:
+            out.line("break")
+        elif len(accumulators) == 1:
+            accumulator.end_early()

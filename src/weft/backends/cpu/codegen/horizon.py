@@ -154,23 +154,23 @@ class Horizon:
         """Fetch what the messages of later rows read; `item.format(k)` is the k-th of them."""
         self.out.line(f"prefetch({self.offsets}, {item.format('AHEAD_OFFSETS')})")
         self.out.line(f"ahead = {item.format('AHEAD_ARCS')}")
-        for place in self._read_places():
-            self.out.line(f"prefetch({place.replace(', w', ', ahead')})")
+        for place in self._read_places("ahead"):
+            self.out.line(f"prefetch({place})")
         for value in self.step.body.walk():
             if value.op == "load" and value.attr[:2] == ("column", "e"):
                 column = self.kernel.args.use("column", value.attr[2], "out")
                 self.out.line(f"prefetch({column}, {self.offsets}[ahead])")
 
-    def _read_places(self) -> list[str]:
-        """Return the arrays and places that a pulled arc reads at its source w."""
+    def _read_places(self, source: str = "w") -> list[str]:
+        """Return the arrays and places that a pulled arc reads at its source."""
         places: list[str] = []
         for value in self.step.body.walk():
             if value.op == "load" and value.attr[:2] == ("field", "u") and not value.shape:
                 name = value.attr[2]
                 array, width = self.kernel.pairs.get(name, ("", 64))
                 array = array or self.kernel.args.use("field", name)
-                places.append(f"{array}, w" if width == 64 else f"{array}, w << ONE")
-        places.append("flags, w")
+                places.append(f"{array}, {source}" + (" << ONE" if width != 64 else ""))
+        places.append(f"flags, {source}")
         return list(dict.fromkeys(places))
 
 

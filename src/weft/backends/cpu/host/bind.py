@@ -25,7 +25,7 @@ from weft.config import entries_of, of_side
 from weft.formats import choose
 from weft.ir.ops import Reduction, neutral_of, total_dtype
 from weft.ir.request import Request
-from weft.plan.horizon import early_share
+from weft.plan.horizon import share_within
 from weft.topology.row_bits import BLOCK_BITS, BLOCK_WORDS, RowBits
 from weft.topology.topology import Direction
 
@@ -484,7 +484,7 @@ class Binder:
         """
         steering = self.workspace.get("steering", STEERED, np.float64)
         delta = self.request.options.config.delta or self.request.start.window
-        steering[:] = -np.inf, delta, np.nan, early_share(self.topology), np.nan
+        steering[:] = -np.inf, delta, np.nan, share_within(self.request), np.nan
         return steering
 
     def _samples(self) -> Array:

@@ -41,7 +41,7 @@ from weft.ir.ops import Program
 from weft.ir.passes import run_passes
 from weft.ir.request import Outcome, Request
 from weft.plan.directions import rule_of
-from weft.plan.horizon import early_share, has_horizon
+from weft.plan.horizon import has_horizon, share_within
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -51,6 +51,7 @@ from weft.plan.prepare import (
     has_converged,
     kept_old,
     may_order,
+    may_start_anywhere,
     proven_form,
     push_narrow,
     wants_row_bits,
@@ -120,14 +121,17 @@ def prepare(request: Request) -> Preparation:
         tuple(formats_of(request).items()),
         wants_row_bits(request),
         config.combine == "radix",
-        may_order(request, directions) and early_share(topology) > 0,
+        may_order(request, directions) and share_within(request) > 0,
         entries_of(config),
     )  # fmt: skip
 
     def make(program: Program, off: frozenset[str]) -> Compiled:
         return _make(replace(request, program=program), directions, kept, off)
 
-    return Preparation(request, _compiled, shape, make)
+    preparation = Preparation(request, _compiled, shape, make)
+    if not may_start_anywhere(request, preparation.compiled()):
+        preparation.without("write_once")
+    return preparation
 
 
 def compile_program(request: Request) -> Form:
@@ -283,13 +287,19 @@ class _Run:
             if patience is not None:
                 patience.check()
         self.workspace.epoch = int(ctl[_EPOCH])
-        binder.unpack()
+        if binder.pairs:
+            binder.unpack()
         if report is not None and clock is not None:
             count = self.saved("records")
-            facts = {"device": "cpu", "threads": self.nt}
+            facts = {"device": "cpu", "threads": self.nt, "peak_bytes": self._bytes()}
             records = clock.records(self.workspace.ring, count, self.saved("began"))
             report(records, facts, count - len(records["ns"]))
         return self._outcome(status, queues[0])
+
+    def _bytes(self) -> int:
+        """Return the bytes of graph, state and workspace, which a run never gives back."""
+        held = self.request.topology.memory_bytes + self.request.data.nbytes
+        return int(held + self.workspace.nbytes)
 
     def _swap_far(self) -> None:
         names = list(self.compiled.rendered.bindings)

@@ -20,6 +20,7 @@ from weft.backends.cuda.codegen.blocks import (
 from weft.backends.cuda.codegen.expressions import bare, literal
 from weft.backends.cuda.codegen.site import CONSTANT, Site, loaded
 from weft.backends.cuda.codegen.text import c_type, items_of
+from weft.backends.emit.gathers import ended, handed_out, running_results, stops_at_first
 from weft.ir.ops import FLOAT32, FLOAT64, Reduction, Value, neutral_of, terminal_of
 
 MOST_CHUNKED = 16  # items of a lane: larger ones would take all registers twice
@@ -244,66 +245,31 @@ def render_gather(
     """Render the loop of a gather of v; return the operands of its results."""
     direction, groups = value.attr
     out = renderer.out
-    accumulators = _accumulators(value, renderer, deterministic)
-    exits = [r.name for r, _, _ in groups] == ["any"]
+    accumulators = running_results(value, renderer, deterministic, Accumulator, Collector)
+    exits = stops_at_first(value)
     # A loop over the in-edges that found its message leaves nothing to do for the out-edges.
     done = ""
     if exits and direction == "both" and not deterministic:
         done = renderer.mutable("false", "bool", "done")
     exits = exits and not (deterministic and direction == "both")
+
+    def arc(inner: BlockRenderer, place: Site) -> None:
+        results = inner.block(value.blocks[0])
+        for accumulator, messages in handed_out(inner, results, groups, accumulators):
+            accumulator.take(messages, place.edge)
+            if done:
+                out.line(f"{done} = true;")
+            if exits:
+                out.line("break;")
+            elif len(groups) == 1 and isinstance(accumulator, Accumulator):
+                end = accumulator.is_complete()
+                if end:
+                    out.line(f"if ({end}) break;")
+
     for way in ("in", "out") if direction == "both" else (direction,):
-
-        def arc(inner: BlockRenderer, place: Site) -> None:
-            results = inner.block(value.blocks[0])
-            at = 0
-            for accumulator, (_, count, conditional) in zip(accumulators, groups, strict=True):
-                messages = results[at : at + count]
-                at += count
-                accumulator.renderer = inner
-                with ExitStack() as stack:
-                    if conditional:
-                        stack.enter_context(out.block(f"if ({bare(results[at])})"))
-                        at += 1
-                    accumulator.take(messages, place.edge)
-                    if done:
-                        out.line(f"{done} = true;")
-                    if exits:
-                        out.line("break;")
-                    elif len(groups) == 1 and isinstance(accumulator, Accumulator):
-                        end = accumulator.is_complete()
-                        if end:
-                            out.line(f"if ({end}) break;")
-
-        with ExitStack() as stack:
-            if done and way == "out":
-                stack.enter_context(out.block(f"if (!{done})"))
+        with renderer.only_if(f"!{done}" if done and way == "out" else None):
             _walk(renderer, site, way, arc, accumulators)
-    for accumulator in accumulators:
-        accumulator.renderer = renderer
-        accumulator.end_row()
-    return [part for accumulator in accumulators for part in accumulator.parts]
-
-
-def _accumulators(
-    value: Value, renderer: BlockRenderer, deterministic: bool
-) -> list[Accumulator | Collector]:
-    """Return what holds the running result of each group of a gather."""
-    direction, groups = value.attr
-    kinds = list(value.results)
-    exits = [r.name for r, _, _ in groups] == ["any"]
-    result: list[Accumulator | Collector] = []
-    for reduction, count, _ in groups:
-        taken, kinds = kinds[:count], kinds[count:]
-        if reduction.name == "mode":
-            result.append(Collector(renderer, taken, len(result)))
-            continue
-        accumulator = Accumulator(renderer, reduction, taken)
-        # The slots of one direction come in the order of their edge ids: the first one is enough.
-        later = direction == "both" or (reduction.name == "any" and not exits)
-        if deterministic and later and reduction.selecting:
-            accumulator.count_edges()
-        result.append(accumulator)
-    return result
+    return ended(renderer, accumulators)
 
 
 def _walk(

@@ -76,6 +76,10 @@ class BlockRenderer(blocks.BlockRenderer):
             raise TypeError(f"{value!r} is not a scalar")
         return self.operand(value)
 
+    def test(self, condition: Any) -> str:
+        """Return the head of what is done where a condition holds."""
+        return f"if ({bare(condition)})"
+
     def variable(self, text: str, kind: Kind, prefix: str = "t") -> str:
         """Keep an expression of a dtype or C++ type in a new constant; names stay as they are."""
         if text.isidentifier():

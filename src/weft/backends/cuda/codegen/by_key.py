@@ -7,7 +7,6 @@ to the row, with two places for every entry that it can have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand, cast_loade
 from weft.backends.cuda.codegen.expressions import bare, literal
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import c_type
+from weft.backends.emit.gathers import ended, handed_out, split
 from weft.ir.ops import Reduction, Value
 
 
@@ -102,9 +102,7 @@ def render_by_key(
 
     def arc(inner: BlockRenderer, place: Site) -> None:
         results = inner.block(value.blocks[0])
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if ({bare(results[2])})"))
+        with inner.only_if(results[2] if conditional else None):
             key = inner.variable(results[0], key_type, "k")
             message = inner.variable(results[1], value_type, "m")
             entry = inner.variable(f"entry_of({keys}, {table}, {size}, {count}, {key})", "i64", "i")
@@ -166,12 +164,11 @@ def _second_hop(
 def _consume(value: Value, renderer: BlockRenderer, names: tuple[str, str, str]) -> list[Operand]:
     """Render the loop over the entries."""
     keys, values, count = names
-    out, groups, kinds = renderer.out, value.attr[4], list(value.results)
+    out, groups = renderer.out, value.attr[4]
     entry = value.blocks[1]
     key_type, value_type = (param.dtype for param in entry.params)
     accumulators: list[Accumulator | Choice] = []
-    for reduction, taken, _ in groups:
-        part, kinds = kinds[:taken], kinds[taken:]
+    for reduction, part in split(groups, value.results):
         if reduction.selecting:
             accumulators.append(Choice(renderer, reduction, part, key_type))
         else:
@@ -184,23 +181,12 @@ def _consume(value: Value, renderer: BlockRenderer, names: tuple[str, str, str])
         nested.known[id(entry.params[0])] = key
         nested.known[id(entry.params[1])] = nested.variable(held, value_type, "m")
         results = nested.block(entry)
-        at = 0
-        for accumulator, (_, taken, conditional) in zip(accumulators, groups, strict=True):
-            messages = results[at : at + taken]
-            at += taken
-            accumulator.renderer = nested
-            with ExitStack() as stack:
-                if conditional:
-                    stack.enter_context(out.block(f"if ({bare(results[at])})"))
-                    at += 1
-                if isinstance(accumulator, Choice):
-                    accumulator.take(messages, key)
-                else:
-                    accumulator.take(messages)
+        for accumulator, messages in handed_out(nested, results, groups, accumulators):
+            if isinstance(accumulator, Choice):
+                accumulator.take(messages, key)
+            else:
+                accumulator.take(messages)
         for accumulator in accumulators:
             if isinstance(accumulator, Accumulator):
                 accumulator.end_slot(place)
-    for accumulator in accumulators:
-        accumulator.renderer = renderer
-        accumulator.end_row()
-    return [part for accumulator in accumulators for part in accumulator.parts]
+    return ended(renderer, accumulators)

@@ -22,6 +22,7 @@ from weft.backends.cuda.codegen.machine import NOWHERE, Kernel
 from weft.backends.cuda.codegen.pairs import overlay_pairs
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, bytes_of_type, c_type, stored_type
+from weft.backends.emit.gathers import handed_out
 from weft.ir.check.facts import key_is_vertex
 from weft.ir.ops import EFFECT, Block, Reduction, Step, Value, identity_of, neutral_of
 from weft.plan.sweeps import Sweep
@@ -454,19 +455,11 @@ class Operations:
             results, key, held = self._entry(nested)
             if self.emits:
                 out.line("partial.records += emitted;")
-            at = 0
-            for taker, (_, count, conditional) in zip(self.takers, keyed.takers, strict=True):
-                messages = results[at : at + count]
-                at += count
-                taker.renderer = nested
-                with ExitStack() as stack:
-                    if conditional:
-                        stack.enter_context(out.block(f"if ({bare(results[at])})"))
-                        at += 1
-                    if isinstance(taker, Accumulator):
-                        taker.take(messages)
-                    else:
-                        taker.take(messages, key, held)
+            for taker, messages in handed_out(nested, results, keyed.takers, self.takers):
+                if isinstance(taker, Accumulator):
+                    taker.take(messages)
+                else:
+                    taker.take(messages, key, held)
         return out.lines
 
     def _entry(self, nested: BlockRenderer) -> tuple[list[Operand], Operand, Operand]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 
 from weft.backends.cuda.codegen.adjacent import Accumulator, row_of_pair
 from weft.backends.cuda.codegen.blocks import BlockRenderer, Operand
-from weft.backends.cuda.codegen.expressions import bare, cast, elementwise
+from weft.backends.cuda.codegen.expressions import cast, elementwise
 from weft.backends.cuda.codegen.site import Site
+from weft.backends.emit.gathers import handed_out, split
 from weft.ir.check.facts import arcs_of_common, sends_alike
 from weft.ir.ops import INT64, Value
 
@@ -24,10 +24,7 @@ def render_common(renderer: BlockRenderer, value: Value) -> list[Operand]:
     a, b = (renderer.checked(arg) for arg in value.args)
     offsets, targets = args.use("offsets", "out"), args.use("targets", "out")
     rows, slot, w, found = (out.fresh(name) for name in ("rows", "s", "w", "found"))
-    accumulators, kinds = [], list(value.results)
-    for reduction, count, _ in value.attr:
-        accumulators.append(Accumulator(renderer, reduction, kinds[:count]))
-        kinds = kinds[count:]
+    accumulators = [Accumulator(renderer, *each) for each in split(value.attr, value.results)]
     done = ""
     alone = len(accumulators) == 1
     if alone and (value.attr[0][0].name == "any" or accumulators[0].is_complete()):
@@ -140,18 +137,10 @@ def _take(nested: BlockRenderer, value: Value, accumulators: list[Accumulator], 
     """Combine the messages of one common neighbour."""
     out = nested.out
     results = nested.block(value.blocks[0])
-    position = 0
-    for accumulator, (_, count, conditional) in zip(accumulators, value.attr, strict=True):
-        messages = results[position : position + count]
-        position += count
-        accumulator.renderer = nested
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if ({bare(results[position])})"))
-                position += 1
-            accumulator.take(messages)
-            if done:
-                out.line(f"{done} = {accumulator.is_complete() or 'true'};")
+    for accumulator, messages in handed_out(nested, results, value.attr, accumulators):
+        accumulator.take(messages)
+        if done:
+            out.line(f"{done} = {accumulator.is_complete() or 'true'};")
 
 
 def _meet(renderer: BlockRenderer, accumulator: Accumulator, lanes: int) -> None:

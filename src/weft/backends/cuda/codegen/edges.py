@@ -244,19 +244,15 @@ def _sweep_phases(
     options = kernel.options
     chosen = side_of(sweep, direction)
     side = options.side(by or chosen)
-    way = sweep.way(direction)
     rows = rows_of_sweep(side, side.schedule.rows)
-    name = f"{by or direction}_{k}"
     if direction == "push" and sweep.radix:
         return _radix_push(kernel, sweep, k, then)
     if direction == "push" and sorts_messages(sweep, options):
         return _sorted_push(kernel, sweep, k, then)
-    deferred = sweep.mode == "deferred"
-    direct = direction == "pull" and sweep.direct_pull
+    deferred, direct = sweep.mode == "deferred", direction == "pull" and sweep.direct_pull
     touched = deferred and not (direct and rows == "whole")
-    exact = direction == "push" or (rows != "whole" and sweep.mode != "deferred")
-    if sweep.mode == "once":
-        exact = False  # the swap decides who emits
+    exact = direction == "push" or (rows != "whole" and not deferred)
+    exact &= sweep.mode != "once"  # there the swap decides who emits
     kind = "counter" if kernel.members_unread or (touched and not direct) else side.frontier_out
     told = direction == "pull" and sweep.rises > 0  # by the state who is in a frontier
     if told:
@@ -266,21 +262,17 @@ def _sweep_phases(
     repeats = direction == "push" and sweep.relaxes
     classes = options.classes and direction == "push"
     output = output_of(kernel, kind, exact=exact, repeats=repeats, batch=batch, classes=classes)
-    lanes = spread_lanes(kernel, sweep)
-    with kernel.spread_over(lanes):
-        if lanes == 1 and direction == "push":
-            lanes = kernel.lanes = lanes_of(kernel, sweep)
-        if direction == "push":
-            visitor = push_visitor(kernel, sweep, f"{(by or direction).title()}{k}", chosen)
-            visitor.looks = visitor.counts = kernel.counts_later
-            members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
-        else:
-            visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
-            rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
-            members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
-    if by:
-        finish = f"finish_{direction}_{k}(t);"
+    if direction == "push":
+        visitor, lanes = _pushing(kernel, sweep, f"{(by or direction).title()}{k}", chosen)
+        members = {"marker": "Marker<Vertex>"} if visitor.marks else {}
     else:
+        lanes = spread_lanes(kernel, sweep)
+        with kernel.spread_over(lanes):
+            visitor = pull_visitor(kernel, sweep, f"Pull{k}", rows, chosen)
+        rows_of = "ByteRows" if options.map_kind == "bytemap" else "BitRows"
+        members = {"frontier": f"const {state_rows(kernel, sweep)[0] if told else rows_of}"}
+    finish = f"finish_{direction}_{k}(t);"
+    if not by:
         finish = _finish(kernel, sweep, k, direction, _Ending(kind, then, touched))
     source, plain, head = inputs_of(kernel, direction, side, sweep)
     if visitor.marks:
@@ -292,20 +284,19 @@ def _sweep_phases(
         later=kernel.counts_later and direction == "push",
     )  # fmt: skip
 
-    def body_of(stage: Stage) -> list[str]:
-        body = visitor_phase(kernel, sweep, visitor, stage, work)
-        if kind in ("bitmap", "bytemap") and stage.is_first:
-            body.insert(0, f"clear_spare(a, loop, place, {_words(kernel)});")
-        return body
+    maps = kind in ("bitmap", "bytemap")
 
-    serial = sweep.in_order and direction == "push"
+    def body_of(stage: Stage) -> list[str]:
+        clear = [f"clear_spare(a, loop, place, {_words(kernel)});"] if maps else []
+        return [*clear[: stage.is_first], *visitor_phase(kernel, sweep, visitor, stage, work)]
+
     parts = PartSweep(
-        name, chosen, way, source, plain, turn=direction, kept=KEPT, lanes=lanes,
-        call=IN_ORDER if serial else "", by=by, between=("keep_told(t);",) if sweep.adds else (),
+        f"{by or direction}_{k}", chosen, sweep.way(direction), source, plain, turn=direction,
+        kept=KEPT, lanes=lanes, by=by, between=("keep_told(t);",) if sweep.adds else (),
+        call=IN_ORDER if sweep.in_order and direction == "push" else "",
     )  # fmt: skip
     start = sweep_parts(kernel, parts, body_of, [finish])
-    maps = kind in ("bitmap", "bytemap") or (touched and side.frontier_out != "queue")
-    maps = maps or "Dedup::bitmask" in output
+    maps = maps or (touched and side.frontier_out != "queue") or "Dedup::bitmask" in output
     return kernel.ready(
         start,
         queue=direction == "push" and side.frontier_in == "queue" and not classes,
@@ -314,6 +305,17 @@ def _sweep_phases(
         clean=maps and not kernel.members_unread,
         reverse=_reverse_phase(kernel, sweep, k) if side.frontier_in == "reverse_queue" else "",
     )
+
+
+def _pushing(kernel: Kernel, sweep: Sweep, name: str, side: str) -> tuple[Visitor, int]:
+    """Return the visitor of a push, and how many lanes share an arc."""
+    lanes = spread_lanes(kernel, sweep)
+    with kernel.spread_over(lanes):
+        if lanes == 1:
+            lanes = kernel.lanes = lanes_of(kernel, sweep)
+        visitor = push_visitor(kernel, sweep, name, side)
+    visitor.looks = visitor.counts = kernel.counts_later
+    return visitor, lanes
 
 
 def _marker(kernel: Kernel) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +42,7 @@ from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter, c_type, size_of
 from weft.backends.cuda.codegen.updates import Delivery, deliver, empty, touch_first
 from weft.backends.cuda.codegen.visitors import MOST_AHEAD, Visitor, registers_of
+from weft.backends.emit.gathers import handed_out
 from weft.ir.check.facts import is_pure
 from weft.ir.elementwise import ELEMENTWISE
 from weft.ir.ops import INT64, Block, Step, Value, identity_of, payload_identity
@@ -152,32 +152,17 @@ def gather_phases(
         accumulator.renderer = kernel.renderer(close, site, step, set())
         accumulator.end_row()
     parts = [part for accumulator in accumulators for part in accumulator.parts]
-    inboxes = _inboxes(gather, k)
     if rows != "whole":
         with close.block("if (!whole)"):
-            sent = _deliveries(gather, inboxes, accumulators)
+            sent = _deliveries(gather, _inboxes(gather, k), accumulators)
             _deliver(kernel, close, site, step, sent, listed=rows == "mixed")
             close.line("return;")
     if rows != "split":
         functions(kernel, close, sweep, {id(gather): parts}, ending)
     visitor.close = close.lines
-    touched = rows == "mixed"
     output = output_of(kernel, "counter" if rows == "split" else kind, exact=False)
-    done = [*totals, "keep_counts(t);", finish]
-    if rows != "whole":
-        commit = _gather_commit(kernel, sweep, k, kind, gather, inboxes, done)
-        after = ["keep_counts(t);", commit]
-        if touched:  # there may be no row that was split
-            after = [
-                "t.loop.touched += i64(t.cells[FAR]);", "keep_counts(t);",
-                f"if (t.loop.touched != 0) {{ {commit} }} else {{", *totals, finish, "}",
-            ]  # fmt: skip
-        if rows == "told":
-            after = unless_unsplit(kernel, "gather", way, after, done)
-    else:
-        after = done
-
-    work = Work(output, touched=touched, publish=rows != "split")
+    after = _after_rows(kernel, sweep, k, kind, gather, totals, finish)
+    work = Work(output, touched=rows == "mixed", publish=rows != "split")
 
     def body_of(stage: Stage) -> list[str]:
         return visitor_phase(kernel, sweep, visitor, stage, work)
@@ -193,6 +178,25 @@ def gather_phases(
     if ahead:
         start = kernel.phase(f"prepare_{k}", ahead, [start])
     return kernel.ready(start, queue=True, map_=mapped)
+
+
+def _after_rows(
+    kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value, totals: list[str], finish: str
+) -> list[str]:
+    """Return what follows the rows; where some are split, their functions run in a phase."""
+    rows, done = _rows(kernel), [*totals, "keep_counts(t);", finish]
+    if rows == "whole":
+        return done
+    commit = _gather_commit(kernel, sweep, k, kind, gather, done)
+    after = ["keep_counts(t);", commit]
+    if rows == "mixed":  # there may be no row that was split
+        after = [
+            "t.loop.touched += i64(t.cells[FAR]);", "keep_counts(t);",
+            f"if (t.loop.touched != 0) {{ {commit} }} else {{", *totals, finish, "}",
+        ]  # fmt: skip
+    if rows == "told":
+        after = unless_unsplit(kernel, "gather", gather.attr[0], after, done)
+    return after
 
 
 def _row_of_gather(
@@ -317,19 +321,11 @@ def _take_lines(
         renderer = kernel.renderer(out, site, step)
         renderer.known |= known | {id(v): n for v, n in zip(ahead, carried, strict=True)}
         results = renderer.block(block)
-    for accumulator in accumulators:
-        accumulator.renderer = kernel.renderer(out, site, step)
-    at = 0
-    for accumulator, (_, count, conditional) in zip(accumulators, gather.attr[1], strict=True):
-        messages = results[at : at + count]
-        at += count
-        with ExitStack() as stack:
-            if conditional:
-                stack.enter_context(out.block(f"if ({results[at]})"))
-                at += 1
-            accumulator.take(messages, site.edge)
-            if exits:
-                out.line("return true;")
+    taking = kernel.renderer(out, site, step)
+    for accumulator, messages in handed_out(taking, results, gather.attr[1], accumulators):
+        accumulator.take(messages, site.edge)
+        if exits:
+            out.line("return true;")
     for accumulator in accumulators:
         accumulator.end_slot("s")
     visitor.take = out.lines
@@ -430,13 +426,12 @@ def _deliver(
 
 
 def _gather_commit(
-    kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value,
-    inboxes: list[list[tuple[Any, ...]]], done: list[str],
-) -> str:  # fmt: skip
+    kernel: Kernel, sweep: Sweep, k: int, kind: str, gather: Value, done: list[str]
+) -> str:
     """Add the phase that runs the function where rows were split."""
     out = kernel.emitter()
     parts = []
-    for kinds, arrays in zip(_kinds(gather), inboxes, strict=True):
+    for kinds, arrays in zip(_kinds(gather), _inboxes(gather, k), strict=True):
         for binding, (dtype, shape) in zip(arrays, kinds, strict=True):
             array = kernel.args.use(*binding)
             kind_text = c_type(dtype, shape)

@@ -77,6 +77,7 @@ class Options:
     classes: bool = False  # queues of pushes lie by degree class
     chosen_output: bool = False  # the kind of the next frontier was asked for
     row_bits: bool = False  # the dense beginnings of rows are at hand as bits
+    horizon: bool = False  # an ordered step first settles what lies within a horizon
     best_neighbor: bool = False  # pulls that end early look at the neighbor of most arcs first
     group_block: int = 0  # threads of a block that takes one item of many features; 0: a warp
     counts_output: bool = False  # all vertices run next if the last sweep changed any

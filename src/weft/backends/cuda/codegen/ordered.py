@@ -9,16 +9,34 @@ never held back.
 
 A superstep is one pass over the near queue. Where `max_iter` or `until` ends the loop, both lists
 are the frontier; those that came near since they were put on the far list are taken off it first.
+
+Where there is a horizon (`codegen/horizon.py`), it is chosen before the first wide superstep; with
+nothing left within it, the vertices beyond pull, and the run goes on without one.
 """
 
 from __future__ import annotations
 
 from weft.backends.cuda.codegen.blocks import BlockRenderer
 from weft.backends.cuda.codegen.edges import CLASSES, Work, degree_functor, inputs_of, visitor_phase
-from weft.backends.cuda.codegen.expressions import cast
+from weft.backends.cuda.codegen.horizon import (
+    beyond_visitor,
+    choose_horizon,
+    messages_within,
+    note_sender,
+    place_of,
+    priority_of,
+)
 from weft.backends.cuda.codegen.machine import Kernel
 from weft.backends.cuda.codegen.pairs import overlay_pairs
-from weft.backends.cuda.codegen.parts import MAP, QUEUE, PartSweep, Stage, sweep_parts, wants_map
+from weft.backends.cuda.codegen.parts import (
+    ALL,
+    MAP,
+    QUEUE,
+    PartSweep,
+    Stage,
+    sweep_parts,
+    wants_map,
+)
 from weft.backends.cuda.codegen.site import Site
 from weft.backends.cuda.codegen.text import Emitter
 from weft.backends.cuda.codegen.updates import improve
@@ -30,7 +48,7 @@ from weft.backends.cuda.codegen.visitors import (
     racy_fields,
     render_functions,
 )
-from weft.ir.ops import FLOAT64, Step
+from weft.ir.ops import Step
 from weft.plan.sweeps import Sweep
 
 EDGES_PER_WAITING = 4  # edges that are looked at in the time that a vertex is split by
@@ -55,6 +73,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         kernel.args.use("far", which)
     relax = _relax_phase(kernel, sweep)
     split = _split_phase(kernel, sweep)
+    choose, leave = _horizon(kernel, sweep) if kernel.options.horizon else ([], [])
     limit = "t.loop.status = LIMIT; return;"
     if kernel.program.observed:
         ends = [
@@ -70,6 +89,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         [
             "if (t.loop.size > 0) {",
             f"    if (t.loop.step >= t.a.limit) {{ {limit} }}",
+            *choose,
             "    t.loop.epoch += 1;",
             "    t.loop.entered = t.loop.size;",
             "    t.loop.looked = t.loop.edges;",
@@ -77,6 +97,7 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
             f"    {relax}",
             "    return;",
             "}",
+            *leave,
             "if (t.loop.far_size == 0) { t.loop.status = EMPTY; return; }",
             *_raise_threshold(kernel, sweep),
             *_enter_split(split),
@@ -91,6 +112,17 @@ def render_ordered(kernel: Kernel, sweep: Sweep) -> None:
         hold,
     ]
     kernel.first = kernel.decide("begin_loop", first)
+
+
+def _horizon(kernel: Kernel, sweep: Sweep) -> tuple[list[str], list[str]]:
+    """Return the statements that choose a horizon, and those that leave it behind."""
+    leave = [
+        "if (t.loop.far_size == 0 && t.loop.horizon < infinity<double>()) {",
+        f"    {_beyond_phase(kernel, sweep)}",
+        "    return;",
+        "}",
+    ]
+    return choose_horizon(kernel, sweep), leave
 
 
 def _enter_split(split: str) -> list[str]:
@@ -119,7 +151,8 @@ def _end_step(kernel: Kernel) -> list[str]:
     return kernel.until_lines("end_early(t, UNTIL);", ["begin_step(t);"], least)
 
 
-def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+def _relax_visitor(kernel: Kernel, sweep: Sweep) -> Visitor:
+    """Return what relaxes an arc: it queues what is near and lets the rest wait."""
     step, side = sweep.steps[0], kernel.options.push
     visitor = Visitor("Relax", vertex="u", far="v", far_type="Vertex")
     visitor.splits, visitor.joined = side.format.splits, side.joined
@@ -128,7 +161,12 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     site.turned = sweep.turned
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
-    known = hoist_row(kernel, visitor, step, site, "u", moving_fields(sweep))
+    within = kernel.options.horizon
+    # Within a horizon no message waits for what u has by then: it decides about the next load.
+    moving = sweep.facts.live if within else moving_fields(sweep)
+    known = hoist_row(kernel, visitor, step, site, "u", moving)
+    if within:
+        note_sender(kernel, visitor, sweep)
     out = kernel.emitter()
     renderer = kernel.renderer(out, site, step, set())
     renderer.known.update(known)
@@ -139,13 +177,16 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
         improve(kernel, out, step, renderer, messages, seen=seen)
         with out.block("if (hit)"):
             fresh = dict(zip(step.into, messages, strict=False))
-            out.line(f"const double rank = {_priority(kernel, out, step, site, fresh)};")
-            with out.block("if (!(rank >= loop.threshold))"):
-                out.line("out.emit_lazily(v, degree);")
-            with out.block("else"):
-                out.line("waiting.append(v);")
+            _enqueue(kernel, out, step, site, fresh)
 
-    if ahead:
+    if within:
+        assert ahead, "messages of a horizon depend on nothing else"
+        messages, seen = messages_within(kernel, visitor, step, renderer, out)
+        out = kernel.emitter()
+        out.line("if (message.held) return false;")
+        renderer = kernel.renderer(out, site, step, set())
+        update(0, step, renderer, messages)
+    elif ahead:
         messages, seen = messages_ahead(kernel, visitor, step, renderer, out)
         out = kernel.emitter()
         renderer = kernel.renderer(out, site, step, set())
@@ -153,30 +194,18 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     else:
         render_functions(kernel, out, sweep, site, [renderer], update)
     visitor.take = out.lines
+    return visitor
+
+
+def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the phases of a pass over the near queue; return the statement that starts them."""
+    side, visitor = kernel.options.push, _relax_visitor(kernel, sweep)
     source, plain, _ = inputs_of(kernel, "push", side, sweep)
     by_map = source == MAP or wants_map(side)
-    head = [
-        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells);",
-        "waiting.begin();",
-    ]
-    finish = kernel.decide(
-        "finish_relax",
-        [
-            *kernel.total_scalars(sweep),
-            "t.loop.far_size += i64(t.cells[FAR]);",
-            "t.loop.processed += t.loop.looked;",
-            "record(t, 0, 0);",
-            "t.loop.step += 1;",
-            *_taken(kernel),
-            "choose_width(t);",
-            "end_step(t);",
-        ],
-    )
-
-    work = Work(_near(kernel, "exact"), head, {"waiting": "Far<Vertex, true>"})
+    finish = kernel.decide("finish_relax", [*kernel.total_scalars(sweep), *_relaxed(kernel, 0)])
 
     def body_of(stage: Stage) -> list[str]:
-        return [*visitor_phase(kernel, sweep, visitor, stage, work), "waiting.end();"]
+        return _relaxing(kernel, sweep, visitor, stage)
 
     def phases(name: str, by: str = "") -> str:
         kept = ("t.loop.far_size += i64(t.cells[FAR]);", "keep_counts(t);")
@@ -195,17 +224,73 @@ def _relax_phase(kernel: Kernel, sweep: Sweep) -> str:
     return start
 
 
-def _priority(kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]) -> str:
-    """Return the priority of v as a double; just written fields are known."""
-    assert step.priority is not None
-    at = kernel.site(site.direction, site.slot)
-    at.layout = site.layout
-    at.racy = site.racy
-    at.known.update(site.known)
-    for name, operand in fresh.items():
-        at.known[("field", "v", name)] = operand
-    text = kernel.block_value(out, step.priority, at, step)
-    return cast(text, step.priority.results[0].dtype, FLOAT64)
+def _enqueue(
+    kernel: Kernel, out: Emitter, step: Step, site: Site, fresh: dict[str, str]
+) -> None:  # fmt: skip
+    """Queue an improved vertex if it is near, else let it wait."""
+    out.line(f"const double rank = {priority_of(kernel, out, step, site, fresh)};")
+    with out.block("if (!(rank >= loop.threshold))"):
+        out.line("out.emit_lazily(v, degree);")
+    with out.block("else"):
+        out.line("waiting.append(v);")
+
+
+def _beyond_phase(kernel: Kernel, sweep: Sweep) -> str:
+    """Add the pull by the vertices beyond the horizon; return the statement that starts it."""
+    step = sweep.steps[0]
+
+    def improved(out: Emitter, renderer: BlockRenderer, messages: list[str]) -> None:
+        improve(kernel, out, step, renderer, messages)
+        with out.block("if (hit)"):
+            fresh = dict(zip(step.into, messages, strict=True))
+            _enqueue(kernel, out, step, place_of(kernel, sweep), fresh)
+
+    visitor = beyond_visitor(kernel, sweep, improved)
+    finish = kernel.decide(
+        "finish_beyond",
+        [
+            "t.loop.horizon = infinity<double>();",
+            "t.loop.looked += i64(t.cells[LOOKED]);",
+            *_relaxed(kernel, 1),
+        ],
+    )
+
+    def body_of(stage: Stage) -> list[str]:
+        return _relaxing(kernel, sweep, visitor, stage)
+
+    parts = PartSweep(
+        "beyond", "gather", "out", ALL, "const SomeRows<Vertex> rows{nullptr, a.n};",
+        between=("t.loop.looked += i64(t.cells[LOOKED]);",),
+    )  # fmt: skip
+    start = sweep_parts(kernel, parts, body_of, [finish])
+    return (
+        "t.loop.epoch += 1; t.loop.entered = t.a.n; t.loop.looked = 0; t.loop.narrow = 0; "
+        f"begin_output(t); {start}"
+    )
+
+
+def _relaxing(kernel: Kernel, sweep: Sweep, visitor: Visitor, stage: Stage) -> list[str]:
+    """Return the body of a phase in which vertices are improved."""
+    head = [
+        "Far<Vertex, true> waiting = make_waiting(a, loop, place, cells);",
+        "waiting.begin();",
+    ]
+    work = Work(_near(kernel, "exact"), head, {"waiting": "Far<Vertex, true>"})
+    body = visitor_phase(kernel, sweep, visitor, stage, work)
+    return [*body, "waiting.end();"]
+
+
+def _relaxed(kernel: Kernel, direction: int) -> list[str]:
+    """Return the statements after a phase in which vertices were improved."""
+    return [
+        "t.loop.far_size += i64(t.cells[FAR]);",
+        "t.loop.processed += t.loop.looked;",
+        f"record(t, 0, {direction});",
+        "t.loop.step += 1;",
+        *_taken(kernel),
+        "choose_width(t);",
+        "end_step(t);",
+    ]
 
 
 def _raise_threshold(kernel: Kernel, sweep: Sweep) -> list[str]:
@@ -248,7 +333,7 @@ def _priorities(kernel: Kernel, sweep: Sweep) -> list[str]:
     site.racy = racy_fields(sweep)
     overlay_pairs(kernel, site)
     out = kernel.emitter()
-    text = _priority(kernel, out, sweep.steps[0], site, {})
+    text = priority_of(kernel, out, sweep.steps[0], site, {})
     return [
         "const auto priority = [&](i64 v) -> double {",
         *(f"    {line}" for line in out.lines),

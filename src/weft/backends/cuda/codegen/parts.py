@@ -200,15 +200,13 @@ def sweep_parts(
             body = body_of(stage)
             if phase > 0 or number > 0:
                 del kernel.pieces[pieces:]
-            if not ends:
-                following = [*between, f"t.loop.phase = {here + 1};"]
-            else:
+            following = [*between, f"t.loop.phase = {here + 1};"]
+            if ends:
                 following = after
                 for later in range(len(kinds) - 1, number, -1):
                     go_on = [*kept, starts[later]]
                     following = _unless_empty(kernel, side_name, way, later, go_on, following)
-                if kind.copies > 1:
-                    following = _again(kind.copies, [*kept, starts[number]], following)
+                following = _again(kind.copies, [*kept, starts[number]], following)
             label = f"{name}_{number}_{phase}" if len(kinds) > 1 else f"{name}_{phase}"
             kernel.phase(label if several else name, body, following, turn)
     return starts[0]
@@ -249,6 +247,8 @@ def unless_unsplit(
 
 def _again(copies: int, again: list[str], following: list[str]) -> list[str]:
     """Return what follows a part: the next copy, or what comes after the last one."""
+    if copies == 1:
+        return following
     return [
         "t.loop.part += 1;",
         f"if (t.loop.part < {copies}) {{",

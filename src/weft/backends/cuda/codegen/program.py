@@ -61,6 +61,22 @@ FIXED = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What decides about a launch."""
+
+    # Of each visitor: width of its groups, most bytes of a partial result and of a row, in a lane.
+    held: frozenset[tuple[int, int, int]] = frozenset()
+    fuse: str = "all"
+    marks: bool = False  # blocks keep rows in markers
+    narrows: bool = True  # frontiers may become small, for one cluster to work on
+    deep: bool = False  # and mostly are
+    widest: int = 1  # most lanes that share features
+    gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
+    guesses: bool = False  # pulls look at the neighbor of highest degree first
+    table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
+
+
 @dataclass
 class Rendered:
     """The text of a program and what its kernels must be called with."""
@@ -74,23 +90,14 @@ class Rendered:
     accumulators: int
     identities: list[tuple[Reduction, Any]] = field(default_factory=list)
     fixed: dict[str, str] = field(default_factory=dict)
-    # Of each visitor: width of its groups, most bytes of a partial result and of a row, in a lane.
-    held: frozenset[tuple[int, int, int]] = frozenset()
-    fuse: str = "all"
-    marks: bool = False  # blocks keep rows in markers
-    narrows: bool = True  # frontiers may become small, for one cluster to work on
-    deep: bool = False  # and mostly are
     turned: frozenset[tuple[str, str]] = frozenset()  # buffers that change places with arrays
-    widest: int = 1  # most lanes that share features
     states_by_in: bool = False  # edge state lies by in-slots
-    gathers_features: bool = False  # a vertex function gathers vectors, by a schedule
-    guesses: bool = False  # pulls look at the neighbor of highest degree first
-    table_bytes: int = 0  # most of a partial result of entries; 0: no team gathers by key
+    needs: Needs = Needs()
 
     @property
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernels."""
-        return KERNELS[self.fuse]
+        return KERNELS[self.needs.fuse]
 
 
 def render(
@@ -128,6 +135,17 @@ def render(
     types = {name: type_of_argument(kernel, binding) for name, binding in bindings.items()}
     source = _source(kernel, types, sweeps)
     scheduled = any(phase.name.startswith("gather_") for phase in kernel.phases)
+    needs = Needs(
+        frozenset(kernel.held),
+        options.fuse,
+        kernel.marks,
+        _narrows(program, sweeps),
+        kernel.deep or (program.mode == "replay" and options.deep),
+        kernel.widest,
+        scheduled and widest_items(kernel, every) > 1,
+        kernel.guesses,
+        kernel.table_bytes,
+    )
     return Rendered(
         source,
         dict(bindings),
@@ -138,17 +156,9 @@ def render(
         max(1, len(kernel.slots)),
         [(reduction, dtype) for _, reduction, dtype in kernel.slots.values()],
         {**FIXED, **kernel.extra_fixed},
-        frozenset(kernel.held),
-        options.fuse,
-        kernel.marks,
-        _narrows(program, sweeps),
-        kernel.deep or (program.mode == "replay" and options.deep),
         frozenset(second for _, second in turned_bindings(kernel)),
-        kernel.widest,
         kernel.states_by_in,
-        scheduled and widest_items(kernel, every) > 1,
-        kernel.guesses,
-        kernel.table_bytes,
+        needs,
     )
 
 
@@ -289,10 +299,8 @@ def _trail_phase(kernel: Kernel, then: str) -> str:
     ]
     start = kernel.phase("trail", body, after)
     ready = kernel.ready(start, queue=True)
-    fits = f"t.loop.trail_size + t.loop.size > t.{trail}_size || t.loop.step + 1 >= t.{ends}_size"
-    full = fits.replace(f"t.{trail}_size", "t.a.trail_room").replace(
-        f"t.{ends}_size", "t.a.trail_steps"
-    )
+    full = "t.loop.trail_size + t.loop.size > t.a.trail_room"
+    full += " || t.loop.step + 1 >= t.a.trail_steps"
     kernel.extra_fixed |= {"trail_room": "i64", "trail_steps": "i64"}
     return kernel.decide(
         "keep_trail", [f"if ({full}) {{ t.loop.status = TRAIL_FULL; return; }}", ready]
@@ -347,7 +355,7 @@ def _replay(kernel: Kernel, sweeps: list[Sweep]) -> None:
 
 
 def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
-    options, program = kernel.options, kernel.program
+    program = kernel.program
     fixed = {**FIXED, **kernel.extra_fixed}
     parameters = {**fixed, **types}
     scalars = "".join(
@@ -355,66 +363,19 @@ def _source(kernel: Kernel, types: dict[str, str], sweeps: list[Sweep]) -> str:
         for name, dtype in program.signature.scalars
     )
     args = "".join(f"    {kind} {name};\n" for name, kind in parameters.items())
-    files = [f"{name}.cuh" for name in (*RUNTIME[:-2], *FRONTIERS, *RUNTIME[-2:])]
-    for side in options.sides:
-        files += [*side.format.headers, *side.schedule.headers]
-    if options.combine == "radix":
-        files.append("radix.cuh")
-    included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
     turned = hoisted_arrays(kernel, sweeps[0]) if kernel.carries_hoisted else []
     turned += turned_arrays(kernel)
-    swaps = "".join(
-        f"        exchange({now.replace('a.', 'turned.')}, {nxt.replace('a.', 'turned.')});\n"
+    swaps = [
+        f"exchange(turned.{now.removeprefix('a.')}, turned.{nxt.removeprefix('a.')});"
         for now, nxt in turned
-    )
-    phases = "\n".join(_phase_text(kernel, phase, swaps) for phase in kernel.phases)
-    runs = "\n".join(
-        f"            case {p.number}: if constexpr ((phases >> {min(p.number, 63)} & 1) != 0) "
-        f"phase_{p.name}(given, loop, scalars, place, cells); break;"
-        for p in kernel.phases
-    )
-    afters = "".join(
-        f"            case {p.number}: {{  // {p.name}\n"
-        + "".join(f"                {line}\n" for line in p.after)
-        + "                break;\n            }\n"
-        for p in kernel.phases
-    )
-    coming = "".join(
-        f"        if (t.coming == Coming::{name}) make_{name}(t);\n"
-        for name in DEFERRED
-        if name in kernel.deferred
-    )
-    cleared = kernel.clear_scalars()
-    if "spread" in kernel.args.bindings:
-        cleared.append("double* const spread = a.spread + (loop.tick + 1) % 3 * 3;")
-        cleared.append("spread[0] = infinity<double>();")
-        cleared.append("spread[1] = spread[2] = 0;")
-    clears = "".join(f"        {line}\n" for line in cleared)
-    names = ", ".join(parameters)
-    listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())
-    bounds = _bounds(kernel, sweeps)
-    calls = {name: f"drive<Program, {_mask(kernel, turn)}>(a);" for name, turn in TURN_OF.items()}
-    calls["run_all"] = "drive<Program, ~0ull>(a);"
-    calls["run_one"] = "run_alone<Program>(a);"
-    calls["run_turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
-    mains = "\n".join(
-        f'extern "C" __global__ void {bounds} {name}({listed}) {{\n'
-        f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
-        for name in KERNELS[options.fuse]
-    )
+    ]
     replayed = f"    static constexpr bool in_trail = {str(kernel.in_trail).lower()};\n"
     if kernel.in_trail:
         trail = kernel.args.use("trail").removeprefix("a.")
         replayed += f"    WEFT_DEVICE Vertex* replayed() const {{ return {trail}; }}\n"
     index = c_type(program.signature.index_dtype)
     degree = "OutDegree" if kernel.counts_edges and kernel.traits.keep != "in" else "NoDegree"
-    if options.feature_lanes == 1:
-        included = f"#define WEFT_FEATURE_BLIND\n{included}"
-    if kernel.deep:  # what lies near by number is soon visited
-        included = f"#define WEFT_FETCH_AROUND\n{included}"
-    if options.vast and not options.deep:
-        included = f"#define WEFT_LOOK_FIRST\n{included}"
-    return f"""{included}
+    return f"""{_included(kernel)}
 
 using namespace weft;
 
@@ -433,7 +394,43 @@ struct Args {{
 constexpr i64 num_accumulators = {max(1, len(kernel.slots))};
 
 {"".join(kernel.pieces)}
-struct Program {{
+{_program_struct(kernel, swaps)}
+{_entries(kernel, parameters, _bounds(kernel, sweeps))}
+"""
+
+
+def _cases(kernel: Kernel) -> tuple[str, str]:
+    """Return the cases of all phases: their call, and what is decided after them."""
+    runs = "\n".join(
+        f"            case {p.number}: if constexpr ((phases >> {min(p.number, 63)} & 1) != 0) "
+        f"phase_{p.name}(given, loop, scalars, place, cells); break;"
+        for p in kernel.phases
+    )
+    afters = "".join(
+        f"            case {p.number}: {{  // {p.name}\n"
+        + "".join(f"                {line}\n" for line in p.after)
+        + "                break;\n            }\n"
+        for p in kernel.phases
+    )
+    return runs, afters
+
+
+def _program_struct(kernel: Kernel, swaps: list[str]) -> str:
+    """Return the class that the loop is an instance of: its phases and what decides after them."""
+    phases = "\n".join(_phase_text(kernel, phase, swaps) for phase in kernel.phases)
+    runs, afters = _cases(kernel)
+    coming = "".join(
+        f"        if (t.coming == Coming::{name}) make_{name}(t);\n"
+        for name in DEFERRED
+        if name in kernel.deferred
+    )
+    cleared = kernel.clear_scalars()
+    if "spread" in kernel.args.bindings:
+        cleared.append("double* const spread = a.spread + (loop.tick + 1) % 3 * 3;")
+        cleared.append("spread[0] = infinity<double>();")
+        cleared.append("spread[1] = spread[2] = 0;")
+    clears = "".join(f"        {line}\n" for line in cleared)
+    return f"""struct Program {{
     using Args = ::Args;
     using Scalars = ::Scalars;
     using Turn = weft::Turn<Args, Scalars>;
@@ -473,9 +470,40 @@ struct Program {{
 {coming}        if (t.ready) ready(t);
     }}
 }};
-
-{mains}
 """
+
+
+def _included(kernel: Kernel) -> str:
+    """Return the headers that a program includes, and what it defines for them."""
+    options = kernel.options
+    files = [f"{name}.cuh" for name in (*RUNTIME[:-2], *FRONTIERS, *RUNTIME[-2:])]
+    for side in options.sides:
+        files += [*side.format.headers, *side.schedule.headers]
+    if options.combine == "radix":
+        files.append("radix.cuh")
+    included = "\n".join(f'#include "{name}"' for name in dict.fromkeys(["device.cuh", *files]))
+    if options.feature_lanes == 1:
+        included = f"#define WEFT_FEATURE_BLIND\n{included}"
+    if kernel.deep:  # what lies near by number is soon visited
+        included = f"#define WEFT_FETCH_AROUND\n{included}"
+    if options.vast and not options.deep:
+        included = f"#define WEFT_LOOK_FIRST\n{included}"
+    return included
+
+
+def _entries(kernel: Kernel, parameters: dict[str, str], bounds: str) -> str:
+    """Return the kernels, all of which have the same parameters."""
+    names = ", ".join(parameters)
+    listed = ", ".join(f"{kind} {name}" for name, kind in parameters.items())
+    calls = {name: f"drive<Program, {_mask(kernel, turn)}>(a);" for name, turn in TURN_OF.items()}
+    calls["run_all"] = "drive<Program, ~0ull>(a);"
+    calls["run_one"] = "run_alone<Program>(a);"
+    calls["run_turn"] = "turn_alone<Program>(a, u32(a.most_blocks));"
+    return "\n".join(
+        f'extern "C" __global__ void {bounds} {name}({listed}) {{\n'
+        f"    const Args a{{{names}}};\n    {calls[name]}\n}}\n"
+        for name in KERNELS[kernel.options.fuse]
+    )
 
 
 def _bounds(kernel: Kernel, sweeps: list[Sweep]) -> str:
@@ -525,13 +553,14 @@ def _sorts_states(kernel: Kernel, sweeps: list[Sweep]) -> bool:
     return any(sweep.facts.edge_written for sweep in touching)
 
 
-def _phase_text(kernel: Kernel, phase: Any, swaps: str) -> str:
+def _phase_text(kernel: Kernel, phase: Any, swaps: list[str]) -> str:
     head = "        const Args& a = given;\n"
     if swaps:
+        exchanged = "".join(f"            {swap}\n" for swap in swaps)
         head = (
             "        Args turned = given;\n"
             "        if (loop.swapped != 0) {\n"
-            f"{swaps.replace('        ', '            ')}        }}\n"
+            f"{exchanged}        }}\n"
             "        const Args& a = turned;\n"
         )
     body = "".join(f"        {line}\n" for line in phase.body)

@@ -103,12 +103,12 @@ def _state_tells(kernel: Kernel, sweeps: list[Sweep]) -> list[str]:
     """Return the decision whether a field tells who is in the first frontier, and what it holds."""
     if not sweeps[0].rises:
         return []
-    field = kernel.args.use("field", claim_field(sweeps[0].steps[0])).replace("a.", "t.a.")
+    field = kernel.args.use("field", claim_field(sweeps[0].steps[0]))
     return [
         "if (i64(t.cells[EMITTED]) != t.loop.size) {",
         "    if (t.leader) report(t.a.fault, STATE_DOES_NOT_TELL, 0, 0);",
         "    t.loop.status = STOPPED_BY_HOST;",
         "    return;",
         "}",
-        f"if (t.loop.size > 0) t.loop.origin = i64({field}[entered_vertex(t.a, t.loop, 0)]);",
+        f"if (t.loop.size > 0) t.loop.origin = i64(t.{field}[entered_vertex(t.a, t.loop, 0)]);",
     ]

@@ -201,7 +201,7 @@ class Visitor:
             f"    using Target = {self.far_type};\n"
             f"    struct Message {{ Target {self.far}; {struct(self.message + joint, False)} }};\n"
             f"    WEFT_DEVICE Message message_of(const Row& row, i64 {at}, i64 s, "
-            f"i64 {self.far}) {{\n"
+            f"i64 {self.far}) {{\n        count_arc();\n"
             f"{indent([*held, *placed, *self.fetch])}"
             f"        return Message{{{fetched}}};\n    }}\n"
             f"{self._joining()}"

@@ -66,7 +66,7 @@ OPTIONS = {
 class Outcome:
     """What running cases gave: the buffers of those that ended, and what stopped the next one.
 
-    `counts` has the atomics, shuffles, votes and barriers of all cases, where none was stopped.
+    `counts` has what the emulation counted in all cases, where none was stopped.
     """
 
     outputs: list[dict[str, np.ndarray]] = field(default_factory=list)

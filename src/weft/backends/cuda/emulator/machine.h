@@ -80,6 +80,7 @@ struct Thread {
     u32 width = 0;
     u64 value = 0;
     u64 result = 0;
+    u64 arcs = 0;  // since the lanes of the warp last met
     FenceState fences;
 
     u32 lane() const { return indices.thread % warp_size; }

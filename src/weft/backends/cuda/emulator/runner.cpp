@@ -126,8 +126,8 @@ int main(int argc, char** argv) {
     std::fclose(results);
     std::fprintf(stderr,
                  "weft-simt: counted: atomics=%llu shuffles=%llu votes=%llu warp_barriers=%llu "
-                 "block_barriers=%llu\n",
+                 "block_barriers=%llu arcs=%llu warp_iterations=%llu searches=%llu\n",
                  counts.atomics, counts.shuffles, counts.votes, counts.warp_barriers,
-                 counts.block_barriers);
+                 counts.block_barriers, counts.arcs, counts.warp_iterations, counts.searches);
     return 0;
 }

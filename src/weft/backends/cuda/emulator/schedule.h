@@ -115,12 +115,25 @@ inline void check_nobody_waits_for(Thread& me) {
     }
 }
 
+// Lanes that meet take their next arcs together: what they took since they met before is over.
+inline void fold_arcs(Warp& warp) {
+    u64 most = 0;
+    for (Thread* lane : warp.lanes) {
+        if (lane == nullptr) continue;
+        most = lane->arcs > most ? lane->arcs : most;
+        counts.arcs += lane->arcs;
+        lane->arcs = 0;
+    }
+    counts.warp_iterations += most;
+}
+
 inline void finish() {
     Thread& me = *machine.current;
     Block& block = *me.block;
     Fibre& fibre = *me.fibre;
     me.state = State::done;
     me.warp->exited |= 1u << me.lane();
+    if (me.warp->exited == me.warp->present) fold_arcs(*me.warp);
     check_nobody_waits_for(me);
     release(fibre, &machine.end_word);
     --block.alive;

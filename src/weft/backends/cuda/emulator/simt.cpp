@@ -16,6 +16,8 @@ namespace weft::simt {
 Indices here = {};
 Counts counts = {};
 void count_atomic() { ++counts.atomics; }
+void count_arc() { ++machine.current->arcs; }
+void count_search() { ++counts.searches; }
 
 namespace {
 
@@ -42,6 +44,9 @@ u32 meet(Barrier& barrier, State state, Vote vote, bool predicate, Site site, Fo
         barrier.arrived = barrier.yes = 0;
         ++barrier.phase;
         counts.block_barriers += state == State::block;
+        if (state == State::block) {
+            for (Warp& warp : me.block->warps) fold_arcs(warp);
+        }
         machine.idle = 0;
         for_each([=](Thread& thread) {
             thread.result = result;
@@ -199,6 +204,7 @@ u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site) {
         if (phase != nullptr) ++phase->phase;
         const bool votes = op == WarpOp::ballot || op == WarpOp::match;
         ++(phase != nullptr ? counts.warp_barriers : votes ? counts.votes : counts.shuffles);
+        if (mask == (me.warp->present & ~me.warp->exited)) fold_arcs(*me.warp);
         give_results(*me.warp, mask);
         machine.idle = 0;
         if (by_chance(2)) yield();

@@ -79,12 +79,16 @@ void sync_cluster(Site site);
 u64 warp_op(WarpOp op, u32 mask, u64 value, u32 operand, u32 width, Site site);
 u32 active_mask(Site site);
 
-// What all launches of a process did: atomics lane by lane, the others once for all that meet.
+// What all launches of a process did: atomics, arcs and searches lane by lane, warp iterations as
+// often as the busiest lane of a warp took an arc between two meetings of its lanes, the others once
+// for all that meet.
 struct Counts {
-    u64 atomics, shuffles, votes, warp_barriers, block_barriers;
+    u64 atomics, shuffles, votes, warp_barriers, block_barriers, arcs, warp_iterations, searches;
 };
 extern Counts counts;
 void count_atomic();  // compiled apart: no access that ThreadSanitizer sees
+void count_arc();
+void count_search();
 
 void* shared_block(const void* key, u64 bytes);
 void* shared_dynamic();
@@ -196,6 +200,9 @@ T atomic_update(T* word, F next_of, Site site) {
 }
 
 }  // namespace simt
+
+inline void count_arc() { simt::count_arc(); }
+inline void count_search() { simt::count_search(); }
 
 inline u32 thread_id() { return simt::here.thread; }
 inline u32 block_id() { return simt::here.block; }

@@ -13,6 +13,7 @@ from weft.arrays.device import aligned, to_host
 from weft.arrays.fill import fill
 from weft.arrays.trail import Trail
 from weft.backends.cuda.codegen.buffers import STEADY
+from weft.backends.cuda.codegen.horizon import SAMPLES
 from weft.backends.cuda.codegen.machine import Options
 from weft.backends.cuda.codegen.pairs import pack, unpack
 from weft.backends.cuda.codegen.program import Rendered
@@ -28,6 +29,7 @@ from weft.config import NARROW, SIDES, of_side
 from weft.formats import DEFAULT_FORMAT, choose
 from weft.ir.ops import Reduction, neutral_of
 from weft.ir.request import Request
+from weft.plan.horizon import share_within
 from weft.topology.adjacency import count_keys, fitting_dtype
 from weft.topology.adjacency_gpu import offsets_of
 from weft.topology.best_neighbors import best_neighbors
@@ -479,6 +481,17 @@ class Binder:
         spread = self.workspace.get("spread", NO_SPREAD.size, np.float64)
         self.workspace.driver.upload(spread, NO_SPREAD)
         return spread
+
+    def _held_back(self) -> Any:
+        held = self.workspace.get("held_back", self.n, np.uint8)
+        held.fill(0)  # none yet
+        return held
+
+    def _samples(self) -> Any:
+        return self.workspace.get("samples", SAMPLES + 1, np.float64)
+
+    def _within(self) -> Any:
+        return np.int64(share_within(self.request) * SAMPLES)
 
     def _reverse_queue(self, which: int) -> Any:
         return self.workspace.get(("reverse_queue", which), self.n, self._index())

@@ -22,13 +22,14 @@ LOOP = (
     "classed", "class_0", "class_1", "class_2", "class_3", "origin", "part", "listed", "counted",
     "laid", "digit", "hubs", "before", "ending",
     "sorted", "sorted_0", "sorted_1", "sorted_2", "sorted_3",
-    "threshold", "raised", "delta", "floor", "least", "mean",
+    "threshold", "raised", "delta", "floor", "least", "mean", "horizon",
 )  # fmt: skip
-DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean"})
+DOUBLES = frozenset({"threshold", "raised", "delta", "floor", "least", "mean", "horizon"})
 # What is not 0 when a run begins.
 START = {
     "phase": -1, "counted": 1, "accepting": -1, "reversed": -1,
     "threshold": -np.inf, "floor": -np.inf, "least": np.inf,
+    "horizon": np.nan,
 }  # fmt: skip
 AT = {name: position for position, name in enumerate(LOOP)}
 CELLS = 32
@@ -142,8 +143,12 @@ class Control:
         start = len(LOOP) + position
         return self.report[start : start + 1].view(np.uint8)
 
+    def is_faulty(self) -> bool:
+        """Whether a kernel met a fault."""
+        return bool(self._seen[-FAULT_WORDS] & 0xFFFFFFFF)
+
     def fault(self) -> tuple[int, int, int, int, int]:
-        """Return cause, function and vertex of the first fault; cause 0 where there was none.
+        """Return cause, function and vertex of the first fault.
 
         Of an index out of range the index follows, and how many there are.
         """

@@ -9,6 +9,7 @@ from typing import Any
 from weft.backends.cuda.codegen.adjacent import CHUNK
 from weft.backends.cuda.codegen.edges import CLASSES
 from weft.backends.cuda.codegen.frontier_forms import class_starts
+from weft.backends.cuda.codegen.horizon import wants_horizon
 from weft.backends.cuda.codegen.machine import Options, Side
 from weft.backends.cuda.codegen.program import KERNELS, Rendered
 from weft.backends.cuda.host.defaults import (
@@ -145,6 +146,7 @@ def _choose_options(request: Request, kept: frozenset[str]) -> Options:
         vast=shape.vertices >= VAST,
         reuses=wants_state(request, REUSES),
         chosen_output=of_side(config.frontier_out, "pull") not in (None, COUNTER),
+        horizon=_ordered(request) and wants_horizon(request),
         best_neighbor=looks_first(request.topology, config, on_gpu=True),
         group_block=0 if deterministic else _group_block(request),
         counts_output=counts_outputs(request.program, config),
@@ -245,25 +247,27 @@ def _areas(request: Request, rendered: Rendered, options: Options, block: int) -
     bin_size = (request.options.config.bin_size or 64) * block // 16
     index_bytes = request.topology.index_dtype.itemsize
     needs = [
-        side.schedule.shared_bytes(block, *held) for side in options.sides for held in rendered.held
+        side.schedule.shared_bytes(block, *held)
+        for side in options.sides
+        for held in rendered.needs.held
     ]
     if options.combine == "radix":
         needs.append(block // WARP * DIGITS * 8)
     if options.combine != "atomic":
         parts = 2 * (block // 32)  # of the warps, twice (reduce_rows in segments.cuh)
-        needs += [parts * held[1] for held in rendered.held]
-    if rendered.guesses:
+        needs += [parts * held[1] for held in rendered.needs.held]
+    if rendered.needs.guesses:
         needs.append(block // WARP * LOOK_BYTES)
-    if rendered.table_bytes:
-        needs.append(CLAIM_BYTES + block // 32 * (rendered.table_bytes + TABLE_BYTES))
+    if rendered.needs.table_bytes:
+        needs.append(CLAIM_BYTES + block // 32 * (rendered.needs.table_bytes + TABLE_BYTES))
     return _Areas(
         block=block,
         bin_size=bin_size,
         schedule_bytes=max(_aligned(max(needs, default=0)), block // 32 * 8),
         output_bytes=_aligned(_output_bytes(options, bin_size, block, index_bytes)),
         far_bytes=_aligned(16 + bin_size * index_bytes),
-        marker_bits=_marker_bits(request, index_bytes) if rendered.marks else 0,
-        window_bytes=WINDOW_BYTES if rendered.marks and options.row_bits else 0,
+        marker_bits=_marker_bits(request, index_bytes) if rendered.needs.marks else 0,
+        window_bytes=WINDOW_BYTES if rendered.needs.marks and options.row_bits else 0,
         index_bytes=index_bytes,
     )
 
@@ -298,7 +302,7 @@ def launching(
         if grid:
             break
     grid = min(grid, cluster) if small else grid
-    alone = rendered.narrows and _may_narrow(width, fuse)
+    alone = rendered.needs.narrows and _may_narrow(width, fuse)
     narrow = block * cluster if alone else 0
     knobs = {
         "row_lanes": 0 if config.lanes == "block" else int(config.lanes or 8),
@@ -334,25 +338,29 @@ def _is_small(topology: Topology, block: int, limits: Any) -> bool:
 
 def _clusters(width: str, rendered: Rendered, limits: Any) -> list[int]:
     """Return how many blocks a cluster may have, the best first."""
-    if width == "block" or width == "grid" or not rendered.narrows:
+    if width == "block" or width == "grid" or not rendered.needs.narrows:
         return [1]  # some multiprocessors would have no room for a cluster
-    if rendered.deep and limits.large_cluster:
+    if rendered.needs.deep and limits.large_cluster:
         return [limits.large_cluster, limits.clusters]
     return [limits.clusters]
 
 
 def _block_degree(rendered: Rendered) -> int:
     """Return the degree from which on a row is a block's: wide groups are few in a warp."""
-    return MARKED_DEGREE if rendered.marks else max(256, min(1024, 4096 // rendered.widest))
+    return (
+        MARKED_DEGREE
+        if rendered.needs.marks
+        else max(256, min(1024, 4096 // rendered.needs.widest))
+    )
 
 
 def _grid_degree(rendered: Rendered) -> int:
     """Return the degree from which on all blocks share a row (docs/design/lanes.md)."""
-    if rendered.widest == 1 and rendered.gathers_features:
+    if rendered.needs.widest == 1 and rendered.needs.gathers_features:
         return 4096
-    if rendered.widest == 1:
+    if rendered.needs.widest == 1:
         return 1 << 16
-    return 8192 if rendered.widest <= 4 else 4096
+    return 8192 if rendered.needs.widest <= 4 else 4096
 
 
 def _marker_bits(request: Request, index_bytes: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.arrays.device import to_host
 from weft.backends.cuda.codegen.frontier_forms import takes_classes
+from weft.backends.cuda.codegen.horizon import may_have_horizon
 from weft.backends.cuda.codegen.machine import DeviceTraits, Options
 from weft.backends.cuda.codegen.program import KERNELS, Rendered, render
 from weft.backends.cuda.codegen.radix import layout_refused
@@ -21,6 +22,7 @@ from weft.backends.cuda.drivers.base import Geometry
 from weft.backends.cuda.host import workspace as workspaces
 from weft.backends.cuda.host.bind import STEADY, Binder, flat
 from weft.backends.cuda.host.control import AT, Control
+from weft.backends.cuda.host.defaults import WARP
 from weft.backends.cuda.host.options import Launching, choose_options, launching
 from weft.backends.limits import TimeLimit
 from weft.ir.check.fault_lines import fault_error
@@ -28,6 +30,7 @@ from weft.ir.check.ranges import prove_vertices
 from weft.ir.ops import Program, identity_of
 from weft.ir.passes import run_passes
 from weft.ir.request import Deferred, Outcome, Request
+from weft.plan.horizon import has_horizon
 from weft.plan.prepare import (
     Form,
     Preparation,
@@ -162,6 +165,9 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     if program.wide and request.options.config.fuse is None:
         options = replace(options, fuse="width")
     decided += ["degree_classes"] if options.classes else []
+    horizon = options.horizon and may_have_horizon(options)
+    options = replace(options, horizon=horizon and has_horizon(sweeps[0], request, off))
+    decided += ["horizon"] if options.horizon else []
     keep_senders(sweeps, options)
     add_at_once(program, sweeps, options)
     renumbered = topology.numbering is not None
@@ -169,8 +175,8 @@ def _make(request: Request, options: Options, arc_type: str, off: frozenset[str]
     rendered = render(program, planned, traits, options, closed)
     made = [*fired, *decided, *(["ordering"] if ordered else [])]
     made += ["index_proofs"] if closed else []
-    made += ["row_bits"] if options.row_bits and rendered.marks else []
-    made += ["best_neighbor"] if rendered.guesses else []
+    made += ["row_bits"] if options.row_bits and rendered.needs.marks else []
+    made += ["best_neighbor"] if rendered.needs.guesses else []
     made = list(dict.fromkeys(made))
     return Compiled(rendered, program, options, every, made, closed)
 
@@ -209,6 +215,9 @@ class _Plan:
             len(request.data.scalars), rendered.accumulators, places, kind
         )
         self.queues = [self.control.queue, workspace.get(("queue", 1), places, kind)]
+        room = RECORDS * WORDS + 1 if request.options.recorded else WORDS
+        self.ring = workspace.get("ring", room, np.int64)
+        self.stop, self.stop_argument = workspace.shared("stop", 1, np.uint32)
         # Bindings to what differs from run to run.
         self.open = [b for b in rendered.bindings.values() if b[0] not in STEADY]
         self.packed: dict[Any, Any] = {}  # arguments, by what else they depend on
@@ -249,10 +258,10 @@ class _Run:
             request, compiled.rendered, compiled.options, workspace, constants, self.launching.knobs
         )
         self.saved = self.control.saved
-        self.stop, self._stop = workspace.shared("stop", 1, np.uint32)
+        self.stop = self.plan.stop
         self.limit: TimeLimit | None = request.limit
         self.launches = 0
-        self.counted = dict(self.driver.counted)
+        self.counted = {} if request.report is None else dict(self.driver.counted)
 
     def drive(self) -> str:
         """Launch until the loop has ended; return the name of a proof that did not hold."""
@@ -272,13 +281,16 @@ class _Run:
                 break
         self.workspace.epoch = self.saved("epoch")
         self.binder.put_back(self.saved("swapped"))
-        return self._check_fault()
+        return self._check_fault() if self.control.is_faulty() else ""
 
     def outcome(self) -> Outcome:
         """Write back what lies elsewhere, and tell how the run ended."""
-        self.binder.unpack()
-        self._read_scalars()
-        self._tell_profile()
+        if self.binder.pairs:
+            self.binder.unpack()
+        if self.request.data.scalars:
+            self._read_scalars()
+        if self.request.report is not None:
+            self._tell_profile(self.request.report)
         return self._outcome(self.saved("status"))
 
     # -- starting
@@ -290,16 +302,15 @@ class _Run:
         if workspace.epoch > 2**31:
             workspace.renew_stamps()
         control.begin(self.compiled.start_words)
-        frontier = request.start.frontier
+        frontier, arcs = request.start.frontier, topology.num_arcs
         if request.start.arcs:
-            count = topology.num_arcs if frontier is None else len(frontier)
-            control.write(epoch=workspace.epoch, size=count, edges=count, dense=2)
+            count = arcs if frontier is None else len(frontier)
+            first = {"size": count, "edges": count, "dense": 2}
         elif frontier is None:
-            arcs = topology.num_arcs
-            control.write(epoch=workspace.epoch, size=self.n, dense=1, edges=arcs, explored=arcs)
+            first = {"size": self.n, "edges": arcs, "dense": 1, "explored": arcs}
         else:
-            control.write(epoch=workspace.epoch, size=len(frontier), queued=1)
-        control.write(share=self.launching.share)
+            first = {"size": len(frontier), "queued": 1}
+        control.write(epoch=workspace.epoch, share=self.launching.share, **first)
         delta = request.options.config.delta or request.start.window
         if delta:
             control.write(delta=float(delta))
@@ -314,8 +325,6 @@ class _Run:
             assert self.request.start.trail is not None
             limit = len(self.request.start.trail)
         ring_size = RECORDS if self.request.options.recorded else 0
-        room = RECORDS * WORDS + 1 if ring_size else WORDS
-        self._ring = self.workspace.get("ring", room, np.int64)
         given = [
             flat(self.request.data.fields[b[1]]) if b[0] == "field" else self.binder.bind(*b)
             for b in self.plan.open
@@ -338,8 +347,8 @@ class _Run:
         parts = self.control.parts
         given = {
             "n": n, "arcs": self.request.topology.num_arcs, "limit": limit, **parts,
-            "report": self.control.report_argument, "stop": self._stop,
-            "ring": self._ring, "ring_size": ring_size,
+            "report": self.control.report_argument, "stop": self.plan.stop_argument,
+            "ring": self.plan.ring, "ring_size": ring_size,
             "queue_0": self.queues[0], "queue_1": self.queues[1],
             "stamps": workspace.get("stamps", n, np.uint32),
             "map_0": maps[0], "map_1": maps[1], "map_2": maps[2],
@@ -395,8 +404,6 @@ class _Run:
     def _check_fault(self) -> str:
         """Raise what a kernel reported; return the proof that did not hold, if that is all."""
         cause, function, vertex, index, count = self.control.fault()
-        if cause == 0:
-            return ""
         if cause in PROOFS:
             return PROOFS[cause]
         if vertex >= 0:
@@ -424,19 +431,13 @@ class _Run:
     # -- ending
 
     def _read_scalars(self) -> None:
-        held = self.request.data.scalars
-        if not held:
-            return
-        for position, array in enumerate(held.values()):
+        for position, array in enumerate(self.request.data.scalars.values()):
             place = self.control.scalar_bytes(position)[: array.dtype.itemsize]
             array[...] = place.view(array.dtype)
 
-    def _tell_profile(self) -> None:
-        report = self.request.report
-        if report is None:
-            return
+    def _tell_profile(self, report: Any) -> None:
         count = self.saved("records")
-        ring = to_host(self._ring)
+        ring = to_host(self.plan.ring)
         dropped = max(0, count - RECORDS)
         records = ring[: RECORDS * WORDS].reshape(-1, WORDS)[np.arange(dropped, count) % RECORDS]
         began = ring[RECORDS * WORDS]
@@ -455,8 +456,16 @@ class _Run:
         facts = run_facts(
             self.driver.limits, self.plan.module, how, made.options, made.sweeps, self.launches
         )
-        counted = self.driver.counted
-        facts |= {name: count - self.counted.get(name, 0) for name, count in counted.items()}
+        before, now = self.counted, self.driver.counted
+        counted = {name: count - before.get(name, 0) for name, count in now.items()}
+        facts |= counted
+        if counted:
+            taken = WARP * max(1, counted["warp_iterations"])
+            facts["lane_utilisation"] = round(counted["arcs"] / taken, 3)
+        request = self.request  # nothing is given back during a run
+        facts["peak_bytes"] = (
+            request.topology.memory_bytes + request.data.nbytes + self.workspace.nbytes
+        )
         report(columns, facts, dropped)
 
     def _outcome(self, status: int) -> Outcome:

@@ -61,6 +61,8 @@ WEFT_DEVICE u32 thread_id() { return threadIdx.x; }
 WEFT_DEVICE u32 block_id() { return blockIdx.x; }
 WEFT_DEVICE u32 block_size() { return blockDim.x; }
 WEFT_DEVICE u32 grid_size() { return gridDim.x; }
+WEFT_DEVICE void count_arc() {}  // only the emulation counts what a lane does
+WEFT_DEVICE void count_search() {}
 
 WEFT_DEVICE void sync_block() { __syncthreads(); }
 WEFT_DEVICE bool sync_block_or(bool predicate) { return __syncthreads_or(predicate) != 0; }
@@ -570,8 +572,7 @@ WEFT_DEVICE double atomic_max(double* word, double value WEFT_HERE) {
     return atomic_combine<u64>(word, value, Max() WEFT_PASS);
 }
 
-// A barrier over all blocks of a cooperative launch, on one word that was zero before its first
-// use.
+// A barrier over all blocks of a cooperative launch, on one word that was zero at first.
 //
 // The top bit is the sense. Each barrier adds 2^31 in all: every block but the first adds one, the
 // first adds what is missing, so the bit turns when the last block has come and the lower bits are
@@ -591,8 +592,7 @@ WEFT_DEVICE void sync_grid(u32* word WEFT_HERE) {
     sync_block(WEFT_PASS_ONLY);
 }
 
-// Report trouble through a word in global memory; the first code stays. The kernel goes on or
-// leaves by itself.
+// Report trouble through a word in global memory; the first code stays. The kernel may go on.
 WEFT_DEVICE void fault(u32* word, u32 code WEFT_HERE) { atomic_cas(word, 0u, code WEFT_PASS); }
 
 }  // namespace weft

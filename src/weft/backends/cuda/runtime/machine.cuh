@@ -77,6 +77,7 @@ struct Loop {
     double floor;
     double least;
     double mean;     // of the finite priorities that wait
+    double horizon;  // messages beyond it wait; NaN until it is chosen, then infinite once they went
 };
 
 template <class Pointer>

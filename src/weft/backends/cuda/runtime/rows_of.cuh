@@ -35,6 +35,7 @@ WEFT_DEVICE i64 entry_or(const T* array, i64 slot, i64 otherwise) {
 // The first slot of a row that leads to a target, or -1.
 template <class Offset, class Vertex>
 WEFT_DEVICE i64 edge_slot(const Offset* offsets, const Vertex* targets, i64 row, i64 target) {
+    count_search();
     const i64 end = row_end(offsets, row);
     i64 low = row_begin(offsets, row), high = end;
     while (low < high) {

@@ -1,0 +1,1 @@
+"""Unions and intersections of sorted rows with a traced operator."""
