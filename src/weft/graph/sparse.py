@@ -79,9 +79,10 @@ def collect(
     inputs = Inputs(held, edges, first)
     outcome = execution.run_program(g, program, config, inputs, direction)
     found = execution._frontier_of(g, outcome.frontier).items
-    values = tuple(array[found] for array in taken)
+    places = found.astype(np.intp, copy=False)  # once, not for each array
+    values = tuple(array.take(places, axis=0) for array in taken)
     for (_, start, kind), array in zip(kinds, taken, strict=True):
-        array[found] = start
+        array[places] = start
         if len(kept) < MOST_KEPT:
             kept[n, *kind] = array
     return (found, *values)

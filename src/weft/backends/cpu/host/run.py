@@ -349,7 +349,7 @@ class _Run:
             frontier = request.start.frontier
         elif size == 0 or not ctl[_DENSE]:
             frontier = queue[:size].astype(request.topology.index_dtype)
-            if size > 1 and np.any(frontier[1:] < frontier[:-1]):
+            if size > 1 and (frontier[1:] < frontier[:-1]).any():
                 frontier.sort()
             if ctl[_FAR_SIZE]:  # those that an ordered run held back when it ended
                 names = list(self.compiled.rendered.bindings)
