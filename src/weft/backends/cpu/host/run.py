@@ -313,7 +313,7 @@ class _Run:
             degrees = self.workspace.degrees
             if degrees is None:
                 degrees = self.workspace.degrees = topology.out_degree
-            edges = degrees[frontier[0]] if size == 1 else degrees[frontier].sum()
+            edges = degrees[frontier[0]] if size == 1 else degrees.take(frontier).sum()
             ctl[_SIZE] = size
             ctl[_EDGES] = ctl[_EXPLORED] = edges
 
