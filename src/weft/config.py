@@ -249,7 +249,7 @@ class Config:
     combine
         How pushed messages to one vertex are combined. ``"atomic"``: as they arrive.
         ``"in_place"``: the same, but a sum of one constant whose vertices become active at a
-        threshold is added to the field itself (GPU, not in deterministic runs).
+        threshold is added to the field itself; a GPU chooses that, but not in deterministic runs.
         ``"by_target"``: they are kept by arc, and the arcs into every vertex are gone over
         afterwards, all of them in every superstep; a deterministic run on a GPU chooses that where
         it cannot pull, a CPU ignores it. ``"radix"``: the frontier's arcs are laid out by a scan of

@@ -141,8 +141,9 @@ def test_cores_of_a_skewed_graph():
 def test_where_it_is_used():
     g = weft.generators.rmat(5, 4, seed=3).to("emulated")
     fields = {"left": weft.full(5, np.int32), "open": weft.full(True), "k": weft.scalar(1)}
-    assert "counted" in passes(lower, g, **fields)
-    for off in ({}, {"combine": "atomic"}, {**ON, "deterministic": True}):
+    for on in ({}, ON):
+        assert "counted" in passes(lower, g, weft.Config(**on), **fields)
+    for off in ({"combine": "atomic"}, {"deterministic": True}, {**ON, "deterministic": True}):
         assert "counted" not in passes(lower, g, weft.Config(**off), **fields), off
     narrow = {**fields, "left": weft.full(5, np.int8)}
     assert "counted" not in passes(lower, g, **narrow)

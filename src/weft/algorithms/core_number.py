@@ -5,9 +5,9 @@ taken away again and again; the core number of v is the largest k whose core hol
 degree k or less are taken away, with core number k, until there are none; then k rises to the
 smallest degree that is left.
 
-On request (``combine="in_place"``) degrees are lowered in place: the message that takes a degree
-to k settles the core number at once and queues the vertex. Vertices are still there as long as
-their degree is above k, so that nothing else is read.
+A GPU lowers degrees in place (``combine="in_place"``): the message that takes a degree to k settles
+the core number at once and queues the vertex. Vertices are still there as long as their degree is
+above k, so that nothing else is read.
 
 V. Batagelj, M. Zaversnik: An O(m) algorithm for cores decomposition of networks (2003).
 """
@@ -145,7 +145,7 @@ def core_number(g: Graph, *, config: Config | None = None) -> Array:
 
 
 def _in_place(g: Graph, config: Config | None) -> bool:
-    """Whether degrees are lowered in place: on request, where one device holds all of them."""
+    """Whether degrees are lowered in place: on a GPU, where one device holds all of them."""
     topology = g.topology
     apart = topology.carrier is not None or not backend_of(topology.device).updates_at_once
     on_gpu = backend_of(topology.device).looks_at_degrees

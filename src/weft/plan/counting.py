@@ -14,7 +14,6 @@ from weft.plan.sweeps import Sweep
 
 COUNTED = "counted"  # the mode of such a sweep
 IN_PLACE = "in_place"  # the value of `combine` that asks for it
-BY_DEFAULT = False  # on a GPU; on request only until it is measured
 LEAST_BYTES = 4  # of the numbers: narrower ones may wrap around
 _FALLING, _RISING = ("le", "lt"), ("ge", "gt")
 _TURNED = {"le": "ge", "lt": "gt", "ge": "le", "gt": "lt"}
@@ -23,7 +22,7 @@ _TURNED = {"le": "ge", "lt": "gt", "ge": "le", "gt": "lt"}
 def counts_in_place(config: Config | None, on_gpu: bool) -> bool:
     """Whether sums of constants are added to the field itself, as far as the configuration goes."""
     if config is None or config.combine is None:
-        return BY_DEFAULT and on_gpu and not (config and config.deterministic)
+        return on_gpu and not (config and config.deterministic)
     return config.combine == IN_PLACE and not config.deterministic
 
 

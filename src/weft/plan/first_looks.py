@@ -13,7 +13,7 @@ from weft.config import Config
 from weft.topology.best_neighbors import MOST_VERTICES
 from weft.topology.topology import Topology
 
-BY_DEFAULT = False  # on GPUs where the graph suits; on request only until it is measured
+BY_DEFAULT = False  # on GPUs where the graph suits; gains and losses where measured
 LEAST_ARCS = 1 << 20  # with fewer the rows themselves are in a near cache
 LONG_ROW, UNEVEN = 32, 4.0  # slots of the longest row at least, and how many times the average
 

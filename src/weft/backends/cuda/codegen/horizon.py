@@ -23,7 +23,7 @@ from weft.ir.request import Request
 from weft.plan.horizon import ASKED, share_within
 from weft.plan.sweeps import Sweep
 
-BY_DEFAULT = False  # on a GPU where the graph suits; on request only until it is measured
+BY_DEFAULT = False  # on a GPU where the graph suits; little gained where measured
 SAMPLES = 256  # messages that the horizon is chosen by
 WIDE = 2048  # arcs of a frontier that they are taken from, at least
 
