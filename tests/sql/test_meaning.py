@@ -138,6 +138,21 @@ def test_vectors_and_matrices(con):
     np.testing.assert_allclose(found.x, want.state.fields["x"], rtol=1e-12)
 
 
+def test_a_function_of_the_source_uses_another(con):
+    g = weft.generators.kron(5, 4, seed=1)
+
+    @weft.vertex
+    def step(v):
+        def both(u, e):
+            three = u.k * 3
+            return three, three ^ 21
+
+        total, greatest = v.gather(both, (weft.sum, weft.max))
+        v.k = total + greatest
+
+    agreed(con, g, step, {"k": np.arange(g.num_vertices)})
+
+
 def test_common_neighbours_and_lookups(con):
     g = weft.generators.complete(5)
 

@@ -41,15 +41,20 @@ class Writer:
     deterministic: bool = False
     faults: list[str] = field(default_factory=list)  # by code, from 1
     hoisted: dict[str, Field] = field(default_factory=dict)  # functions of u, by hidden name
-    hoists: str = ""  # their columns in the table of far ends
+    hoists: list[str] = field(default_factory=list)  # their columns in the table of far ends
     expressions: Expressions = field(init=False)
 
     def __post_init__(self) -> None:
         self.expressions = Expressions(self.dialect)
 
     def far(self, table: str) -> str:
-        """Return the state of far ends, with the hoisted functions of it beside."""
-        return f"(SELECT u.*{self.hoists} FROM {table} u)" if self.hoists else table
+        """Return the state of far ends, with the hoisted functions of it beside.
+
+        Each is a query of its own, since it may use those before it.
+        """
+        for columns in self.hoists:
+            table = f"(SELECT u.*{columns} FROM {table} u)"
+        return table
 
     def literal(self, value: Any, dtype: Kind) -> Cell:
         """Return a constant."""

@@ -465,9 +465,10 @@ class _Vertices(_Run):
             scope = Scope(writer, Inline(), {"u": "u.id"})
             (parts,) = scope.run(block)
             held = make_field(name, len(writer.hoisted), "h", block.results[0].dtype, parts.shape)
+            columns = ""
             for column, cell in zip(held.columns, parts.reshape(-1), strict=True):
-                text = writer.dialect.cast(cell.text, held.dtype)
-                writer.hoists += f", {text} AS {column}"
+                columns += f", {writer.dialect.cast(cell.text, held.dtype)} AS {column}"
+            writer.hoists.append(columns)
             writer.hoisted[name] = held
 
     def _add_scatters(self, scope: Scope) -> None:
