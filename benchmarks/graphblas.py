@@ -115,8 +115,31 @@ def tasks() -> Iterator[Task]:
     yield "reduce by row", lambda lib, x: x.A.reduce_rowwise(lib.monoid.plus).new()
     yield "select by value", lambda lib, x: x.A.select("<=", 1.0).new()
     yield "apply", lambda lib, x: x.A.apply(lib.unary.exp).new()
-    yield "small mxv (4 values)", lambda lib, x: lib.semiring.min_plus(x.S4 @ x.v4).new()
-    yield "small ewise (4 values)", lambda lib, x: lib.binary.plus(x.v4 | x.v4).new()
+    yield from small_tasks()
+
+
+def small_tasks() -> Iterator[Task]:
+    """Yield operations on four values, which cost their calls."""
+
+    def masked(lib: Any, x: Any) -> Any:
+        x.w4(~x.m4.S, lib.binary.plus) << lib.semiring.min_plus(x.S4 @ x.v4)
+        return x.w4
+
+    def assigned(lib: Any, x: Any) -> Any:
+        x.w4[[0, 1]] << 3.0
+        return x.w4
+
+    yield "small mxv", lambda lib, x: lib.semiring.min_plus(x.S4 @ x.v4).new()
+    yield "small vxm", lambda lib, x: lib.semiring.min_plus(x.v4 @ x.S4).new()
+    yield "small mxv, complemented mask, accumulated", masked
+    yield "small mxm", lambda lib, x: lib.semiring.plus_times(x.S4 @ x.S4).new()
+    yield "small mxm, masked", lambda lib, x: lib.semiring.plus_times(x.S4 @ x.S4).new(mask=x.S4.S)
+    yield "small ewise", lambda lib, x: lib.binary.plus(x.v4 | x.v4).new()
+    yield "small apply", lambda lib, x: x.v4.apply(lib.unary.ainv).new()
+    yield "small select", lambda lib, x: x.v4.select(">", 2.0).new()
+    yield "small reduce", lambda lib, x: x.v4.reduce(lib.monoid.plus).new()
+    yield "small extract", lambda lib, x: x.S4[[0, 1], [1, 2]].new()
+    yield "small assign", assigned
 
 
 class Operands:
@@ -139,6 +162,8 @@ class Operands:
         self.P, self.Q, self.R = (matrices(graph, lib, seed, 4) for seed in (1, 6, 7))
         self.S4 = lib.Matrix.from_coo([0, 1, 2, 3], [1, 2, 3, 0], [1.0, 2.0, 3.0, 4.0])
         self.v4 = lib.Vector.from_coo([0, 2], [1.0, 5.0], size=4)
+        self.m4 = lib.Vector.from_coo([0, 1], [True, True], size=4)
+        self.w4 = lib.Vector(float, 4)
         multiply = lib.binary.register_anonymous(lambda x, y: x + 2.0 * y)
         self.own = lib.semiring.register_anonymous(lib.monoid.min, multiply)
         self.A.T.new().wait()

@@ -117,3 +117,15 @@ def test_early_exit_structure_and_fusion(A):
     assert gb.explain(gb.unary.ainv(A)).operation == "apply"
     with pytest.raises(TypeError, match="expression"):
         gb.explain(A)
+
+
+def test_pushes_are_cheaper_once_they_are_compiled(A):
+    half = gb.Vector.from_coo(range(0, A.nrows, 2), 1, "INT16", size=A.nrows)
+    expression = gb.semiring.max_minus(half @ A)
+    with gb.config.set(small=0):
+        assert gb.explain(expression).direction == "pull"
+        with gb.options(kernel="compiled", direction="push"):
+            pushed = expression.new().wait()
+        assert gb.explain(expression).direction == "push"
+        assert expression.new().isequal(pushed)
+        assert gb.explain(gb.semiring.any_pair(half @ A)).direction == "pull"

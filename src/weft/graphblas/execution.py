@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from weft.graphblas.kernels import multiply
-from weft.graphblas.kernels.plan import TURN_COST, Sides, choose
+from weft.graphblas.kernels.plan import (
+    COMPILED_PUSH_COST,
+    ENDING,
+    PUSH_COST,
+    TURN_COST,
+    Sides,
+    choose,
+)
 from weft.graphblas.options import current, is_compiled
 from weft.graphblas.settings import config
 from weft.graphblas.storage.vector import MOST_DENSE, empty_vector
@@ -35,7 +42,8 @@ def multiply_vector(matrix: Sides, vector: Any, op: Any, flip: bool, mask: Any) 
         found = _multiply_on_device(matrix, vector, op, flip, mask)
         if found is not None:
             return found
-    plan = choose(matrix, vector, mask, compiles=compiled)
+    cost = cost_of_push(matrix, vector, op, flip) if compiled else PUSH_COST
+    plan = choose(matrix, vector, mask, compiles=compiled, cost=cost)
     if not plan.pushes and compiled and plan.rows is None:
         if vector.is_full and _sums_whole_rows(matrix, op, mask):
             from weft.graphblas.compiled import rows
@@ -63,6 +71,16 @@ def _multiply_on_device(matrix: Sides, vector: Any, op: Any, flip: bool, mask: A
     return attempt(matrix_vector, matrix.rows, vector, op, flip, mask)
 
 
+def cost_of_push(matrix: Sides, vector: Any, op: Any, flip: bool) -> int:
+    """Return how many products of a compiled pull a pushed one costs on the host."""
+    if vector.is_full or op.monoid.parent.name in ENDING:
+        return PUSH_COST
+    from weft.graphblas.compiled import rows
+
+    ready = rows.has_kernels(op, matrix.store.np_type, vector.np_type, flip)
+    return COMPILED_PUSH_COST if ready else PUSH_COST
+
+
 def _sums_whole_rows(matrix: Sides, op: Any, mask: Any) -> bool:
     """Return whether most rows are summed up to their ends, which a row kernel does four at once.
 
@@ -72,7 +90,7 @@ def _sums_whole_rows(matrix: Sides, op: Any, mask: Any) -> bool:
     if mask is not None and (not mask.complement or mask.nvals * 2 > matrix.nrows):
         return False
     return (
-        op.monoid.parent.name not in {"any", "lor", "land"}
+        op.monoid.parent.name not in ENDING
         and op.monoid.type.np_type.kind != "b"
         and current["schedule"] == "auto"
     )
@@ -92,7 +110,8 @@ def multiply_vector_into(
     if current["device"] != "cpu":
         return None
     view = assignment.view()
-    plan = choose(matrix, vector, assignment.operation.hint(view), compiles=True)
+    hint, cost = assignment.operation.hint(view), cost_of_push(matrix, vector, op, flip)
+    plan = choose(matrix, vector, hint, compiles=True, cost=cost)
     if plan.pushes or plan.rows is not None:
         return None
     from weft.graphblas.compiled.fused import vector_into

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.graphblas.checks import output_kind
-from weft.graphblas.execution import compiles
+from weft.graphblas.execution import compiles, cost_of_push
 from weft.graphblas.expressions import BaseExpression, InfixExpression
-from weft.graphblas.kernels.plan import Sides, choose
+from weft.graphblas.kernels.plan import PUSH_COST, Sides, choose
 from weft.graphblas.mask import check_mask
 from weft.graphblas.options import current
 
@@ -100,7 +100,10 @@ def _of_vector(expression: BaseExpression, hint: Any, when: str, accum: Any) -> 
     factor = expression.args[0 if method == "mxv" else 1]
     matrix = Sides(base, (output_kind(factor) == "TransposedMatrix") != (method == "vxm"))
     compiled = compiles(matrix)
-    plan = choose(matrix, vector, hint, compiles=compiled)
+    cost = PUSH_COST
+    if compiled and current["device"] == "cpu":
+        cost = cost_of_push(matrix, vector, op, method == "vxm")
+    plan = choose(matrix, vector, hint, compiles=compiled, cost=cost)
     if plan.pushes:
         products = int(matrix.columns.row_bounds(vector.indices)[1].sum())
     elif plan.rows is not None:

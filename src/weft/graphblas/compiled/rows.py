@@ -48,6 +48,11 @@ def kernels(op: Any, left: Any, right: Any, flip: bool, products: int) -> Module
     return module_of(module_source, (op, left.dtype, right.dtype, flip), products)
 
 
+def has_kernels(op: Any, left: np.dtype, right: np.dtype, flip: bool) -> bool:
+    """Return whether the kernels of a semiring are compiled already, for values of two types."""
+    return current["kernel"] != "numpy" and (op, left, right, flip) in _modules
+
+
 def module_of(source: Any, key: tuple[Any, ...], work: int) -> ModuleType | None:
     """Return the compiled module of ``source(*key)``; None where NumPy is better.
 

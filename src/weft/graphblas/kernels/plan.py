@@ -13,6 +13,10 @@ Array = Any
 
 # A pushed product costs about this many pulled ones: it has to be sorted or looked up.
 PUSH_COST = 4
+# In compiled kernels it costs as much as a pulled one that is tested for its vector's value.
+COMPILED_PUSH_COST = 1
+# Monoids whose sums may end before a row does.
+ENDING = {"any", "lor", "land"}
 # Making the other side of a matrix costs this many pulled products for each value.
 TURN_COST = 2
 # A mask that admits fewer rows than one in this many is looked at row by row: in NumPy, and where a
@@ -72,13 +76,19 @@ class Plan(NamedTuple):
 
 
 def choose(
-    matrix: Sides, vector: VectorStore, mask: MaskView | None, *, compiles: bool = False
+    matrix: Sides,
+    vector: VectorStore,
+    mask: MaskView | None,
+    *,
+    compiles: bool = False,
+    cost: int = PUSH_COST,
 ) -> Plan:
     """Return how to compute a product.
 
     The direction is the one that costs less: a push makes the products of the vector's values, a
     pull those of the rows that the mask leaves. Making a side that is missing is part of the cost.
-    `compiles` says that a pull would run in a compiled kernel.
+    `compiles` says that a pull would run in a compiled kernel, `cost` how many pulled products a
+    pushed one costs.
     """
     rows = None
     pulled = matrix.nvals
@@ -90,7 +100,7 @@ def choose(
     pushes = _forced(matrix, vector)
     if pushes is None:
         turn = TURN_COST * matrix.nvals
-        push_cost = PUSH_COST * pushed + (0 if matrix.has(rows=False) else turn)
+        push_cost = cost * pushed + (0 if matrix.has(rows=False) else turn)
         pull_cost = pulled + (0 if matrix.has(rows=True) else turn)
         pushes = push_cost < pull_cost or vector.size > 1 << 31
     return Plan(pushes, None if pushes else rows, pushed if pushes else pulled)
